@@ -1,0 +1,9 @@
+//! The pure core of mcp-text-editor: bytes in, decisions out.
+//!
+//! A file is a stream that is read once ([`scan`]), an edit is a set of splices ([`splice`]). Nothing here opens a
+//! file, reads a clock or an environment, or writes a sentence for a reader.
+#![forbid(unsafe_code)]
+
+pub mod digest;
+pub mod line;
+pub mod source;

@@ -1,0 +1,109 @@
+//! Line numbers and ranges of lines. What ends a line is decided in [`crate::line_ending`].
+
+use std::fmt;
+use std::num::NonZeroU64;
+
+/// A line's number in its file; the first line is 1. The only place where 1-based exists.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineNumber(NonZeroU64);
+
+impl LineNumber {
+    /// The first line.
+    pub const FIRST: Self = Self(NonZeroU64::MIN);
+
+    /// The line with this number; `None` for 0.
+    #[must_use]
+    pub fn new(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Self)
+    }
+
+    /// The line that has `index` lines above it. Saturates at `u64::MAX`.
+    #[must_use]
+    pub fn from_index(index: u64) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(index))
+    }
+
+    /// The number, at least 1.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// How many lines stand above this one.
+    #[must_use]
+    pub fn index(self) -> u64 {
+        self.0.get() - 1
+    }
+}
+
+impl fmt::Display for LineNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for LineNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Consecutive lines, from a first one on; may be empty, and then says where it stands: before its `start`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineRange {
+    start: LineNumber,
+    count: u64,
+}
+
+impl LineRange {
+    /// `count` lines from `start` on.
+    #[must_use]
+    pub fn new(start: LineNumber, count: u64) -> Self {
+        Self { start, count }
+    }
+
+    /// The lines `start` to `end`, both included; `None` where `start` is 0 or `end` is less than `start - 1`.
+    #[must_use]
+    pub fn inclusive(start: u64, end: u64) -> Option<Self> {
+        let first = LineNumber::new(start)?;
+        let count = end.checked_sub(first.index())?;
+        Some(Self::new(first, count))
+    }
+
+    /// The first line; of an empty range the line before which it stands.
+    #[must_use]
+    pub fn start(self) -> LineNumber {
+        self.start
+    }
+
+    /// The number of the last line; `start - 1`, which may be 0, where the range is empty.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        self.start.index().saturating_add(self.count)
+    }
+
+    /// How many lines it holds.
+    #[must_use]
+    pub fn count(self) -> u64 {
+        self.count
+    }
+
+    /// Whether it holds no line.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.count == 0
+    }
+
+    /// How many lines lie between the two ranges; 0 where they touch or overlap.
+    #[must_use]
+    pub fn distance(self, other: Self) -> u64 {
+        let gap = |a: Self, b: Self| b.start.index().saturating_sub(a.end());
+        gap(self, other).max(gap(other, self))
+    }
+}
+
+impl fmt::Debug for LineRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.start, self.end())
+    }
+}
