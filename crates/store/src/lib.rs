@@ -1,1 +1,16 @@
-//! Files.
+//! Files: the only crate that touches the operating system.
+//!
+//! A path becomes a [`place::Place`] beneath an allowed directory ([`roots`]), is opened, locked ([`lock`]) and read
+//! ([`read`]) by handle, and its new content is written beside it and exchanged with it ([`replace`]), or is new
+//! ([`create`]). What a call changes is decided by the core; in what order, by the transaction.
+
+pub mod create;
+pub mod error;
+pub mod identity;
+pub mod lock;
+pub mod metadata;
+pub mod place;
+mod platform;
+pub mod read;
+pub mod replace;
+pub mod roots;

@@ -1,0 +1,248 @@
+//! A file that did not exist, complete before it has its name: [`Creation`], [`create`].
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::source::for_each_chunk;
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::identity::Identity;
+use crate::place::{OpenFile, Place};
+use crate::platform;
+use crate::replace::{Temporary, unlink_if};
+use crate::roots::open_directory;
+
+/// How often the parents are made anew because another call, which failed, removed the ones that it had made.
+const ROUNDS: usize = 5;
+
+/// A file in the making, without its name. Dropping it removes it, and the directories that were made for it.
+#[derive(Debug)]
+#[must_use = "dropping it removes the file"]
+pub struct Creation {
+    place: Place,
+    // In this order: the temporary must be gone before its directory can go.
+    temporary: Temporary,
+    made: Made,
+}
+
+/// A file that was created.
+#[derive(Debug)]
+pub struct Created {
+    /// The new file, locked until this is dropped.
+    pub file: OpenFile,
+    /// The parent directories that were made for it, outermost first.
+    pub directories: Vec<PathBuf>,
+}
+
+/// Creates a file with these bytes, on disk before the name appears; see [`Creation`].
+pub fn create(place: &Place, bytes: &[u8]) -> Result<Created, StoreError> {
+    let mut creation = Creation::begin(place)?;
+    creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
+    creation.sync()?;
+    creation.commit(true)
+}
+
+impl Creation {
+    /// Makes the missing parents (mode 0777 less the umask) and an empty file in the last (0666 less the umask).
+    ///
+    /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This
+    /// first look only spares the work; [`Creation::commit`] decides.
+    pub fn begin(place: &Place) -> Result<Self, StoreError> {
+        let fail = |kind| Err(StoreError::new(Operation::Create, place.path(), kind));
+        let exists = || place.missing.is_empty() && place.directory.symlink_metadata(place.name()).is_ok();
+        if place.by_link || exists() {
+            return fail(StoreErrorKind::AlreadyExists);
+        }
+        if place.ends_in_slash {
+            return fail(StoreErrorKind::IsADirectory);
+        }
+        let mut round = 1;
+        loop {
+            let made = Made::below(place);
+            let temporary = made.and_then(|made| {
+                let temporary = Temporary::create_in(made.innermost(place), place.path(), 0o666)?;
+                Ok((made, temporary))
+            });
+            match temporary {
+                Ok((made, temporary)) => return Ok(Self { place: place.clone(), temporary, made }),
+                Err(error)
+                    if error.kind == StoreErrorKind::NotFound
+                        && !place.missing.is_empty()
+                        && round < ROUNDS =>
+                {
+                    round += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until the content is on disk.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.temporary.sync()
+    }
+
+    /// What was written so far, to be read back.
+    pub fn view(&self) -> Result<OpenFile, StoreError> {
+        self.temporary.view()
+    }
+
+    /// The path of the temporary, for the journal.
+    #[must_use]
+    pub fn temporary_path(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Gives the file its name, unless anything has it: the file system decides, in one step. With `sync` the names
+    /// are on disk when this returns.
+    pub fn commit(self, sync: bool) -> Result<Created, StoreError> {
+        self.commit_with(sync, &[rename_new, link, create_and_copy])
+    }
+
+    fn commit_with(self, sync: bool, ways: &[Way]) -> Result<Created, StoreError> {
+        // The last named is dropped first: directories can go only after what is in them.
+        let Self { place, mut made, temporary } = self;
+        let directory = made.innermost(&place).clone();
+        let view = temporary.view()?;
+        let mut named: io::Result<()> = Err(io::ErrorKind::Unsupported.into());
+        for way in ways {
+            named = way(&directory, &temporary, Path::new(place.name()));
+            if !named.as_ref().is_err_and(platform::is_unsupported) {
+                break;
+            }
+        }
+        named.context(Operation::Create, place.path())?;
+        let name = Path::new(place.name());
+        let opened = open_created(&place, &directory, view).inspect_err(|_| {
+            // It is ours: whichever way named it, the name was new.
+            directory.remove_file(name).ok();
+        });
+        let file = opened?;
+        drop(temporary);
+        if sync {
+            let synced = std::iter::once(&directory)
+                .chain(made.directories.iter().map(|one| &one.parent))
+                .try_for_each(|directory| platform::sync_directory(directory));
+            if let Err(error) = synced {
+                unlink_if(&directory, name, file.identity());
+                return Err(StoreError::from_io(Operation::Sync, place.path(), error));
+            }
+        }
+        let directories = std::mem::take(&mut made.directories).into_iter().map(|one| one.path).collect();
+        Ok(Created { file, directories })
+    }
+}
+
+/// The new file, by its own path; of the last way it is another than the temporary.
+fn open_created(place: &Place, directory: &Arc<Dir>, view: OpenFile) -> Result<OpenFile, StoreError> {
+    let now = Identity::at(directory, Path::new(place.name())).context(Operation::Open, place.path())?;
+    if now.same_file(view.identity()) {
+        return OpenFile::new(view.into_file(), place.path().to_owned());
+    }
+    let there = Place { directory: directory.clone(), missing: Vec::new(), ..place.clone() };
+    there.open_file(false)
+}
+
+impl Write for Creation {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.temporary.flush()
+    }
+}
+
+/// A way to give a temporary a name that must be new; [`io::ErrorKind::Unsupported`] if the file system has it not.
+type Way = fn(&Dir, &Temporary, &Path) -> io::Result<()>;
+
+/// In one step, and leaves nothing under the old name.
+fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<()> {
+    platform::rename_new(directory, temporary.name(), name)
+}
+
+/// link(2) refuses any name that is taken, a dangling link's too. The temporary name goes when the temporary is dropped.
+fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<()> {
+    directory.hard_link(temporary.name(), directory, name).map_err(|error| match error.kind() {
+        // FAT has no hard links and says EPERM; if something else is meant, the next way meets it, too.
+        io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
+        _ => error,
+    })
+}
+
+/// The name appears first and its content after it: for file systems that leave no other way.
+fn create_and_copy(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).follow(FollowSymlinks::No);
+    let mut file = directory.open_with(name, &options)?.into_std();
+    let mut copy = || -> io::Result<()> {
+        let view = temporary.view().map_err(io::Error::other)?;
+        let mut written = Ok(());
+        for_each_chunk(&view, 0..temporary.written(), |_, bytes| {
+            written = file.write_all(bytes);
+            written.is_ok()
+        })?;
+        written?;
+        file.sync_all()
+    };
+    copy().inspect_err(|_| {
+        directory.remove_file(name).ok();
+    })
+}
+
+/// Directories that were made, outermost first; removed when dropped, as far as they are empty.
+#[derive(Debug, Default)]
+struct Made {
+    directories: Vec<One>,
+    innermost: Option<Arc<Dir>>,
+}
+
+#[derive(Debug)]
+struct One {
+    parent: Arc<Dir>,
+    name: OsString,
+    path: PathBuf,
+}
+
+impl Made {
+    /// Makes what is missing on the way to a place. One that another call made meanwhile is used, and not counted.
+    fn below(place: &Place) -> Result<Self, StoreError> {
+        let mut made = Self::default();
+        let mut parent = place.directory.clone();
+        let above = place.path().ancestors().skip(1);
+        let mut paths: Vec<&Path> = above.take(place.missing.len()).collect();
+        paths.reverse();
+        for (name, path) in place.missing.iter().zip(paths) {
+            match parent.create_dir(name) {
+                Ok(()) => {
+                    let one = One { parent: parent.clone(), name: name.clone(), path: path.to_owned() };
+                    made.directories.push(one);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(StoreError::from_io(Operation::CreateDirectory, path, error)),
+            }
+            parent = Arc::new(open_directory(&parent, name, path)?);
+        }
+        made.innermost = Some(parent);
+        Ok(made)
+    }
+
+    fn innermost<'a>(&'a self, place: &'a Place) -> &'a Arc<Dir> {
+        self.innermost.as_ref().unwrap_or(&place.directory)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        while let Some(One { parent, name, .. }) = self.directories.pop() {
+            // Not empty: somebody has used it, so it stays, and so do those around it.
+            if parent.remove_dir(&name).is_err() {
+                break;
+            }
+        }
+    }
+}

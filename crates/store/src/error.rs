@@ -1,0 +1,162 @@
+//! What can go wrong with a file: [`StoreError`], data only. The words are the server's.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::platform;
+
+/// An operation on a path that failed, why as far as a client can act on it, and the system's own error.
+#[derive(Debug, thiserror::Error)]
+#[error("{operation} {}: {kind}", path.display())]
+pub struct StoreError {
+    /// What was being done.
+    pub operation: Operation,
+    /// The resolved path it was done to.
+    pub path: PathBuf,
+    /// Why it failed.
+    pub kind: StoreErrorKind,
+    /// The system's error, where there was one.
+    pub source: Option<io::Error>,
+}
+
+/// What was being done when a [`StoreError`] arose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// Opening an allowed directory, at start.
+    OpenRoot,
+    /// Following a path to its directory.
+    Resolve,
+    /// Opening a file.
+    Open,
+    /// Taking the lock on a file.
+    Lock,
+    /// Reading a file's bytes.
+    Read,
+    /// Making a temporary file or writing to it.
+    WriteTemporary,
+    /// Giving a temporary file the mode and owner of the file that it is to replace.
+    KeepMetadata,
+    /// Waiting until a file or directory is on disk.
+    Sync,
+    /// Making a parent directory.
+    CreateDirectory,
+    /// Giving a new file its name.
+    Create,
+    /// Putting a temporary file in the place of the old one.
+    Replace,
+    /// Putting the old file back.
+    Restore,
+}
+
+/// Why an operation failed: what a client can act on; the rest is [`StoreErrorKind::Io`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StoreErrorKind {
+    /// There is no such file.
+    NotFound,
+    /// There is something of that name, a dangling symbolic link included.
+    AlreadyExists,
+    /// The path names a directory.
+    IsADirectory,
+    /// Something on the way is no directory, or the path ends in a slash and names a file.
+    NotADirectory,
+    /// The path names something that has no content of its own.
+    NotARegularFile {
+        /// What it is.
+        what: SpecialFile,
+    },
+    /// The system refused; a read-only file system does, too.
+    PermissionDenied,
+    /// More than 40 symbolic links on the way (the limit of Linux, `path_resolution(7)`).
+    LinkLoop,
+    /// The path, or one name in it, is longer than the system takes.
+    NameTooLong,
+    /// The disk, or the quota, is full.
+    NoSpace,
+    /// Somebody else held the lock until the time was over.
+    Busy,
+    /// The caller asked to stop while waiting.
+    Cancelled,
+    /// What the path means, or the file's content, changed while the call was at work: start again from the read.
+    Changed,
+    /// A commit failed and could not be undone; these files may hold their new content.
+    NotRestored {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// Anything else; see the source.
+    Io,
+}
+
+/// What a name stands for that is neither a regular file, a directory nor a symbolic link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SpecialFile {
+    /// A named pipe.
+    Fifo,
+    /// A Unix socket.
+    Socket,
+    /// A block or character device.
+    Device,
+    /// Something that this platform has and others have not.
+    Other,
+}
+
+impl StoreError {
+    /// An error that the system did not report by itself.
+    #[must_use]
+    pub fn new(operation: Operation, path: &Path, kind: StoreErrorKind) -> Self {
+        Self { operation, path: path.to_owned(), kind, source: None }
+    }
+
+    /// An error of the system, which is kept as the source.
+    #[must_use]
+    pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
+        Self { operation, path: path.to_owned(), kind: StoreErrorKind::of(&source), source: Some(source) }
+    }
+}
+
+impl StoreErrorKind {
+    /// The kind of an error of the system.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        if platform::is_link_loop(error) {
+            return Self::LinkLoop;
+        }
+        match error.kind() {
+            Kind::NotFound => Self::NotFound,
+            Kind::AlreadyExists => Self::AlreadyExists,
+            Kind::IsADirectory => Self::IsADirectory,
+            Kind::NotADirectory => Self::NotADirectory,
+            Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Self::PermissionDenied,
+            Kind::InvalidFilename => Self::NameTooLong,
+            Kind::StorageFull | Kind::QuotaExceeded => Self::NoSpace,
+            _ => Self::Io,
+        }
+    }
+}
+
+/// Gives an [`io::Result`] the operation and the path, at the place where they are known.
+pub(crate) trait Context<T> {
+    /// Turns the error into a [`StoreError`].
+    fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::from_io(operation, path, source))
+    }
+}
+
+// For logs only: replies have words of their own.
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+impl fmt::Display for StoreErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}

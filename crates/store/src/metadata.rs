@@ -1,0 +1,72 @@
+//! What a file is besides its bytes, carried from the old file to the one that replaces it: mode, owner and group.
+//! Extended attributes and access control lists are not carried.
+
+use std::fs::File;
+use std::io;
+
+use crate::place::OpenFile;
+
+/// What of a file's metadata could not be carried over to the file that is to replace it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[must_use]
+pub struct NotKept {
+    /// The owner is another now.
+    pub owner: bool,
+    /// The group is another now; its permissions are cut down to those of everybody, and the set-id bits are off.
+    pub group: bool,
+}
+
+/// Gives `new` the owner, group and mode of `old`, in this order, since a change of owner takes the set-id bits away.
+#[cfg(unix)]
+pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+
+    let (before, now) = (old.metadata(), new.metadata()?);
+    let mut not_kept = NotKept::default();
+    // One by one: who may not give a file away may still choose among groups of their own.
+    if now.gid() != before.gid() {
+        not_kept.group = fchown(new, None, Some(before.gid())).is_err();
+    }
+    if now.uid() != before.uid() {
+        not_kept.owner = fchown(new, Some(before.uid()), None).is_err();
+    }
+    let mode = carried_mode(before.mode(), not_kept);
+    new.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    Ok(not_kept)
+}
+
+/// Never lets anybody do what they could not do to the old file.
+#[cfg(unix)]
+fn carried_mode(mode: u32, not_kept: NotKept) -> u32 {
+    let mode = mode & 0o7777;
+    let group = if not_kept.group { mode & 0o070 & ((mode & 0o007) << 3) } else { mode & 0o070 };
+    let set_id = if not_kept.owner || not_kept.group { 0 } else { mode & 0o6000 };
+    (mode & 0o1707) | group | set_id
+}
+
+/// Gives `new` the permissions of `old`.
+#[cfg(not(unix))]
+pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
+    new.set_permissions(old.metadata().permissions())?;
+    Ok(NotKept::default())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_kept_or_narrowed() {
+        let check = |mode, owner, group| carried_mode(mode, NotKept { owner, group });
+        assert_eq!(check(0o100_644, false, false), 0o644);
+        assert_eq!(check(0o106_755, false, false), 0o6755);
+        assert_eq!(check(0o106_755, true, false), 0o755);
+        assert_eq!(check(0o102_664, false, true), 0o644);
+        assert_eq!(check(0o660, false, true), 0o600);
+        for mode in 0..=0o7777 {
+            for (owner, group) in [(false, false), (true, false), (false, true), (true, true)] {
+                assert_eq!(check(mode, owner, group) & !mode, 0, "{mode:o}");
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What differs between platforms, and nothing else: each function has one meaning everywhere, and where a platform
+//! cannot do it, it says so by [`io::ErrorKind::Unsupported`] or `None` and the caller has another way.
+//!
+//! Linux is what is tested. On Windows std's locks are mandatory, so that another process cannot even read a file
+//! that is being edited.
+
+pub(crate) use system::*;
+
+/// Whether `error` says that the system, or the file system, does not know how; not that it will not.
+pub(crate) fn is_unsupported(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::Unsupported
+}
+
+#[cfg(unix)]
+mod system {
+    use std::fs::{File, Metadata};
+    use std::io;
+    use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+    use std::path::Path;
+
+    use cap_std::fs::{Dir, FileType, FileTypeExt as _, OpenOptions, OpenOptionsExt as _};
+    use rustix::fs::{Access, AtFlags, Mode, OFlags};
+    use rustix::io::Errno;
+
+    use crate::error::SpecialFile;
+    use crate::identity::Identity;
+
+    /// Whether there were too many symbolic links, or one where none may be.
+    pub(crate) fn is_link_loop(error: &io::Error) -> bool {
+        Errno::from_io_error(error) == Some(Errno::LOOP)
+    }
+
+    /// Fills `buffer` from `offset` on as far as one call of the system does.
+    pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        file.read_at(buffer, offset)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+    pub(crate) fn identity_of(_: &File, metadata: &Metadata) -> io::Result<Identity> {
+        Ok(Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            mtime: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            ctime: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+
+    pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
+        use cap_std::fs::MetadataExt as _;
+        let metadata = directory.symlink_metadata(name)?;
+        Ok(Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            mtime: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            ctime: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+
+    /// Device and inode of what `metadata` describes; `None` where metadata without an open file has none.
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms cannot tell")]
+    pub(crate) fn key_of(metadata: &Metadata) -> Option<(u64, u64)> {
+        Some((metadata.dev(), metadata.ino()))
+    }
+
+    /// Device and inode of an open directory.
+    pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
+        use cap_std::fs::MetadataExt as _;
+        let metadata = directory.dir_metadata()?;
+        Ok((metadata.dev(), metadata.ino()))
+    }
+
+    fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
+        i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
+    }
+
+    /// What a file is that is neither regular, a directory nor a link.
+    pub(crate) fn special(kind: FileType) -> SpecialFile {
+        if kind.is_fifo() {
+            SpecialFile::Fifo
+        } else if kind.is_socket() {
+            SpecialFile::Socket
+        } else if kind.is_block_device() || kind.is_char_device() {
+            SpecialFile::Device
+        } else {
+            SpecialFile::Other
+        }
+    }
+
+    /// Keeps a terminal that is opened from becoming this process's own.
+    pub(crate) fn no_terminal(options: &mut OpenOptions) {
+        options.custom_flags(i32::try_from(OFlags::NOCTTY.bits()).unwrap_or(0));
+    }
+
+    /// The mode that a file is created with, before the umask takes from it.
+    pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
+        options.mode(mode);
+    }
+
+    /// Whether this process may write to the file, asked without opening it: an open for writing, even if nothing is
+    /// written, is what others' leases break on.
+    pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
+        Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)?)
+    }
+
+    /// Whether an open of a file for reading cannot carry an exclusive lock (NFS, fcntl(2) behind flock(2)).
+    pub(crate) fn lock_needs_writing(error: &io::Error) -> bool {
+        Errno::from_io_error(error) == Some(Errno::BADF)
+    }
+
+    /// Whether a lock failed because the file system has none.
+    pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+        super::is_unsupported(error) || Errno::from_io_error(error) == Some(Errno::NOLCK)
+    }
+
+    /// Opens a directory beneath `root` in one step, by a way that has no symbolic link on it. `None` where there is
+    /// one, where the directory is missing, and where the system has no openat2(2) or a sandbox forbids it.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
+        use rustix::fs::ResolveFlags;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let directory = rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve).ok()?;
+        Some(Dir::from_std_file(File::from(directory)))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn open_directory_beneath(_: &Dir, _: &Path) -> Option<Dir> {
+        None
+    }
+
+    /// Lets two names of one directory change places, in one step (renameat2(2); `renameatx_np` on macOS).
+    ///
+    /// The file goes first and the temporary second, which a watcher sees as "the temporary moved to the file".
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+        let flags = rustix::fs::RenameFlags::EXCHANGE;
+        rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
+    }
+
+    /// Renames a file unless there is anything of the new name, in one step.
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+        let flags = rustix::fs::RenameFlags::NOREPLACE;
+        rustix::fs::renameat_with(directory, from, directory, to, flags).map_err(unsupported)
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    pub(crate) fn exchange(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// A file system without the operation answers EINVAL, a kernel ENOSYS, a sandbox EPERM. If EPERM was meant, the
+    /// other way that the caller has meets it, too.
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    fn unsupported(error: Errno) -> io::Error {
+        // A list, not a pattern: on some platforms two of these are one number.
+        let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];
+        let kind = if meanings.contains(&error) { Some(io::ErrorKind::Unsupported) } else { None };
+        kind.map_or_else(|| error.into(), |kind| io::Error::new(kind, io::Error::from(error)))
+    }
+
+    /// Copies bytes within the kernel to where `to` stands; `None` where that is not possible between these files,
+    /// 0 at the end of `from`.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn copy_in_kernel(
+        from: &File,
+        offset: u64,
+        to: &File,
+        length: usize,
+    ) -> io::Result<Option<usize>> {
+        let mut offset = offset;
+        let copied = rustix::io::retry_on_intr(|| {
+            rustix::fs::copy_file_range(from, Some(&mut offset), to, None, length)
+        });
+        match copied {
+            Ok(copied) => Ok(Some(copied)),
+            Err(
+                Errno::XDEV
+                | Errno::INVAL
+                | Errno::NOSYS
+                | Errno::OPNOTSUPP
+                | Errno::PERM
+                | Errno::BADF
+                | Errno::TXTBSY,
+            ) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub(crate) fn copy_in_kernel(_: &File, _: u64, _: &File, _: usize) -> io::Result<Option<usize>> {
+        Ok(None)
+    }
+
+    /// Waits until the names in a directory are on disk. A directory that may not be read, or a file system that does
+    /// not sync directories, is passed over: neither has another way.
+    pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // The handle at hand may be of O_PATH, which fsync(2) refuses.
+        let readable = match rustix::fs::openat(directory, ".", flags, Mode::empty()) {
+            Err(Errno::ACCESS | Errno::PERM) => return Ok(()),
+            opened => File::from(opened?),
+        };
+        match readable.sync_all() {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Ok(()),
+            Err(error) if super::is_unsupported(&error) => Ok(()),
+            synced => synced,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::fs::{File, Metadata};
+    use std::io;
+    use std::path::Path;
+    use std::time::UNIX_EPOCH;
+
+    use cap_fs_ext::{
+        FollowSymlinks, MetadataExt as _, OpenOptionsFollowExt as _, OpenOptionsMaybeDirExt as _,
+    };
+    use cap_std::fs::{Dir, FileType, OpenOptions};
+
+    use crate::error::SpecialFile;
+    use crate::identity::Identity;
+
+    pub(crate) fn is_link_loop(_: &io::Error) -> bool {
+        false
+    }
+
+    #[cfg(windows)]
+    pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        use std::os::windows::fs::FileExt as _;
+        file.seek_read(buffer, offset)
+    }
+
+    pub(crate) fn identity_of(file: &File, metadata: &Metadata) -> io::Result<Identity> {
+        // Only the metadata of an open file has the numbers.
+        let numbers = cap_std::fs::File::from_std(file.try_clone()?).metadata()?;
+        let since = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mtime = i128::try_from(since.as_nanos()).unwrap_or(i128::MAX);
+        Ok(Identity {
+            device: numbers.dev(),
+            inode: numbers.ino(),
+            size: metadata.len(),
+            mtime,
+            ctime: mtime,
+        })
+    }
+
+    pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
+        let mut options = OpenOptions::new();
+        options.read(true).follow(FollowSymlinks::No).maybe_dir(true);
+        Identity::of(&directory.open_with(name, &options)?.into_std())
+    }
+
+    pub(crate) fn key_of(_: &Metadata) -> Option<(u64, u64)> {
+        None
+    }
+
+    pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
+        let metadata = directory.dir_metadata()?;
+        Ok((metadata.dev(), metadata.ino()))
+    }
+
+    pub(crate) fn special(_: FileType) -> SpecialFile {
+        SpecialFile::Other
+    }
+
+    pub(crate) fn no_terminal(_: &mut OpenOptions) {}
+
+    pub(crate) fn creation_mode(_: &mut OpenOptions, _: u32) {}
+
+    pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
+        let readonly = directory.symlink_metadata(name)?.permissions().readonly();
+        if readonly { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    }
+
+    pub(crate) fn lock_needs_writing(_: &io::Error) -> bool {
+        false
+    }
+
+    pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+        super::is_unsupported(error)
+    }
+
+    pub(crate) fn open_directory_beneath(_: &Dir, _: &Path) -> Option<Dir> {
+        None
+    }
+
+    pub(crate) fn exchange(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn copy_in_kernel(_: &File, _: u64, _: &File, _: usize) -> io::Result<Option<usize>> {
+        Ok(None)
+    }
+
+    // Windows has no such operation; NTFS journals its names.
+    pub(crate) fn sync_directory(_: &Dir) -> io::Result<()> {
+        Ok(())
+    }
+}

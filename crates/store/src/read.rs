@@ -1,0 +1,91 @@
+//! Reading a whole file once: its bytes to the caller, its digest beside them. What the bytes mean is the core's.
+
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+
+use mcp_text_editor_core::digest::{Digest, Hasher};
+use mcp_text_editor_core::source::{CHUNK, Source as _, for_each_chunk};
+
+use crate::place::OpenFile;
+
+/// From this size on a second thread hashes; below, starting it costs more than it saves.
+const LARGE: u64 = 1024 * 1024;
+
+/// How many blocks are under way between the reader and the hasher; with [`CHUNK`] all the memory that a read takes.
+const BLOCKS: usize = 3;
+
+/// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and returns
+/// their digest.
+///
+/// Of a file that shrinks meanwhile the bytes come short: the caller must ask [`OpenFile::is_unchanged`] afterwards.
+/// Memory does not grow with the file.
+pub fn read_and_hash(file: &OpenFile, mut each: impl FnMut(&[u8])) -> io::Result<Digest> {
+    try_read_and_hash(file, |bytes| {
+        each(bytes);
+        Ok(())
+    })
+}
+
+/// As [`read_and_hash`], and stops at the first error of `each`, which it returns; so a caller can cancel.
+pub fn try_read_and_hash<E: From<io::Error>>(
+    file: &OpenFile,
+    each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<Digest, E> {
+    if file.size() <= LARGE { on_one_thread(file, each) } else { on_two_threads(file, each) }
+}
+
+fn on_one_thread<E: From<io::Error>>(
+    file: &OpenFile,
+    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<Digest, E> {
+    let mut hasher = Hasher::default();
+    let mut failure = None;
+    for_each_chunk(file, 0..file.size(), |_, bytes| {
+        hasher.update(bytes);
+        failure = each(bytes).err();
+        failure.is_none()
+    })?;
+    failure.map_or_else(|| Ok(hasher.finish()), Err)
+}
+
+fn on_two_threads<E: From<io::Error>>(
+    file: &OpenFile,
+    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<Digest, E> {
+    thread::scope(|scope| {
+        // In here, so that an early return closes them and the hasher ends.
+        let (to_hash, hash) = mpsc::sync_channel::<(Vec<u8>, usize)>(BLOCKS);
+        let (to_reuse, reuse) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
+        let hashing = thread::Builder::new().name("hash".to_owned()).spawn_scoped(scope, move || {
+            let mut hasher = Hasher::default();
+            while let Ok((block, length)) = hash.recv() {
+                hasher.update(block.get(..length).unwrap_or_default());
+                // The reader may be done already, and want no more blocks.
+                to_reuse.send(block).ok();
+            }
+            hasher.finish()
+        })?;
+        let gone = || E::from(io::Error::other("the hashing thread ended early"));
+        let (mut made, mut offset) = (0, 0);
+        while offset < file.size() {
+            let mut block = if made < BLOCKS {
+                made += 1;
+                vec![0; CHUNK]
+            } else {
+                reuse.recv().map_err(|_| gone())?
+            };
+            let want = usize::try_from(file.size() - offset).unwrap_or(CHUNK).min(CHUNK);
+            let got = file.read_at(offset, block.get_mut(..want).unwrap_or_default())?;
+            if got == 0 {
+                break;
+            }
+            // The hasher cannot work on the block while `each` does, but it works on the one before.
+            each(block.get(..got).unwrap_or_default())?;
+            to_hash.send((block, got)).map_err(|_| gone())?;
+            offset += got as u64;
+        }
+        drop(to_hash);
+        hashing.join().map_err(|_| gone())
+    })
+}

@@ -1,0 +1,409 @@
+//! New content in the place of old, for all files of a call or for none: [`Temporary`], [`exchange`], [`commit`].
+//!
+//! The new content is complete, and synced if asked, beside the old file before the two change names. What is written,
+//! and what is recorded of it for recovery, is the transaction's; a file that must keep its inode is not handled here.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::source::Source as _;
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::identity::Identity;
+use crate::lock::LockedFile;
+use crate::metadata::{self, NotKept};
+use crate::place::{OpenFile, Place};
+use crate::platform;
+
+/// What the names of all temporary files begin with; list and search pass such files over.
+pub const PREFIX: &str = ".mte-";
+
+/// How much is copied at a time.
+const BLOCK: usize = 1024 * 1024;
+
+/// How often names are swapped to get out of a race with another program before it is given up.
+const SWAPS: usize = 64;
+
+/// A new file beside the one that it is to replace, locked like it, and gone when dropped unless committed.
+#[derive(Debug)]
+#[must_use = "dropping it removes the file"]
+pub struct Temporary {
+    directory: Arc<Dir>,
+    name: OsString,
+    file: File,
+    identity: Identity,
+    path: PathBuf,
+    written: u64,
+}
+
+impl Temporary {
+    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600).
+    pub fn create(place: &Place) -> Result<Self, StoreError> {
+        Self::create_in(&place.directory, place.path(), 0o600)
+    }
+
+    pub(crate) fn create_in(directory: &Arc<Dir>, beside: &Path, mode: u32) -> Result<Self, StoreError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
+        platform::creation_mode(&mut options, mode);
+        loop {
+            let name = random_name();
+            let path = beside.with_file_name(&name);
+            let file = match directory.open_with(&name, &options) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                opened => opened.context(Operation::WriteTemporary, &path)?.into_std(),
+            };
+            let identity = Identity::of(&file).context(Operation::WriteTemporary, &path)?;
+            // After the exchange this is the file: nobody may build on it before the call is over. Nobody knows of it
+            // yet, so that only a file system without locks can refuse.
+            file.try_lock().ok();
+            return Ok(Self { directory: directory.clone(), name, file, identity, path, written: 0 });
+        }
+    }
+
+    /// The absolute path of the temporary, for the journal.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many bytes were written.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Appends bytes of a file, within the kernel where it can, else in blocks. A source that has become too short is
+    /// [`StoreErrorKind::Changed`].
+    pub fn copy_range(&mut self, from: &OpenFile, range: Range<u64>) -> Result<(), StoreError> {
+        let mut offset = range.start;
+        while offset < range.end {
+            let length = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(1 << 30);
+            let copied = platform::copy_in_kernel(from.file(), offset, &self.file, length);
+            match copied.context(Operation::WriteTemporary, &self.path)? {
+                // A 0 can also mean that this file system cannot (proc(5)): reading decides.
+                None | Some(0) => break,
+                Some(copied) => {
+                    offset += copied as u64;
+                    self.written += copied as u64;
+                }
+            }
+        }
+        let mut block = Vec::new();
+        while offset < range.end {
+            block.resize(usize::try_from(range.end - offset).unwrap_or(BLOCK).min(BLOCK), 0);
+            let got = from.read_at(offset, &mut block).context(Operation::Read, from.path())?;
+            if got == 0 {
+                return Err(StoreError::new(Operation::Read, from.path(), StoreErrorKind::Changed));
+            }
+            let bytes = block.get(..got).unwrap_or_default();
+            self.write_all(bytes).context(Operation::WriteTemporary, &self.path)?;
+            offset += got as u64;
+        }
+        Ok(())
+    }
+
+    /// Gives it the mode, owner and group of the old file. Due after the last write, which may take set-id bits away.
+    pub fn keep_metadata(&self, old: &OpenFile) -> Result<NotKept, StoreError> {
+        metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
+    }
+
+    /// Waits until content and metadata are on disk.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_all().context(Operation::Sync, &self.path)
+    }
+
+    /// What was written so far, to be read back. It shares the temporary's lock: drop it before others may edit.
+    pub fn view(&self) -> Result<OpenFile, StoreError> {
+        let file = self.file.try_clone().context(Operation::Open, &self.path)?;
+        OpenFile::new(file, self.path.clone())
+    }
+
+    pub(crate) fn name(&self) -> &Path {
+        Path::new(&self.name)
+    }
+}
+
+impl Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Temporary {
+    /// Removes the name if it still means this very file: after an exchange it means the old one.
+    fn drop(&mut self) {
+        unlink_if(&self.directory, self.name(), &self.identity);
+    }
+}
+
+fn random_name() -> OsString {
+    // std seeds it from the system, and anew each time: no dependency, and no clash but by chance, which O_EXCL tells.
+    let id = RandomState::new().build_hasher().finish();
+    OsString::from(format!("{PREFIX}{id:016x}"))
+}
+
+/// Unlinks a name if it means this file; whether it is gone.
+pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
+    let is_it = Identity::at(directory, name).is_ok_and(|now| now.same_file(identity));
+    is_it && directory.remove_file(name).is_ok()
+}
+
+/// A file that is ready to be replaced.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Where.
+    pub place: Place,
+    /// By what.
+    pub temporary: Temporary,
+    /// The old file, with the identity that it had before it was read.
+    pub locked: LockedFile,
+}
+
+/// How a file was replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// The two files changed names in one step, and what came out was what had been read.
+    Exchanged,
+    /// The file system cannot do that: what another program wrote in the last instant would be lost.
+    Renamed,
+}
+
+/// Replaces all files or none: [`exchange`], then [`Exchanged::sync_directories`], then [`Exchanged::finish`].
+pub fn commit(prepared: Vec<Prepared>) -> Result<Vec<Method>, StoreError> {
+    let exchanged = exchange(prepared)?;
+    match exchanged.sync_directories() {
+        Ok(()) => {
+            let methods = exchanged.methods();
+            exchanged.finish();
+            Ok(methods)
+        }
+        Err(error) => Err(exchanged.roll_back(error)),
+    }
+}
+
+/// Puts each temporary in the place of its file, in the order given; the old files stay, under the temporaries' names.
+///
+/// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
+/// (device, inode, size, mtime) is [`StoreErrorKind::Changed`].
+pub fn exchange(prepared: Vec<Prepared>) -> Result<Exchanged, StoreError> {
+    exchange_with(prepared, platform::exchange)
+}
+
+type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
+
+fn exchange_with(prepared: Vec<Prepared>, swap: Swap) -> Result<Exchanged, StoreError> {
+    let mut exchanged = Exchanged { replaced: Vec::new(), swap };
+    for file in prepared {
+        match replace(file, swap) {
+            Ok(replaced) => exchanged.replaced.push(replaced),
+            Err(error) => return Err(exchanged.roll_back(error)),
+        }
+    }
+    Ok(exchanged)
+}
+
+/// Files that have their new content, while the old is still there. Dropping it puts the old files back.
+#[derive(Debug)]
+#[must_use = "dropping it puts the old files back"]
+pub struct Exchanged {
+    replaced: Vec<Replaced>,
+    swap: Swap,
+}
+
+#[derive(Debug)]
+struct Replaced {
+    prepared: Prepared,
+    old: Old,
+}
+
+/// Where the old file is.
+#[derive(Debug)]
+enum Old {
+    /// Under the temporary's name.
+    Exchanged,
+    /// Under another name of its own.
+    Aside(Aside),
+}
+
+/// A second name for the old file or, where there are no hard links, a copy of it. Unlinked when dropped.
+#[derive(Debug)]
+enum Aside {
+    Link(Link),
+    Copy(Temporary),
+}
+
+#[derive(Debug)]
+struct Link {
+    directory: Arc<Dir>,
+    name: OsString,
+    identity: Identity,
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        unlink_if(&self.directory, Path::new(&self.name), &self.identity);
+    }
+}
+
+impl Aside {
+    fn of(prepared: &Prepared) -> Result<Self, StoreError> {
+        let place = &prepared.place;
+        let old = prepared.locked.file();
+        let name = random_name();
+        if place.directory.hard_link(place.name(), &place.directory, &name).is_ok() {
+            let link = Link { directory: place.directory.clone(), name, identity: *old.identity() };
+            return Ok(Self::Link(link));
+        }
+        let mut copy = Temporary::create(place)?;
+        copy.copy_range(old, 0..old.size())?;
+        // What cannot be kept could not be kept of the new file either, and was told of that.
+        let _ = copy.keep_metadata(old)?;
+        Ok(Self::Copy(copy))
+    }
+
+    fn name(&self) -> &Path {
+        match self {
+            Self::Link(link) => Path::new(&link.name),
+            Self::Copy(copy) => copy.name(),
+        }
+    }
+}
+
+fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
+    let (place, temporary) = (&prepared.place, &prepared.temporary);
+    let (directory, name) = (&place.directory, Path::new(place.name()));
+    let checked = prepared.locked.file().identity();
+    match swap(directory, name, temporary.name()) {
+        Ok(()) => {
+            let out = Identity::at(directory, temporary.name());
+            if out.as_ref().is_ok_and(|out| out.same_content(checked)) {
+                return Ok(Replaced { old: Old::Exchanged, prepared });
+            }
+            put_back(place, temporary, swap)?;
+            Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
+        }
+        Err(error) if platform::is_unsupported(&error) => {
+            let aside = Aside::of(&prepared)?;
+            let now = Identity::at(directory, name).context(Operation::Replace, place.path())?;
+            if !now.same_content(checked) {
+                return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
+            }
+            let renamed = directory.rename(temporary.name(), directory, name);
+            renamed.context(Operation::Replace, place.path())?;
+            Ok(Replaced { old: Old::Aside(aside), prepared })
+        }
+        Err(error) => Err(StoreError::from_io(Operation::Replace, place.path(), error)),
+    }
+}
+
+/// Swaps until what comes out is what was last put in: then no other program's file is left under our name, whoever
+/// wrote meanwhile.
+fn put_back(place: &Place, temporary: &Temporary, swap: Swap) -> Result<(), StoreError> {
+    let (directory, name) = (&place.directory, Path::new(place.name()));
+    let failed = |source| StoreError {
+        kind: StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] },
+        ..StoreError::from_io(Operation::Restore, place.path(), source)
+    };
+    let mut last_in = temporary.identity;
+    for _ in 0..SWAPS {
+        let next_in = Identity::at(directory, temporary.name()).map_err(failed)?;
+        swap(directory, name, temporary.name()).map_err(failed)?;
+        let out = Identity::at(directory, temporary.name()).map_err(failed)?;
+        if out.same_file(&last_in) {
+            return Ok(());
+        }
+        last_in = next_in;
+    }
+    Err(failed(io::ErrorKind::ResourceBusy.into()))
+}
+
+impl Exchanged {
+    /// How each file was replaced, in the order of the commit.
+    #[must_use]
+    pub fn methods(&self) -> Vec<Method> {
+        let method = |replaced: &Replaced| match replaced.old {
+            Old::Exchanged => Method::Exchanged,
+            Old::Aside(_) => Method::Renamed,
+        };
+        self.replaced.iter().map(method).collect()
+    }
+
+    /// Waits until the names are on disk, once for each directory.
+    pub fn sync_directories(&self) -> Result<(), StoreError> {
+        let mut synced = BTreeSet::new();
+        for Replaced { prepared: Prepared { place, .. }, .. } in &self.replaced {
+            let key = platform::key_of_directory(&place.directory).context(Operation::Sync, place.path())?;
+            if synced.insert(key) {
+                platform::sync_directory(&place.directory).context(Operation::Sync, place.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Unlinks the old files, which ends the commit. What cannot be unlinked stays as a stray temporary, and is no
+    /// error: the new content is in place.
+    pub fn finish(mut self) {
+        for Replaced { prepared, .. } in std::mem::take(&mut self.replaced) {
+            let old = prepared.locked.file().identity();
+            unlink_if(&prepared.place.directory, prepared.temporary.name(), old);
+        }
+    }
+
+    /// Puts the old files back, the last first, because of `cause`, and returns the error to report: `cause` or, if a
+    /// file could not be put back, [`StoreErrorKind::NotRestored`].
+    #[must_use = "it says whether anything was left changed"]
+    pub fn roll_back(mut self, cause: StoreError) -> StoreError {
+        let mut paths = match &cause.kind {
+            StoreErrorKind::NotRestored { paths } => paths.clone(),
+            _ => Vec::new(),
+        };
+        paths.extend(self.put_all_back());
+        if paths.is_empty() {
+            return cause;
+        }
+        StoreError { kind: StoreErrorKind::NotRestored { paths }, operation: Operation::Restore, ..cause }
+    }
+
+    fn put_all_back(&mut self) -> Vec<PathBuf> {
+        let mut failed = Vec::new();
+        while let Some(Replaced { prepared, old }) = self.replaced.pop() {
+            let Prepared { place, temporary, .. } = &prepared;
+            let (directory, name) = (&place.directory, Path::new(place.name()));
+            let is_back = match &old {
+                Old::Exchanged => put_back(place, temporary, self.swap).is_ok(),
+                // Another program has written since: its file stays, as if it had come after a call that succeeded.
+                Old::Aside(_) if !means(directory, name, &temporary.identity) => true,
+                Old::Aside(aside) => directory.rename(aside.name(), directory, name).is_ok(),
+            };
+            if !is_back {
+                failed.push(place.path().to_owned());
+            }
+        }
+        failed
+    }
+}
+
+impl Drop for Exchanged {
+    fn drop(&mut self) {
+        self.put_all_back();
+    }
+}
+
+fn means(directory: &Dir, name: &Path, identity: &Identity) -> bool {
+    Identity::at(directory, name).is_ok_and(|now| now.same_file(identity))
+}

@@ -1,0 +1,326 @@
+//! The allowed directories as capabilities, and the way from a client's path to a [`Place`] in one of them.
+//!
+//! A path is walked by its text first, every symbolic link on the way followed, only to learn which root it leads to;
+//! what is then opened is opened from that root's handle with no link left to follow. So whatever is swapped in
+//! between, nothing outside is reached. Which files are protected *within* a root is not decided here.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::DirExt as _;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::place::Place;
+use crate::platform;
+
+/// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
+const LINKS: usize = 40;
+
+/// The longest path that any system takes (Windows; Linux stops at 4096 by itself), so that none is walked for long.
+const PATH_LENGTH: usize = 32_767;
+
+/// The allowed directories, each open.
+#[derive(Debug)]
+pub struct Roots {
+    roots: Vec<Root>,
+}
+
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    key: (u64, u64),
+    directory: Arc<Dir>,
+}
+
+/// Why a path does not name a place.
+#[derive(Debug)]
+pub enum PathProblem {
+    /// The path is not absolute.
+    NotAbsolute {
+        /// The absolute paths under a root by which such a file exists.
+        candidates: Vec<PathBuf>,
+    },
+    /// The path has a `..` component.
+    Traversal,
+    /// The path leads out of every root, or never into one; whether there is anything is not told.
+    Outside,
+    /// The path holds U+0000, which no file name can.
+    NulByte,
+    /// The path leads into a root, and cannot be followed there.
+    Failed(StoreError),
+}
+
+impl Roots {
+    /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are fine.
+    pub fn open(directories: &[PathBuf]) -> Result<Self, StoreError> {
+        let open = |path: &PathBuf| {
+            let context = |result: std::io::Result<_>| result.context(Operation::OpenRoot, path);
+            #[expect(clippy::disallowed_methods, reason = "a root is named by its real path, found once")]
+            let real = std::fs::canonicalize(path).context(Operation::OpenRoot, path)?;
+            let directory = Dir::open_ambient_dir(&real, ambient_authority());
+            let directory = directory.context(Operation::OpenRoot, path)?;
+            let key = context(platform::key_of_directory(&directory))?;
+            Ok(Root { path: without_verbatim_prefix(real), key, directory: Arc::new(directory) })
+        };
+        Ok(Self { roots: directories.iter().map(open).collect::<Result<_, _>>()? })
+    }
+
+    /// The real paths of the roots, in the order given.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().map(|root| root.path.as_path())
+    }
+
+    /// Finds the place that an absolute path means; the file and its parents need not exist.
+    ///
+    /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every problem that
+    /// can be told from the text together; [`PathProblem::Outside`] and [`PathProblem::Failed`] come alone.
+    pub fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathProblem>> {
+        let path = Path::new(file_path);
+        let traverses = path.components().any(|component| component == Component::ParentDir);
+        let has_nul = file_path.contains('\0');
+        let mut problems = Vec::new();
+        if has_nul {
+            problems.push(PathProblem::NulByte);
+        }
+        if !path.is_absolute() {
+            let candidates = if traverses || has_nul { Vec::new() } else { self.candidates(path) };
+            problems.push(PathProblem::NotAbsolute { candidates });
+        }
+        if traverses {
+            problems.push(PathProblem::Traversal);
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        if file_path.len() > PATH_LENGTH {
+            let error = StoreError::new(Operation::Resolve, path, StoreErrorKind::NameTooLong);
+            return Err(vec![PathProblem::Failed(error)]);
+        }
+        let mut place = self.place(path).map_err(|problem| vec![problem])?;
+        place.ends_in_slash = names_a_directory(file_path);
+        Ok(place)
+    }
+
+    /// `path` beneath each root, and beside each root if it begins with the root's own name, where that is a file.
+    fn candidates(&self, path: &Path) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        if path.as_os_str().is_empty() || path.as_os_str().len() > PATH_LENGTH {
+            return found;
+        }
+        let bases = self.paths().flat_map(|root| [Some(root), root.parent()]).flatten();
+        for candidate in bases.map(|base| base.join(path)) {
+            let is_file = || self.place(&candidate).is_ok_and(|place| place.open_file(false).is_ok());
+            if !found.contains(&candidate) && is_file() {
+                found.push(candidate);
+            }
+        }
+        found
+    }
+
+    fn place(&self, path: &Path) -> Result<Place, PathProblem> {
+        if let Some(place) = self.place_without_links(path) {
+            return Ok(place);
+        }
+        let walk = self.walk(path);
+        let fail = |kind| Err(PathProblem::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
+        let Some((root_path, index, root)) =
+            walk.entered.last().and_then(|(path, index)| Some((path, *index, self.roots.get(*index)?)))
+        else {
+            return Err(PathProblem::Outside);
+        };
+        if walk.looped {
+            return if walk.strayed { Err(PathProblem::Outside) } else { fail(StoreErrorKind::LinkLoop) };
+        }
+        let relative = walk.path.strip_prefix(root_path).unwrap_or(Path::new(""));
+        let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
+            return fail(StoreErrorKind::IsADirectory);
+        };
+        let (directory, missing) =
+            descend(&root.directory, parent, &walk.path).map_err(PathProblem::Failed)?;
+        Ok(Place {
+            root: index,
+            directory,
+            missing,
+            name: name.to_owned(),
+            path: walk.path.clone(),
+            by_link: walk.by_link,
+            ends_in_slash: false,
+        })
+    }
+
+    /// The usual case in three system calls: the path begins with a root's, its parent exists, and there is no link.
+    fn place_without_links(&self, path: &Path) -> Option<Place> {
+        let path: PathBuf = path.components().collect();
+        let roots = self.roots.iter().enumerate().rev().filter(|(_, root)| path.starts_with(&root.path));
+        let (index, root) = roots.max_by_key(|(_, root)| root.path.as_os_str().len())?;
+        let relative = path.strip_prefix(&root.path).ok()?;
+        let (parent, name) = (relative.parent()?, relative.file_name()?);
+        let directory = if parent.as_os_str().is_empty() {
+            root.directory.clone()
+        } else {
+            Arc::new(platform::open_directory_beneath(&root.directory, parent)?)
+        };
+        match directory.symlink_metadata(name) {
+            Ok(metadata) if metadata.is_symlink() => return None,
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return None,
+            _ => {}
+        }
+        let name = name.to_owned();
+        let missing = Vec::new();
+        Some(Place { root: index, directory, missing, name, path, by_link: false, ends_in_slash: false })
+    }
+
+    /// Follows `path` by its text, component by component.
+    ///
+    /// From the first component on that cannot be looked at the rest is taken as it is written, so that a missing file
+    /// leads to the same root as one that exists.
+    fn walk(&self, path: &Path) -> Walk {
+        let mut walk = Walk::default();
+        let mut pending: VecDeque<OsString> = VecDeque::new();
+        restart(&mut walk, &mut pending, path);
+        let (mut links, mut is_blind, mut has_entered) = (0, false, false);
+        self.enter(&mut walk, None);
+        while let Some(component) = pending.pop_front() {
+            if component == ".." {
+                walk.path.pop();
+                while walk.entered.last().is_some_and(|(entered, _)| !walk.path.starts_with(entered)) {
+                    walk.entered.pop();
+                }
+                continue;
+            }
+            walk.path.push(&component);
+            let metadata = if is_blind { None } else { std::fs::symlink_metadata(&walk.path).ok() };
+            is_blind |= metadata.is_none();
+            if !metadata.as_ref().is_some_and(Metadata::is_symlink) {
+                self.enter(&mut walk, metadata.as_ref());
+                has_entered |= !walk.entered.is_empty();
+                continue;
+            }
+            let Ok(target) = std::fs::read_link(&walk.path) else {
+                is_blind = true;
+                continue;
+            };
+            links += 1;
+            walk.by_link |= pending.is_empty();
+            walk.strayed |= has_entered && walk.entered.is_empty();
+            if links > LINKS {
+                walk.looped = true;
+                break;
+            }
+            walk.path.pop();
+            if target.is_absolute() {
+                walk.entered.clear();
+                restart(&mut walk, &mut pending, &target);
+                self.enter(&mut walk, None);
+            } else {
+                prepend(&mut pending, &target);
+            }
+        }
+        walk
+    }
+
+    /// Notes that the walk stands on a root: by its path or, since a directory can have several (letter case, bind
+    /// mounts), by its identity.
+    fn enter(&self, walk: &mut Walk, metadata: Option<&Metadata>) {
+        let key = metadata.filter(|metadata| metadata.is_dir()).and_then(platform::key_of);
+        let is_here = |root: &Root| root.path == walk.path || key == Some(root.key);
+        if let Some(index) = self.roots.iter().position(is_here) {
+            walk.entered.push((walk.path.clone(), index));
+        }
+    }
+}
+
+/// Where a path leads by its text.
+#[derive(Default)]
+struct Walk {
+    /// Without links, as far as they could be seen.
+    path: PathBuf,
+    /// The roots on the way to `path`, innermost last.
+    entered: Vec<(PathBuf, usize)>,
+    looped: bool,
+    /// Whether the way, once in a root, led over a link outside of all. What such a loop looks like from within
+    /// depends on what is outside, so it is not told.
+    strayed: bool,
+    by_link: bool,
+}
+
+/// Begins again at the start of an absolute path.
+fn restart(walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) {
+    let anchor =
+        path.components().take_while(|part| matches!(part, Component::Prefix(_) | Component::RootDir));
+    walk.path = without_verbatim_prefix(anchor.collect());
+    prepend(pending, path);
+}
+
+fn prepend(pending: &mut VecDeque<OsString>, path: &Path) {
+    for component in path.components().rev() {
+        if let Component::Normal(_) | Component::ParentDir = component {
+            pending.push_front(component.as_os_str().to_owned());
+        }
+    }
+}
+
+/// Goes from a root's handle to the deepest directory of `parents` that exists, by no link; returns the rest, too.
+fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, Vec<OsString>), StoreError> {
+    if parents.as_os_str().is_empty() {
+        return Ok((root.clone(), Vec::new()));
+    }
+    if let Some(directory) = platform::open_directory_beneath(root, parents) {
+        return Ok((Arc::new(directory), Vec::new()));
+    }
+    let mut directory = root.clone();
+    let mut names = parents.iter();
+    while let Some(name) = names.next() {
+        match open_directory(&directory, name, whole) {
+            Ok(opened) => directory = Arc::new(opened),
+            Err(error) if error.kind == StoreErrorKind::NotFound => {
+                let missing = std::iter::once(name).chain(names).map(OsStr::to_owned).collect();
+                return Ok((directory, missing));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((directory, Vec::new()))
+}
+
+/// Opens a directory by its name in another; a link, which was none when the path was walked, is
+/// [`StoreErrorKind::Changed`].
+pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
+    parent.open_dir_nofollow(name).map_err(|source| {
+        let mut error = StoreError::from_io(Operation::Resolve, whole, source);
+        let is_link = || parent.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink());
+        if let StoreErrorKind::NotADirectory | StoreErrorKind::LinkLoop = error.kind
+            && is_link()
+        {
+            error.kind = StoreErrorKind::Changed;
+        }
+        error
+    })
+}
+
+/// Whether the text ends as only a directory's may: in a separator, or in one and a dot.
+fn names_a_directory(file_path: &str) -> bool {
+    let end = file_path.strip_suffix('.').unwrap_or(file_path);
+    end.ends_with(std::path::is_separator)
+}
+
+/// `C:\…` for `\\?\C:\…`, which is what Windows makes of a canonical path; elsewhere the path itself.
+fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
+    #[cfg(windows)]
+    {
+        let mut components = path.components();
+        if let Some(Component::Prefix(prefix)) = components.next()
+            && let std::path::Prefix::VerbatimDisk(letter) = prefix.kind()
+        {
+            let mut plain = PathBuf::from(format!("{}:\\", char::from(letter)));
+            plain.extend(components.filter(|component| *component != Component::RootDir));
+            return plain;
+        }
+    }
+    path
+}
