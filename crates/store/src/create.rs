@@ -246,3 +246,44 @@ impl Drop for Made {
         }
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use super::*;
+    use crate::roots::Roots;
+
+    #[test]
+    fn every_way_is_complete_or_nothing() {
+        for way in [rename_new as Way, link, create_and_copy] {
+            let directory = tempfile::tempdir().unwrap();
+            let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+            let place = roots.resolve(directory.path().join("a/b/new").to_str().unwrap()).unwrap();
+            let begin = || {
+                let mut creation = Creation::begin(&place).unwrap();
+                creation.write_all(b"content").unwrap();
+                creation
+            };
+            let names = |below: &str| {
+                let entries = std::fs::read_dir(directory.path().join(below)).unwrap();
+                entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+            };
+            let error = begin().commit_with(true, &[]).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Io);
+            assert!(names("").is_empty());
+
+            let losing = begin();
+            let unsupported: Way = |_, _, _| Err(io::ErrorKind::Unsupported.into());
+            let created = begin().commit_with(true, &[unsupported, way]).unwrap();
+            assert!(created.directories.is_empty());
+            assert_eq!(created.file.metadata().len(), 7);
+            assert_eq!(std::fs::read(directory.path().join("a/b/new")).unwrap(), b"content");
+            assert_eq!(losing.commit_with(true, &[way]).unwrap_err().kind, StoreErrorKind::AlreadyExists);
+            assert_eq!(names("a/b"), ["new"]);
+        }
+    }
+}

@@ -51,7 +51,8 @@ pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
     Ok(NotKept::default())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

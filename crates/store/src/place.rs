@@ -87,9 +87,9 @@ impl Place {
             Err(error) if platform::is_link_loop(&error) => return fail(StoreErrorKind::Changed),
             opened => opened.context(Operation::Open, &self.path)?,
         };
+        let file = OpenFile::new(file.into_std(), self.path.clone())?;
         // And again after it, since the name may have changed hands in between.
-        self.check_regular(file.metadata().context(Operation::Open, &self.path)?.file_type())?;
-        OpenFile::new(file.into_std(), self.path.clone())
+        if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
     }
 
     fn check_regular(&self, kind: FileType) -> Result<(), StoreError> {

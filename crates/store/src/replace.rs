@@ -407,3 +407,140 @@ impl Drop for Exchanged {
 fn means(directory: &Dir, name: &Path, identity: &Identity) -> bool {
     Identity::at(directory, name).is_ok_and(|now| now.same_file(identity))
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+    use crate::lock::{Wait, lock};
+    use crate::roots::Roots;
+
+    /// Files `a`, `b`, `c` with "old", each prepared with "new".
+    fn three() -> (tempfile::TempDir, Vec<Prepared>) {
+        let directory = tempfile::tempdir().unwrap();
+        let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+        let prepared = ["a", "b", "c"].map(|name| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, "old").unwrap();
+            let place = roots.resolve(path.to_str().unwrap()).unwrap();
+            let locked = lock(&place, &Wait::default()).unwrap();
+            let mut temporary = Temporary::create(&place).unwrap();
+            temporary.write_all(b"new").unwrap();
+            Prepared { place, temporary, locked }
+        });
+        (directory, prepared.into())
+    }
+
+    fn state(directory: &tempfile::TempDir) -> Vec<(String, String)> {
+        let entries = std::fs::read_dir(directory.path()).unwrap().map(Result::unwrap);
+        let mut state: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.file_name().into_string().unwrap();
+                let name = if name.starts_with(PREFIX) { PREFIX.to_owned() } else { name };
+                (name, std::fs::read_to_string(entry.path()).unwrap())
+            })
+            .collect();
+        state.sort();
+        state
+    }
+
+    fn pairs<const N: usize>(state: [(&str, &str); N]) -> Vec<(String, String)> {
+        state.map(|(name, content)| (name.to_owned(), content.to_owned())).into()
+    }
+
+    fn cannot(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[test]
+    fn without_an_exchange_the_old_file_waits_under_a_second_name() {
+        let (directory, prepared) = three();
+        let exchanged = exchange_with(prepared, cannot).unwrap();
+        assert_eq!(exchanged.methods(), [Method::Renamed; 3]);
+        let (old, new) = ((PREFIX, "old"), "new");
+        assert_eq!(state(&directory), pairs([old, old, old, ("a", new), ("b", new), ("c", new)]));
+        exchanged.finish();
+        assert_eq!(state(&directory), pairs([("a", new), ("b", new), ("c", new)]));
+
+        let (directory, prepared) = three();
+        drop(exchange_with(prepared, cannot).unwrap());
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
+
+        let (directory, prepared) = three();
+        std::fs::remove_file(prepared[2].temporary.path()).unwrap();
+        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::NotFound);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
+
+        let (directory, prepared) = three();
+        std::fs::write(directory.path().join("b"), "other").unwrap();
+        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
+    }
+
+    thread_local! {
+        static SWAPS_LEFT: Cell<usize> = const { Cell::new(0) };
+        /// What other programs rename over the file before each of the next swaps.
+        static OUTSIDERS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    }
+
+    #[test]
+    fn what_cannot_be_put_back_is_told() {
+        fn only_so_often(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+            let left = SWAPS_LEFT.get();
+            SWAPS_LEFT.set(left.saturating_sub(1));
+            if left == 0 {
+                Err(io::Error::other("broken"))
+            } else {
+                platform::exchange(directory, file, temporary)
+            }
+        }
+        let (directory, prepared) = three();
+        SWAPS_LEFT.set(2);
+        let error = exchange_with(prepared, only_so_often).unwrap_err();
+        let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
+        let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()).collect();
+        assert_eq!(names, ["b", "a"]);
+        assert_eq!(error.source.unwrap().to_string(), "broken");
+        // The old content is not thrown away.
+        let (old, new) = ((PREFIX, "old"), "new");
+        assert_eq!(state(&directory), pairs([old, old, ("a", new), ("b", new), ("c", "old")]));
+    }
+
+    #[test]
+    fn of_a_lost_race_the_newest_file_stays() {
+        fn after_outsiders(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+            if let Some(content) = OUTSIDERS.with_borrow_mut(Vec::pop) {
+                directory.write("outsider", content)?;
+                directory.rename("outsider", directory, file)?;
+            }
+            platform::exchange(directory, file, temporary)
+        }
+        for outsiders in [vec!["1"], vec!["2", "1"], vec!["3", "2", "1"]] {
+            let newest = outsiders[0];
+            let (directory, mut prepared) = three();
+            prepared.truncate(1);
+            OUTSIDERS.set(outsiders);
+            let error = exchange_with(prepared, after_outsiders).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Changed);
+            let of_a = state(&directory).into_iter().find(|(name, _)| name == "a").unwrap();
+            assert_eq!(of_a.1, newest);
+        }
+    }
+
+    #[test]
+    fn where_nothing_else_works_a_copy_is_kept_aside() {
+        let (directory, prepared) = three();
+        let mut copy = Temporary::create(&prepared[0].place).unwrap();
+        copy.copy_range(prepared[0].locked.file(), 0..3).unwrap();
+        let mut exchanged = exchange_with(prepared, cannot).unwrap();
+        exchanged.replaced[0].old = Old::Aside(Aside::Copy(copy));
+        drop(exchanged);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
+    }
+}

@@ -102,7 +102,7 @@ impl Roots {
             return Err(vec![PathProblem::Failed(error)]);
         }
         let mut place = self.place(path).map_err(|problem| vec![problem])?;
-        place.ends_in_slash = names_a_directory(file_path);
+        place.ends_in_slash |= names_a_directory(file_path.as_ref());
         Ok(place)
     }
 
@@ -133,8 +133,9 @@ impl Roots {
         else {
             return Err(PathProblem::Outside);
         };
-        if walk.looped {
-            return if walk.strayed { Err(PathProblem::Outside) } else { fail(StoreErrorKind::LinkLoop) };
+        if let Some(failure) = &walk.failure {
+            let is_loop = *failure == StoreErrorKind::LinkLoop;
+            return if is_loop && walk.strayed { Err(PathProblem::Outside) } else { fail(failure.clone()) };
         }
         let relative = walk.path.strip_prefix(root_path).unwrap_or(Path::new(""));
         let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
@@ -149,7 +150,7 @@ impl Roots {
             name: name.to_owned(),
             path: walk.path.clone(),
             by_link: walk.by_link,
-            ends_in_slash: false,
+            ends_in_slash: walk.ends_in_slash,
         })
     }
 
@@ -187,6 +188,9 @@ impl Roots {
         self.enter(&mut walk, None);
         while let Some(component) = pending.pop_front() {
             if component == ".." {
+                if is_blind {
+                    walk.failure = Some(StoreErrorKind::NotFound);
+                }
                 walk.path.pop();
                 while walk.entered.last().is_some_and(|(entered, _)| !walk.path.starts_with(entered)) {
                     walk.entered.pop();
@@ -195,8 +199,9 @@ impl Roots {
             }
             walk.path.push(&component);
             let metadata = if is_blind { None } else { std::fs::symlink_metadata(&walk.path).ok() };
-            is_blind |= metadata.is_none();
             if !metadata.as_ref().is_some_and(Metadata::is_symlink) {
+                // Nothing is below a file, and nothing above it: `file/..` is an error of the system's, too.
+                is_blind |= !metadata.as_ref().is_some_and(Metadata::is_dir);
                 self.enter(&mut walk, metadata.as_ref());
                 has_entered |= !walk.entered.is_empty();
                 continue;
@@ -207,9 +212,10 @@ impl Roots {
             };
             links += 1;
             walk.by_link |= pending.is_empty();
+            walk.ends_in_slash |= pending.is_empty() && names_a_directory(target.as_os_str());
             walk.strayed |= has_entered && walk.entered.is_empty();
             if links > LINKS {
-                walk.looped = true;
+                walk.failure = Some(StoreErrorKind::LinkLoop);
                 break;
             }
             walk.path.pop();
@@ -242,11 +248,13 @@ struct Walk {
     path: PathBuf,
     /// The roots on the way to `path`, innermost last.
     entered: Vec<(PathBuf, usize)>,
-    looped: bool,
+    /// Too many links, or a link that goes up again from where there is no directory.
+    failure: Option<StoreErrorKind>,
     /// Whether the way, once in a root, led over a link outside of all. What such a loop looks like from within
     /// depends on what is outside, so it is not told.
     strayed: bool,
     by_link: bool,
+    ends_in_slash: bool,
 }
 
 /// Begins again at the start of an absolute path.
@@ -304,9 +312,10 @@ pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result
 }
 
 /// Whether the text ends as only a directory's may: in a separator, or in one and a dot.
-fn names_a_directory(file_path: &str) -> bool {
-    let end = file_path.strip_suffix('.').unwrap_or(file_path);
-    end.ends_with(std::path::is_separator)
+fn names_a_directory(path: &OsStr) -> bool {
+    let bytes = path.as_encoded_bytes();
+    let end = bytes.strip_suffix(b".").unwrap_or(bytes).last();
+    end.is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }
 
 /// `C:\…` for `\\?\C:\…`, which is what Windows makes of a canonical path; elsewhere the path itself.

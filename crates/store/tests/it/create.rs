@@ -1,0 +1,116 @@
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::Barrier;
+
+use mcp_text_editor_core::source::Source as _;
+use mcp_text_editor_store::create::{Creation, create};
+use mcp_text_editor_store::error::StoreErrorKind;
+
+use crate::world::World;
+
+#[test]
+fn a_file_and_its_parents_are_made() {
+    let world = World::new();
+    let created = create(&world.place("@/root/a/b/c.txt"), b"content").unwrap();
+    assert_eq!(created.directories, [world.path("@/root/a"), world.path("@/root/a/b")]);
+    assert_eq!(created.file.path(), world.path("@/root/a/b/c.txt"));
+    assert_eq!(created.file.size(), 7);
+    assert_eq!(world.content("@/root/a/b/c.txt"), "content");
+    // What the umask leaves is what std gets, too.
+    world.write("@/outside/x/y", "");
+    let mode = |path: &str| std::fs::metadata(world.path(path)).unwrap().mode();
+    assert_eq!(mode("@/root/a/b/c.txt"), mode("@/outside/x/y"));
+    assert_eq!(mode("@/root/a"), mode("@/outside/x"));
+    let created = create(&world.place("@/root/a/d"), b"").unwrap();
+    assert!(created.directories.is_empty());
+    assert_eq!(std::fs::read_dir(world.path("@/root/a/b")).unwrap().count(), 1);
+}
+
+#[test]
+fn what_exists_in_any_form_is_left_alone() {
+    let world = World::new();
+    world.write("@/root/file", "old");
+    world.write("@/root/dir/x", "");
+    world.link("@/root/link", "file");
+    world.link("@/root/dangling", "nothing");
+    world.link("@/root/far", "missing/nothing");
+    for name in ["file", "dir", "link", "dangling", "far"] {
+        let place = world.place(&format!("@/root/{name}"));
+        let kind = create(&place, b"new").unwrap_err().kind;
+        assert_eq!(kind, StoreErrorKind::AlreadyExists, "{name}");
+    }
+    assert_eq!(create(&world.place("@/root/new/"), b"").unwrap_err().kind, StoreErrorKind::IsADirectory);
+    assert_eq!(world.content("@/root/file"), "old");
+    assert_eq!(
+        world.names(),
+        ["outside", "root", "root/dangling", "root/dir", "root/dir/x", "root/far", "root/file", "root/link"]
+    );
+}
+
+#[test]
+fn the_file_system_decides_and_parents_are_unmade() {
+    let world = World::new();
+    let others: [&dyn Fn(); 3] =
+        [&|| world.write("@/root/a/b/c", "other"), &|| world.link("@/root/a/b/c", "nothing"), &|| {
+            std::fs::create_dir(world.path("@/root/a/b/c")).unwrap();
+        }];
+    for other in others {
+        let mut creation = Creation::begin(&world.place("@/root/a/b/c")).unwrap();
+        creation.write_all(b"ours").unwrap();
+        other();
+        assert_eq!(creation.commit(true).unwrap_err().kind, StoreErrorKind::AlreadyExists);
+        // Somebody else's file is in them, so the directories stay.
+        assert_eq!(world.names(), ["outside", "root", "root/a", "root/a/b", "root/a/b/c"]);
+        std::fs::remove_dir_all(world.path("@/root/a")).unwrap();
+    }
+    drop(Creation::begin(&world.place("@/root/a/b/c")).unwrap());
+    assert_eq!(world.names(), ["outside", "root"]);
+    let name = "n".repeat(300);
+    let creation = Creation::begin(&world.place(&format!("@/root/a/b/{name}"))).unwrap();
+    assert_eq!(creation.commit(false).unwrap_err().kind, StoreErrorKind::NameTooLong);
+    let error = create(&world.place(&format!("@/root/a/{name}/c")), b"").unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::NameTooLong);
+    assert_eq!(world.names(), ["outside", "root"]);
+}
+
+#[test]
+fn of_several_at_once_one_wins() {
+    let world = World::new();
+    for round in 0..30 {
+        let path = format!("@/root/{round}/sub/file");
+        let barrier = Barrier::new(4);
+        let wins: usize = std::thread::scope(|scope| {
+            let racers: Vec<_> = (0..4)
+                .map(|racer| {
+                    let (world, path, barrier) = (&world, &path, &barrier);
+                    scope.spawn(move || {
+                        let place = world.place(path);
+                        barrier.wait();
+                        match create(&place, format!("{racer}").as_bytes()) {
+                            Ok(_) => {
+                                assert_eq!(world.content(path), racer.to_string());
+                                1
+                            }
+                            Err(error) => {
+                                assert_eq!(error.kind, StoreErrorKind::AlreadyExists);
+                                0
+                            }
+                        }
+                    })
+                })
+                .collect();
+            racers.into_iter().map(|racer| racer.join().unwrap()).sum()
+        });
+        assert_eq!(wins, 1);
+    }
+    assert!(world.names().iter().all(|name| !name.contains(".mte-")));
+}
+
+#[test]
+fn a_parent_that_becomes_a_link_is_not_followed() {
+    let world = World::new();
+    let place = world.place("@/root/a/b/c");
+    world.link("@/root/a", "@/outside");
+    assert_eq!(create(&place, b"").unwrap_err().kind, StoreErrorKind::Changed);
+    assert_eq!(world.names(), ["outside", "root", "root/a"]);
+}

@@ -1,0 +1,188 @@
+use std::cell::Cell;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::lock::{Wait, lock, lock_all};
+use mcp_text_editor_store::place::Place;
+use mcp_text_editor_store::replace::{Prepared, Temporary, commit};
+use mcp_text_editor_store::roots::Roots;
+
+use crate::world::World;
+
+/// Which file the helper process is to work on.
+const FILE: &str = "MTE_TEST_LOCK_FILE";
+
+fn short() -> Wait<'static> {
+    Wait { limit: Duration::from_millis(30), ..Wait::default() }
+}
+
+/// Adds one to the number in a file, by replacing the file.
+fn increment(place: &Place) {
+    let locked = lock(place, &Wait::default()).unwrap();
+    let file = locked.file();
+    let text = String::from_utf8(read_range(file, 0..file.size()).unwrap()).unwrap();
+    let number: u32 = text.parse().unwrap();
+    let mut temporary = Temporary::create(place).unwrap();
+    write!(temporary, "{}", number + 1).unwrap();
+    let _ = temporary.keep_metadata(file).unwrap();
+    commit(vec![Prepared { place: place.clone(), temporary, locked }]).unwrap();
+}
+
+#[test]
+fn helper_process() {
+    #[expect(clippy::disallowed_methods, reason = "how the test below speaks to its processes")]
+    let Ok(file) = std::env::var(FILE) else { return };
+    let root = std::path::Path::new(&file).parent().unwrap().to_owned();
+    let place = Roots::open(&[root]).unwrap().resolve(&file).unwrap();
+    for _ in 0..50 {
+        increment(&place);
+    }
+}
+
+#[test]
+fn no_update_is_lost_between_processes_and_threads() {
+    let world = World::new();
+    world.write("@/root/number", "0");
+    let mut children: Vec<_> = (0..2)
+        .map(|_| {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "lock::helper_process"])
+                .env(FILE, world.path("@/root/number"))
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    increment(&world.place("@/root/number"));
+                }
+            });
+        }
+    });
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(world.content("@/root/number"), "200");
+    assert_eq!(world.names(), ["outside", "root", "root/number"]);
+}
+
+#[test]
+fn waiting_ends_with_busy_or_when_cancelled() {
+    let world = World::new();
+    world.write("@/root/a", "");
+    let place = world.place("@/root/a");
+    let held = lock(&place, &Wait::default()).unwrap();
+    assert!(held.is_guarded());
+    assert_eq!(lock(&place, &short()).unwrap_err().kind, StoreErrorKind::Busy);
+    let asked = Cell::new(0);
+    let cancel = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 3
+    };
+    let wait = Wait { is_cancelled: &cancel, ..Wait::default() };
+    assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Cancelled);
+    drop(held);
+    assert!(lock(&place, &short()).is_ok());
+}
+
+#[test]
+fn several_names_of_one_file_are_one_lock() {
+    let world = World::new();
+    world.write("@/root/a", "");
+    world.write("@/root/b", "");
+    world.link("@/root/link", "a");
+    std::fs::hard_link(world.path("@/root/a"), world.path("@/root/hard")).unwrap();
+    let places = ["b", "a", "link", "hard", "b"].map(|name| world.place(&format!("@/root/{name}")));
+    let places: Vec<&Place> = places.iter().collect();
+    let set = lock_all(&places, &short()).unwrap();
+    assert_eq!(set.file_of, [0, 1, 1, 1, 0]);
+    assert_eq!(set.files.len(), 2);
+    assert_eq!(set.files[0].file().path(), world.path("@/root/b"));
+    assert!(lock_all(&[], &short()).unwrap().files.is_empty());
+}
+
+#[test]
+fn all_or_no_locks_are_taken() {
+    let world = World::new();
+    for name in ["a", "b", "c"] {
+        world.write(&format!("@/root/{name}"), "");
+    }
+    let places = ["a", "b", "c"].map(|name| world.place(&format!("@/root/{name}")));
+    let all: Vec<&Place> = places.iter().collect();
+    let held = lock(&places[1], &short()).unwrap();
+    let problems = lock_all(&all, &short()).unwrap_err();
+    assert_eq!(problems.len(), 1);
+    assert_eq!((problems[0].0, &problems[0].1.kind), (1, &StoreErrorKind::Busy));
+    assert!(lock(&places[0], &short()).is_ok() && lock(&places[2], &short()).is_ok());
+    drop(held);
+    // Everything that cannot be opened is told together.
+    std::fs::remove_file(world.path("@/root/a")).unwrap();
+    std::fs::remove_file(world.path("@/root/c")).unwrap();
+    let problems = lock_all(&all, &short()).unwrap_err();
+    let indexes: Vec<usize> = problems.iter().map(|(index, _)| *index).collect();
+    assert_eq!(indexes, [0, 2]);
+    assert!(problems.iter().all(|(_, error)| error.kind == StoreErrorKind::NotFound));
+}
+
+#[test]
+fn calls_that_name_files_in_opposite_order_do_not_wait_for_each_other() {
+    let world = World::new();
+    world.write("@/root/a", "");
+    world.write("@/root/b", "");
+    let (a, b) = (world.place("@/root/a"), world.place("@/root/b"));
+    let (inside, most) = (AtomicU32::new(0), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for order in [[&a, &b], [&b, &a], [&a, &b], [&b, &a]] {
+            let (inside, most) = (&inside, &most);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    let set = lock_all(&order, &Wait::default()).unwrap();
+                    most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    drop(set);
+                }
+            });
+        }
+    });
+    assert_eq!(most.into_inner(), 1);
+}
+
+#[test]
+fn a_lock_follows_the_name_to_another_file() {
+    let world = World::new();
+    world.write("@/root/a", "old");
+    let place = world.place("@/root/a");
+    let held = lock(&place, &Wait::default()).unwrap();
+    // Another program, without locks, replaces the file: who waits for the old one need not wait any longer.
+    world.write("@/root/new", "newer");
+    std::fs::rename(world.path("@/root/new"), world.path("@/root/a")).unwrap();
+    let locked = lock(&place, &short()).unwrap();
+    assert_eq!(locked.file().size(), 5);
+    drop(held);
+    // Size and times are of when the lock was had, not of the open.
+    let mut appended = OpenOptions::new().append(true).open(world.path("@/root/a")).unwrap();
+    appended.write_all(b"!").unwrap();
+    assert!(!locked.file().is_unchanged().unwrap());
+}
+
+#[test]
+fn a_read_only_file_stays_read_only() {
+    let world = World::new();
+    world.write("@/root/a", "");
+    std::fs::set_permissions(world.path("@/root/a"), std::fs::Permissions::from_mode(0o444)).unwrap();
+    let is_superuser = OpenOptions::new().write(true).open(world.path("@/root/a")).is_ok();
+    let locked = lock(&world.place("@/root/a"), &short());
+    match locked {
+        Ok(_) => assert!(is_superuser),
+        Err(error) => assert_eq!(error.kind, StoreErrorKind::PermissionDenied),
+    }
+}

@@ -1,0 +1,328 @@
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp_text_editor_core::source::Source as _;
+use mcp_text_editor_store::error::{SpecialFile, StoreErrorKind};
+use mcp_text_editor_store::replace::Temporary;
+use mcp_text_editor_store::roots::{PathProblem, Roots};
+use proptest::prelude::*;
+
+use crate::world::World;
+
+#[test]
+fn a_path_is_absolute_and_has_no_parent_component() {
+    let world = World::new();
+    world.write("@/root/a/b.txt", "");
+    let check = |path: &str, expected: &str| assert_eq!(world.resolve(path), expected, "{path}");
+    check("@/root/a/b.txt", "@/root/a/b.txt: opened");
+    check("@//root/./a//./b.txt", "@/root/a/b.txt: opened");
+    check("@/root/a/b.txt/", "@/root/a/b.txt: NotADirectory");
+    check("@/root/a/b.txt/.", "@/root/a/b.txt: NotADirectory");
+    check("@/root/a/", "@/root/a: IsADirectory");
+    check("@/root/a", "@/root/a: IsADirectory");
+    check("@/root", "Resolve IsADirectory");
+    check("@/root/.", "Resolve IsADirectory");
+    check("@/root/foo..bar.txt", "@/root/foo..bar.txt: NotFound");
+    check("@/root/...", "@/root/...: NotFound");
+    check("@/root/a/../a/b.txt", "Traversal");
+    check("@/root/..", "Traversal");
+    check("../x", "NotAbsolute [], Traversal");
+    check("", "NotAbsolute []");
+    check("a/b.txt", "NotAbsolute [@/root/a/b.txt]");
+    check("./a/b.txt", "NotAbsolute [@/root/./a/b.txt]");
+    check("root/a/b.txt", "NotAbsolute [@/root/a/b.txt]");
+    check("a/c.txt", "NotAbsolute []");
+    check("~/a/b.txt", "NotAbsolute []");
+    check("@/root/a\0b", "NulByte");
+    check("a\0/..", "NulByte, NotAbsolute [], Traversal");
+    check("@/root/a/b.txt/c", "Resolve NotADirectory");
+    check("@/root/x/y/z", "@/root/x/y/z below [\"x\", \"y\"]: NotFound");
+    check("/", "Outside");
+    check("@", "Outside");
+    check("@/rootless", "Outside");
+    check("@/outside/x", "Outside");
+    check(&format!("@/root/{}", "n".repeat(300)), &format!("@/root/{}: NameTooLong", "n".repeat(300)));
+    let long = format!("@/root/{}x", "d/".repeat(20_000));
+    assert!(world.resolve(&long).contains("NameTooLong"));
+}
+
+#[test]
+fn a_link_leads_where_it_leads() {
+    let world = World::new();
+    world.write("@/root/real/file", "");
+    world.write("@/outside/file", "");
+    world.link("@/root/relative", "real/file");
+    world.link("@/root/absolute", "@/root/real/file");
+    world.link("@/root/dir", "real");
+    world.link("@/root/real/up", "../real/../dir");
+    world.link("@/root/over", "../outside/../root/real");
+    world.link("@/outside/in", "@/root/real");
+    world.link("@/root/through", "@/outside/in");
+    world.link("@/root/dangling", "missing/file");
+    world.link("@/root/self", "@/root");
+    let check = |path: &str, expected: &str| assert_eq!(world.resolve(path), expected, "{path}");
+    check("@/root/relative", "@/root/real/file by link: opened");
+    check("@/root/absolute", "@/root/real/file by link: opened");
+    check("@/root/dir/file", "@/root/real/file: opened");
+    check("@/root/dir/up/up/file", "@/root/real/file: opened");
+    check("@/root/over/file", "@/root/real/file: opened");
+    check("@/outside/in/file", "@/root/real/file: opened");
+    check("@/root/through/file", "@/root/real/file: opened");
+    check("@/root/dangling", "@/root/missing/file by link below [\"missing\"]: NotFound");
+    check("@/root/dir/new/x", "@/root/real/new/x below [\"new\"]: NotFound");
+    check("@/root/self", "Resolve IsADirectory");
+    check("@/root/self/self/dir/file", "@/root/real/file: opened");
+}
+
+#[test]
+fn outside_looks_alike_whether_or_not_there_is_anything() {
+    let world = World::new();
+    world.write("@/outside/there", "");
+    world.link("@/root/file", "@/outside/there");
+    world.link("@/root/no-file", "@/outside/nothing");
+    world.link("@/root/relative", "../outside/there");
+    world.link("@/root/no-relative", "../outside/nothing");
+    world.link("@/root/directory", "@/outside");
+    world.link("@/root/no-directory", "@/nowhere");
+    world.link("@/root/chain", "no-file");
+    world.link("@/root/odd", "missing/../../outside/x");
+    world.link("@/outside/loop", "@/root/loop");
+    world.link("@/root/loop", "@/outside/loop");
+    world.link("@/outside/own", "own");
+    world.link("@/root/own", "@/outside/own");
+    for path in [
+        "@/outside/there",
+        "@/outside/nothing",
+        "@/outside/there/below",
+        "@/nowhere/at/all",
+        "@/root/file",
+        "@/root/no-file",
+        "@/root/relative",
+        "@/root/no-relative",
+        "@/root/directory/there",
+        "@/root/directory/nothing",
+        "@/root/directory/there/below",
+        "@/root/no-directory/x/y",
+        "@/root/chain",
+        "@/root/odd",
+        "@/root/loop",
+        "@/root/own",
+        "@/outside/own",
+        "/etc/passwd",
+        "/etc/shadow/x",
+        "/root-of-nothing",
+    ] {
+        assert_eq!(world.resolve(path), "Outside", "{path}");
+    }
+}
+
+#[test]
+fn links_that_never_end_are_an_error() {
+    let world = World::new();
+    world.link("@/root/a", "b");
+    world.link("@/root/b", "@/root/a");
+    world.link("@/root/own", "own/x");
+    world.write("@/root/0", "");
+    for n in 0..41 {
+        world.link(&format!("@/root/{}", n + 1), &n.to_string());
+    }
+    assert_eq!(world.resolve("@/root/40"), "@/root/0 by link: opened");
+    for path in ["@/root/41", "@/root/a", "@/root/a/b/c", "@/root/own"] {
+        assert_eq!(world.resolve(path), "Resolve LinkLoop", "{path}");
+    }
+}
+
+#[test]
+fn roots_may_be_named_by_links_lie_in_one_another_and_come_twice() {
+    let world = World::new();
+    world.write("@/root/inner/file", "");
+    world.link("@/alias", "root");
+    let given = ["@/alias", "@/root", "@/root/inner"].map(|path| world.path(path));
+    let roots = Roots::open(&given).unwrap();
+    let root_of = |path: &str| {
+        let place = roots.resolve(world.path(path).to_str().unwrap()).unwrap();
+        assert!(place.open_file(false).is_ok());
+        place.root()
+    };
+    assert_eq!(root_of("@/alias/inner/file"), 2);
+    assert_eq!(root_of("@/root/inner/file"), 2);
+    world.write("@/root/other", "");
+    world.link("@/root/link", "other");
+    assert_eq!(root_of("@/root/other"), 0);
+    assert_eq!(root_of("@/alias/link"), 0);
+    assert!(roots.paths().all(|path| path.starts_with(world.path("@/root"))));
+    let missing = Roots::open(&[world.path("@/root/nothing")]).unwrap_err();
+    assert_eq!(missing.kind, StoreErrorKind::NotFound);
+    let file = Roots::open(&[world.path("@/root/other")]).unwrap_err();
+    assert_eq!(file.kind, StoreErrorKind::NotADirectory);
+}
+
+#[test]
+fn a_swap_after_resolving_leads_nowhere() {
+    let world = World::new();
+    world.write("@/root/dir/file", "inside");
+    world.write("@/outside/file", "outside");
+
+    // The directory goes and a link comes: the place is still in the directory.
+    let place = world.place("@/root/dir/file");
+    std::fs::rename(world.path("@/root/dir"), world.path("@/root/moved")).unwrap();
+    world.link("@/root/dir", "@/outside");
+    let mut bytes = [0; 6];
+    place.open_file(true).unwrap().read_at(0, &mut bytes).unwrap();
+    assert_eq!(&bytes, b"inside");
+    assert_eq!(world.resolve("@/root/dir/file"), "Outside");
+
+    // The file goes and a link comes: an error, and the way to find out is to resolve again.
+    let place = world.place("@/root/moved/file");
+    std::fs::remove_file(world.path("@/root/moved/file")).unwrap();
+    world.link("@/root/moved/file", "@/outside/file");
+    assert_eq!(place.open_file(false).unwrap_err().kind, StoreErrorKind::Changed);
+    assert_eq!(world.content("@/outside/file"), "outside");
+}
+
+#[test]
+fn a_directory_that_is_swapped_all_the_time_never_leads_outside() {
+    let world = World::new();
+    world.write("@/root/a/file", "inside");
+    world.write("@/outside/file", "outside");
+    world.link("@/root/b", "@/outside");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (a, b, c) = (world.path("@/root/a"), world.path("@/root/b"), world.path("@/root/c"));
+            while !stop.load(Ordering::Relaxed) {
+                for (from, to) in [(&a, &c), (&b, &a), (&c, &b)] {
+                    std::fs::rename(from, to).unwrap();
+                }
+            }
+        });
+        let path = world.path("@/root/a/file");
+        let mut inside = 0;
+        for _ in 0..3000 {
+            let Ok(place) = world.roots.resolve(path.to_str().unwrap()) else { continue };
+            assert!(place.path().starts_with(world.path("@/root")));
+            if let Ok(file) = place.open_file(false) {
+                let mut bytes = [0; 8];
+                let got = file.read_at(0, &mut bytes).unwrap();
+                assert_eq!(&bytes[..got], b"inside");
+                inside += 1;
+            }
+            if let Ok(mut temporary) = Temporary::create(&place) {
+                temporary.write_all(b"x").unwrap();
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(inside > 0);
+    });
+    let strays: Vec<_> = world.names().into_iter().filter(|name| name.contains(".mte-")).collect();
+    assert_eq!(strays, [""; 0]);
+    assert_eq!(world.content("@/outside/file"), "outside");
+}
+
+#[test]
+fn what_is_no_regular_file_is_told_at_once() {
+    let world = World::new();
+    let made = std::process::Command::new("mkfifo").arg(world.path("@/root/fifo")).status().unwrap();
+    assert!(made.success());
+    let _socket = UnixListener::bind(world.path("@/root/socket")).unwrap();
+    world.link("@/root/link", "fifo");
+    for write in [false, true] {
+        let kind = |path: &str| world.place(path).open_file(write).unwrap_err().kind;
+        let special = |what| StoreErrorKind::NotARegularFile { what };
+        assert_eq!(kind("@/root/fifo"), special(SpecialFile::Fifo));
+        assert_eq!(kind("@/root/link"), special(SpecialFile::Fifo));
+        assert_eq!(kind("@/root/socket"), special(SpecialFile::Socket));
+    }
+    let devices = Roots::open(&["/dev".into()]).unwrap();
+    for path in ["/dev/null", "/dev/tty"] {
+        let kind = devices.resolve(path).unwrap().open_file(false).unwrap_err().kind;
+        assert_eq!(kind, StoreErrorKind::NotARegularFile { what: SpecialFile::Device });
+    }
+}
+
+#[test]
+fn any_name_will_do() {
+    let world = World::new();
+    for name in ["new\nline", "-rf", " ", "a:b", "\\..\\x", "é", "e\u{301}", "*?", "{}"] {
+        world.write(&format!("@/root/{name}"), name);
+        assert_eq!(world.resolve(&format!("@/root/{name}")), format!("@/root/{name}: opened"));
+    }
+    // Not UTF-8: a client cannot spell it, a link can lead to it.
+    let target = world.path("@/root").join(OsStr::from_bytes(b"\xff\xfe"));
+    std::fs::write(&target, "bytes").unwrap();
+    symlink(&target, world.path("@/root/link")).unwrap();
+    let place = world.place("@/root/link");
+    assert_eq!(place.path(), target);
+    assert_eq!(place.open_file(false).unwrap().size(), 5);
+}
+
+#[test]
+fn a_directory_that_may_not_be_searched_is_told() {
+    let world = World::new();
+    world.write("@/root/shut/file", "");
+    std::fs::set_permissions(world.path("@/root/shut"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    // The superuser may search any directory.
+    let is_superuser = std::fs::read(world.path("@/root/shut/file")).is_ok();
+    if !is_superuser {
+        let problems = world.roots.resolve(world.path("@/root/shut/file").to_str().unwrap());
+        let is_denied = |problem: &PathProblem| matches!(problem, PathProblem::Failed(error) if error.kind == StoreErrorKind::PermissionDenied);
+        assert!(problems.map_or_else(
+            |problems| problems.iter().all(is_denied),
+            |place| place.open_file(false).unwrap_err().kind == StoreErrorKind::PermissionDenied
+        ));
+    }
+    std::fs::set_permissions(world.path("@/root/shut"), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Where there is something, the system's own answer is the judge.
+    #[test]
+    fn the_system_agrees(
+        links in prop::collection::vec(("[rstuv]", "[ab]", target()), 0..8),
+        paths in prop::collection::vec(prop::collection::vec("[abfrstuv.]", 1..6), 12),
+    ) {
+        let world = World::new();
+        for file in ["root/f", "root/a/f", "root/a/b/f", "outside/f", "outside/a/f"] {
+            world.write(&format!("@/{file}"), "");
+        }
+        for (index, (name, directory, target)) in links.iter().enumerate() {
+            let place = ["root", "root/a", "outside"][(index + directory.len() + name.len()) % 3];
+            let _ = symlink(world.path(target), world.path(&format!("@/{place}/{name}")));
+        }
+        for path in paths {
+            for top in ["root", "outside"] {
+                let path = format!("@/{top}/{}", path.join("/"));
+                let resolved = world.resolve(&path);
+                let Ok(real) = world.path(&path).canonicalize() else {
+                    prop_assert!(!resolved.contains("opened"), "{} {}", path, resolved);
+                    continue;
+                };
+                let expected = if real == world.path("@/root") {
+                    "Resolve IsADirectory".to_owned()
+                } else if !real.starts_with(world.path("@/root")) {
+                    "Outside".to_owned()
+                } else {
+                    let shown = real.display().to_string().replace(world.path("@").to_str().unwrap(), "@");
+                    format!("{shown}: {}", if real.is_dir() { "IsADirectory" } else { "opened" })
+                };
+                prop_assert_eq!(resolved.replace(" by link", ""), expected, "{}", path);
+            }
+        }
+    }
+}
+
+fn target() -> impl Strategy<Value = String> {
+    let step = prop_oneof!["[abfrstuv.]", Just("..".to_owned()), Just("root".to_owned())];
+    let relative = prop::collection::vec(step, 1..5).prop_map(|steps| steps.join("/"));
+    prop_oneof![
+        relative.clone(),
+        relative.clone().prop_map(|path| format!("@/root/{path}")),
+        relative.prop_map(|path| format!("@/outside/{path}")),
+    ]
+}

@@ -1,0 +1,41 @@
+use std::io;
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_store::read::{read_and_hash, try_read_and_hash};
+
+use crate::world::World;
+
+#[test]
+fn every_byte_comes_once_and_the_digest_is_of_all() {
+    let world = World::new();
+    for size in [0, 1, 262_143, 262_144, 262_145, 1_048_576, 1_048_577, 5_000_001] {
+        let bytes: Vec<u8> = (0..size).map(|n: usize| u8::try_from(n * 7 % 251).unwrap()).collect();
+        std::fs::write(world.path("@/root/file"), &bytes).unwrap();
+        let file = world.place("@/root/file").open_file(false).unwrap();
+        let mut got = Vec::new();
+        let digest = read_and_hash(&file, |block| got.extend_from_slice(block)).unwrap();
+        assert!(got == bytes, "{size}");
+        assert_eq!(digest, Digest::of(&bytes), "{size}");
+        assert!(file.is_unchanged().unwrap());
+    }
+}
+
+#[test]
+fn a_read_can_be_stopped_and_a_file_can_shrink() {
+    let world = World::new();
+    for size in [300_000, 5_000_000] {
+        std::fs::write(world.path("@/root/file"), vec![b'x'; size]).unwrap();
+        let file = world.place("@/root/file").open_file(false).unwrap();
+        let mut blocks = 0;
+        let stopped = try_read_and_hash(&file, |_| {
+            blocks += 1;
+            if blocks == 2 { Err(io::Error::from(io::ErrorKind::Interrupted)) } else { Ok(()) }
+        });
+        assert_eq!(stopped.unwrap_err().kind(), io::ErrorKind::Interrupted);
+        assert_eq!(blocks, 2);
+        std::fs::write(world.path("@/root/file"), "short").unwrap();
+        let digest = read_and_hash(&file, |_| ()).unwrap();
+        assert_eq!(digest, Digest::of(b"short"));
+        assert!(!file.is_unchanged().unwrap());
+    }
+}

@@ -1,0 +1,137 @@
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::lock::{Wait, lock};
+use mcp_text_editor_store::replace::{Method, Prepared, Temporary, commit, exchange};
+
+use crate::world::World;
+
+fn prepare(world: &World, name: &str, content: &str) -> Prepared {
+    let place = world.place(name);
+    let locked = lock(&place, &Wait::default()).unwrap();
+    let mut temporary = Temporary::create(&place).unwrap();
+    temporary.write_all(content.as_bytes()).unwrap();
+    let _ = temporary.keep_metadata(locked.file()).unwrap();
+    temporary.sync().unwrap();
+    Prepared { place, temporary, locked }
+}
+
+fn three() -> World {
+    let world = World::new();
+    for name in ["a", "b", "sub/c"] {
+        world.write(&format!("@/root/{name}"), "old");
+    }
+    world
+}
+
+fn contents(world: &World) -> [String; 3] {
+    ["a", "b", "sub/c"].map(|name| world.content(&format!("@/root/{name}")))
+}
+
+const NAMES: [&str; 6] = ["outside", "root", "root/a", "root/b", "root/sub", "root/sub/c"];
+
+#[test]
+fn all_files_get_their_new_content_and_keep_their_mode() {
+    let world = three();
+    for (name, mode) in [("a", 0o640), ("b", 0o755), ("sub/c", 0o600)] {
+        let path = world.path(&format!("@/root/{name}"));
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
+    let methods = commit(prepared.into()).unwrap();
+    assert_eq!(methods, [Method::Exchanged; 3]);
+    assert_eq!(contents(&world), ["new"; 3]);
+    assert_eq!(world.names(), NAMES);
+    for (name, mode) in [("a", 0o640), ("b", 0o755), ("sub/c", 0o600)] {
+        let metadata = std::fs::metadata(world.path(&format!("@/root/{name}"))).unwrap();
+        assert_eq!(metadata.mode() & 0o7777, mode, "{name}");
+    }
+}
+
+#[test]
+fn one_failure_puts_all_back() {
+    let world = three();
+    let inodes = || ["a", "b"].map(|name| std::fs::metadata(world.path("@/root").join(name)).unwrap().ino());
+    let before = inodes();
+    let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
+    std::fs::remove_file(prepared[2].temporary.path()).unwrap();
+    let error = commit(prepared.into()).unwrap_err();
+    assert_eq!((error.kind, error.path), (StoreErrorKind::NotFound, world.path("@/root/sub/c")));
+    assert_eq!(contents(&world), ["old"; 3]);
+    assert_eq!(world.names(), NAMES);
+    assert_eq!(inodes(), before);
+}
+
+#[test]
+fn another_programs_write_before_the_commit_is_kept() {
+    let write = |world: &World| world.write("@/root/b", "other");
+    let rename = |world: &World| {
+        world.write("@/root/x", "other");
+        std::fs::rename(world.path("@/root/x"), world.path("@/root/b")).unwrap();
+    };
+    for outsider in [&write as &dyn Fn(&World), &rename] {
+        let world = three();
+        let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
+        outsider(&world);
+        let error = commit(prepared.into()).unwrap_err();
+        assert_eq!((error.kind, error.path), (StoreErrorKind::Changed, world.path("@/root/b")));
+        assert_eq!(contents(&world), ["old", "other", "old"]);
+        assert_eq!(world.names(), NAMES);
+    }
+}
+
+#[test]
+fn what_is_not_finished_is_put_back_and_what_came_after_is_kept() {
+    let world = three();
+    let exchanged = exchange(vec![prepare(&world, "@/root/a", "new"), prepare(&world, "@/root/b", "new")]);
+    let exchanged = exchanged.unwrap();
+    assert_eq!(contents(&world), ["new", "new", "old"]);
+    exchanged.sync_directories().unwrap();
+    drop(exchanged);
+    assert_eq!(contents(&world), ["old"; 3]);
+    assert_eq!(world.names(), NAMES);
+
+    // Another program replaces the file between exchange and rollback: its file is the newest, so it stays.
+    let exchanged = exchange(vec![prepare(&world, "@/root/a", "new")]).unwrap();
+    world.write("@/root/x", "newest");
+    std::fs::rename(world.path("@/root/x"), world.path("@/root/a")).unwrap();
+    drop(exchanged);
+    assert_eq!(world.content("@/root/a"), "newest");
+}
+
+#[test]
+fn nobody_builds_on_a_file_before_its_commit_is_over() {
+    let world = three();
+    let exchanged = exchange(vec![prepare(&world, "@/root/a", "new")]).unwrap();
+    let wait = Wait { limit: std::time::Duration::from_millis(20), ..Wait::default() };
+    let place = world.place("@/root/a");
+    assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Busy);
+    exchanged.finish();
+    assert_eq!(lock(&place, &wait).unwrap().file().size(), 3);
+}
+
+#[test]
+fn ranges_are_copied_and_a_temporary_goes_when_dropped() {
+    let world = World::new();
+    let old: String = (0..400_000).flat_map(|n: u32| [n.to_string(), "\n".to_owned()]).collect();
+    world.write("@/root/a", &old);
+    let place = world.place("@/root/a");
+    let file = place.open_file(false).unwrap();
+    let mut temporary = Temporary::create(&place).unwrap();
+    let metadata = std::fs::metadata(temporary.path()).unwrap();
+    assert_eq!(metadata.mode() & 0o777, 0o600);
+    temporary.copy_range(&file, 0..10).unwrap();
+    temporary.write_all(b"middle").unwrap();
+    temporary.copy_range(&file, 1_000_000..file.size()).unwrap();
+    temporary.copy_range(&file, 5..5).unwrap();
+    let expected = format!("{}middle{}", &old[..10], &old[1_000_000..]);
+    let view = temporary.view().unwrap();
+    assert_eq!((view.size(), temporary.written()), (expected.len() as u64, expected.len() as u64));
+    assert!(read_range(&view, 0..view.size()).unwrap() == expected.as_bytes());
+    let error = temporary.copy_range(&file, file.size() - 1..file.size() + 1).unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Changed);
+    drop((view, temporary));
+    assert_eq!(world.names(), ["outside", "root", "root/a"]);
+}

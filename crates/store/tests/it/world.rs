@@ -1,0 +1,104 @@
+//! A temporary directory with `root`, which is allowed, and `outside`, which is not.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_store::error::StoreError;
+use mcp_text_editor_store::place::Place;
+use mcp_text_editor_store::roots::{PathProblem, Roots};
+
+pub(crate) struct World {
+    directory: tempfile::TempDir,
+    pub(crate) roots: Roots,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        for name in ["root", "outside"] {
+            std::fs::create_dir(path.join(name)).unwrap();
+        }
+        let roots = Roots::open(&[path.join("root")]).unwrap();
+        Self { directory, roots }
+    }
+
+    /// `@` stands for the temporary directory.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        let real = self.directory.path().canonicalize().unwrap();
+        PathBuf::from(path.replace('@', real.to_str().unwrap()))
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &str) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn content(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    pub(crate) fn link(&self, path: &str, target: &str) {
+        symlink(self.path(target), self.path(path)).unwrap();
+    }
+
+    pub(crate) fn place(&self, path: &str) -> Place {
+        self.roots.resolve(self.path(path).to_str().unwrap()).unwrap()
+    }
+
+    /// Where a path leads, or why nowhere, with `@` for the temporary directory.
+    pub(crate) fn resolve(&self, path: &str) -> String {
+        let path = self.path(path);
+        let text = match self.roots.resolve(path.to_str().unwrap()) {
+            Err(problems) => problems.iter().map(describe).collect::<Vec<_>>().join(", "),
+            Ok(place) => {
+                let link = if place.is_named_by_link() { " by link" } else { "" };
+                let missing = match place.missing_directories() {
+                    [] => String::new(),
+                    some => format!(" below {some:?}"),
+                };
+                let opened = match place.open_file(false) {
+                    Ok(_) => "opened".to_owned(),
+                    Err(error) => format!("{:?}", error.kind),
+                };
+                format!("{}{link}{missing}: {opened}", place.path().display())
+            }
+        };
+        text.replace(self.path("@").to_str().unwrap(), "@")
+    }
+
+    /// All names below the temporary directory, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let top = self.path("@");
+        collect(&top, &top, &mut names);
+        names.sort();
+        names
+    }
+}
+
+fn collect(top: &Path, directory: &Path, names: &mut Vec<String>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        names.push(entry.path().strip_prefix(top).unwrap().display().to_string());
+        if entry.file_type().unwrap().is_dir() {
+            collect(top, &entry.path(), names);
+        }
+    }
+}
+
+fn describe(problem: &PathProblem) -> String {
+    match problem {
+        PathProblem::Failed(error) => kind(error),
+        PathProblem::NotAbsolute { candidates } => {
+            let paths: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
+            format!("NotAbsolute [{}]", paths.join(", "))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+pub(crate) fn kind(error: &StoreError) -> String {
+    format!("{:?} {:?}", error.operation, error.kind)
+}
