@@ -5,5 +5,6 @@
 #![forbid(unsafe_code)]
 
 pub mod digest;
+pub mod encoding;
 pub mod line;
 pub mod source;

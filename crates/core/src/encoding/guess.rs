@@ -1,0 +1,120 @@
+//! What undecodable bytes may be. For an error message only: nothing is read or written by a guess.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
+
+use super::Encoding;
+use super::stream::Stream;
+
+/// Fewer non-ASCII characters than this, and a guess is no better than a coin: with two, 41 to 88 % are right for
+/// Chinese, Japanese and Korean; with eight, 97 to 100 %.
+const ENOUGH: u64 = 8;
+
+/// Collects evidence over all of a file's bytes, with the detector of Firefox.
+#[derive(Debug)]
+pub struct Guesser {
+    detector: Detector,
+    /// The encodings of several bytes that can be guessed, each decoding along: the detector's own idea of what is valid
+    /// is close to the tables, but is not them.
+    candidates: Vec<Candidate>,
+    high_bytes: u64,
+    /// Which byte values occurred.
+    seen: Box<[bool; 256]>,
+}
+
+/// `EncodingDetector`, which has no `Debug` of its own.
+struct Detector(EncodingDetector);
+
+impl std::fmt::Debug for Detector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EncodingDetector")
+    }
+}
+
+#[derive(Debug)]
+struct Candidate {
+    table: &'static encoding_rs::Encoding,
+    stream: Stream,
+    characters: u64,
+}
+
+impl Default for Guesser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Guesser {
+    /// A guesser that has seen nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let candidate = |table| {
+            let encoding = if table == UTF_8 { Encoding::Utf8 } else { Encoding::Legacy(table) };
+            Candidate { table, stream: Stream::new(encoding), characters: 0 }
+        };
+        Self {
+            // ISO-2022-JP is all ASCII bytes; it is never what made a decoder stop at a high byte.
+            detector: Detector(EncodingDetector::new(Iso2022JpDetection::Deny)),
+            candidates: [UTF_8, SHIFT_JIS, EUC_JP, EUC_KR, BIG5, GBK].map(candidate).into(),
+            high_bytes: 0,
+            seen: Box::new([false; 256]),
+        }
+    }
+
+    /// Looks at the next bytes. All of the file should be fed, not only its head.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        self.detector.0.feed(chunk, false);
+        for byte in chunk {
+            self.high_bytes += u64::from(!byte.is_ascii());
+            if let Some(seen) = self.seen.get_mut(usize::from(*byte)) {
+                *seen = true;
+            }
+        }
+        for candidate in &mut self.candidates {
+            candidate.feed(chunk, false);
+        }
+    }
+
+    /// The encoding that the bytes look like; `None` where there is too little evidence (fewer than eight characters that
+    /// are not ASCII), or where they do not decode by the guess, or only to control characters.
+    #[must_use]
+    pub fn finish(mut self) -> Option<Encoding> {
+        self.detector.0.feed(b"", true);
+        let guess = self.detector.0.guess(None, Utf8Detection::Allow);
+        let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.table == guess) else {
+            return self.single_byte(guess);
+        };
+        if !candidate.feed(b"", true) {
+            return None;
+        }
+        // What is valid UTF-8 by chance is rare: there, bytes count.
+        let (encoding, evidence) = if guess == UTF_8 {
+            (Encoding::Utf8, self.high_bytes)
+        } else {
+            (Encoding::Legacy(guess), candidate.characters)
+        };
+        (evidence >= ENOUGH).then_some(encoding)
+    }
+
+    /// `guess`, if every byte seen is a printable character there. Its own table maps bytes without a meaning to the C1
+    /// controls, so that it would decode anything.
+    fn single_byte(&self, guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
+        let encoding = Encoding::Legacy(guess);
+        let mut high = (0x80..=0xFF).zip(self.seen.iter().skip(0x80)).filter(|(_, seen)| **seen);
+        let printable =
+            |byte: u8| encoding.decode(&[byte]).is_ok_and(|text| !text.contains(char::is_control));
+        let fits = guess.is_single_byte() && high.all(|(byte, _)| printable(byte));
+        (fits && self.high_bytes >= ENOUGH).then_some(encoding)
+    }
+}
+
+impl Candidate {
+    /// Whether all bytes up to here decode.
+    fn feed(&mut self, chunk: &[u8], last: bool) -> bool {
+        let characters = &mut self.characters;
+        let count = |piece: &str| {
+            *characters += piece.chars().filter(|character| !character.is_ascii()).count() as u64;
+        };
+        self.stream.feed(chunk, last, count).is_ok()
+    }
+}

@@ -1,0 +1,150 @@
+//! Decoding as a stream: bytes in chunks of any size, text out in pieces, and where the first bytes stand that do not
+//! decode. Knows no positions of characters; those are `decode.rs`'s.
+
+use encoding_rs::DecoderResult;
+
+use super::wide::Wide;
+use super::{Encoding, latin1};
+
+/// A decoder for any encoding. What it says does not depend on how the bytes are cut into chunks.
+#[derive(Debug)]
+pub(super) struct Stream {
+    kind: Kind,
+    /// Where the first byte stands that is not part of the text handed out: for legacy encodings, that was not fed.
+    at: u64,
+    failed: Option<u64>,
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// With the beginning of a character whose rest is in the next chunk: less than four bytes.
+    Utf8(Vec<u8>),
+    Wide(Wide),
+    Latin1,
+    Ascii,
+    /// With a buffer that is reused, of [`PIECE`] bytes.
+    Legacy(Box<encoding_rs::Decoder>, String),
+}
+
+/// How much text a legacy decoder makes at a time. Any size over some bytes works; this one stays in the cache.
+const PIECE: usize = 16 * 1024;
+
+impl Stream {
+    pub(super) fn new(encoding: Encoding) -> Self {
+        let kind = match encoding {
+            Encoding::Utf8 => Kind::Utf8(Vec::new()),
+            Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be => {
+                Kind::Wide(Wide::new(encoding.unit()))
+            }
+            Encoding::Latin1 => Kind::Latin1,
+            Encoding::Ascii => Kind::Ascii,
+            Encoding::Legacy(table) => {
+                Kind::Legacy(Box::new(table.new_decoder_without_bom_handling()), String::with_capacity(PIECE))
+            }
+        };
+        Self { kind, at: 0, failed: None, ended: false }
+    }
+
+    /// Hands the text of the characters that `chunk` completes to `sink`, in order; `last` says that no chunk follows.
+    ///
+    /// The error is the offset, from the first byte ever fed, of the first sequence that does not decode; it stays.
+    /// Some of the text before it may have gone to `sink`. After `last` nothing more is read.
+    pub(super) fn feed(&mut self, chunk: &[u8], last: bool, sink: impl FnMut(&str)) -> Result<(), u64> {
+        if let Some(offset) = self.failed {
+            return Err(offset);
+        }
+        if self.ended {
+            return Ok(());
+        }
+        self.ended = last;
+        let outcome = self.advance(chunk, last, sink);
+        self.failed = outcome.err();
+        outcome
+    }
+
+    fn advance(&mut self, chunk: &[u8], last: bool, mut sink: impl FnMut(&str)) -> Result<(), u64> {
+        let at = &mut self.at;
+        match &mut self.kind {
+            Kind::Utf8(carry) => utf8(carry, chunk, last, at, sink),
+            Kind::Wide(wide) => wide.feed(chunk, last, at, sink),
+            Kind::Latin1 => {
+                sink(&latin1::decode(chunk));
+                Ok(())
+            }
+            Kind::Ascii => {
+                let text = latin1::ascii_prefix(chunk);
+                sink(text);
+                *at += text.len() as u64;
+                if text.len() < chunk.len() { Err(*at) } else { Ok(()) }
+            }
+            Kind::Legacy(decoder, piece) => {
+                let mut rest = chunk;
+                loop {
+                    piece.clear();
+                    let (result, read) = decoder.decode_to_string_without_replacement(rest, piece, last);
+                    *at += read as u64;
+                    rest = rest.get(read..).unwrap_or_default();
+                    sink(piece);
+                    match result {
+                        DecoderResult::InputEmpty => return Ok(()),
+                        DecoderResult::OutputFull => {}
+                        DecoderResult::Malformed(length, after) => {
+                            return Err(at.saturating_sub(u64::from(length) + u64::from(after)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn utf8(
+    carry: &mut Vec<u8>,
+    chunk: &[u8],
+    last: bool,
+    at: &mut u64,
+    mut sink: impl FnMut(&str),
+) -> Result<(), u64> {
+    let mut rest = chunk;
+    while !carry.is_empty() {
+        let Some((&byte, after)) = rest.split_first() else { break };
+        carry.push(byte);
+        rest = after;
+        match std::str::from_utf8(carry) {
+            Ok(text) => {
+                sink(text);
+                *at += text.len() as u64;
+                carry.clear();
+            }
+            Err(error) if error.error_len().is_none() => {}
+            Err(_) => return Err(*at),
+        }
+    }
+    // The tail is cut off beforehand so that nothing is validated twice.
+    let whole = rest.len() - incomplete_suffix(rest);
+    let (body, tail) = rest.split_at_checked(whole).unwrap_or((rest, b""));
+    match simdutf8::compat::from_utf8(body) {
+        Ok(text) => sink(text),
+        Err(error) => return Err(*at + error.valid_up_to() as u64),
+    }
+    *at += body.len() as u64;
+    carry.extend_from_slice(tail);
+    let hopeless = std::str::from_utf8(tail).is_err_and(|error| error.error_len().is_some());
+    if hopeless || (last && !carry.is_empty()) { Err(*at) } else { Ok(()) }
+}
+
+/// How many bytes at the end are the beginning of a longer UTF-8 sequence, by its first byte: 0 to 3.
+fn incomplete_suffix(bytes: &[u8]) -> usize {
+    for (back, byte) in bytes.iter().rev().take(3).enumerate() {
+        let length = match byte {
+            0x80..=0xBF => continue,
+            0xC2..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xF4 => 4,
+            _ => 1,
+        };
+        return if length > back + 1 { back + 1 } else { 0 };
+    }
+    0
+}

@@ -1,0 +1,154 @@
+//! UTF-16 and UTF-32, by hand: `encoding_rs` has no UTF-32, and encodes no UTF-16. A lone surrogate, a number above
+//! U+10FFFF and half a unit at the end do not decode (Unicode Standard, section 3.9).
+
+use super::{Encoding, Unit};
+
+/// A decoder of UTF-16 or UTF-32 that is given chunks.
+#[derive(Debug)]
+pub(super) struct Wide {
+    unit: Unit,
+    /// The beginning of a character whose rest is in the next chunk: less than four bytes.
+    carry: Vec<u8>,
+    text: String,
+}
+
+/// What some bytes start with.
+enum First {
+    Scalar(char, usize),
+    Incomplete,
+    Invalid,
+}
+
+impl Wide {
+    pub(super) fn new(unit: Unit) -> Self {
+        Self { unit, carry: Vec::new(), text: String::new() }
+    }
+
+    /// Hands the text of all characters that `chunk` completes to `sink`; `at`, where the first of them starts, moves
+    /// on. The error is where the first bytes start that do not decode.
+    pub(super) fn feed(
+        &mut self,
+        chunk: &[u8],
+        last: bool,
+        at: &mut u64,
+        mut sink: impl FnMut(&str),
+    ) -> Result<(), u64> {
+        self.text.clear();
+        let mut rest = chunk;
+        while !self.carry.is_empty() {
+            let Some((&byte, after)) = rest.split_first() else { break };
+            self.carry.push(byte);
+            rest = after;
+            match first(self.unit, &self.carry) {
+                First::Incomplete => {}
+                First::Invalid => return Err(*at),
+                First::Scalar(character, length) => {
+                    self.text.push(character);
+                    *at += length as u64;
+                    self.carry.clear();
+                }
+            }
+        }
+        if self.carry.is_empty() {
+            loop {
+                match first(self.unit, rest) {
+                    First::Incomplete => break,
+                    First::Invalid => return Err(*at),
+                    First::Scalar(character, length) => {
+                        self.text.push(character);
+                        *at += length as u64;
+                        rest = rest.get(length..).unwrap_or_default();
+                    }
+                }
+            }
+            self.carry.extend_from_slice(rest);
+        }
+        sink(&self.text);
+        if last && !self.carry.is_empty() { Err(*at) } else { Ok(()) }
+    }
+}
+
+fn first(unit: Unit, bytes: &[u8]) -> First {
+    let (scalar, length) = match unit {
+        Unit::Four { big_endian } => {
+            let Some(&four) = bytes.first_chunk() else { return First::Incomplete };
+            (if big_endian { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) }, 4)
+        }
+        Unit::Two { big_endian } => {
+            let unit = |two: &[u8; 2]| {
+                u32::from(if big_endian { u16::from_be_bytes(*two) } else { u16::from_le_bytes(*two) })
+            };
+            let Some((two, rest)) = bytes.split_first_chunk() else { return First::Incomplete };
+            let high = unit(two);
+            if (0xD800..0xDC00).contains(&high) {
+                let Some(two) = rest.first_chunk() else { return First::Incomplete };
+                let low = unit(two);
+                if !(0xDC00..0xE000).contains(&low) {
+                    return First::Invalid;
+                }
+                (0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00), 4)
+            } else {
+                (high, 2)
+            }
+        }
+        Unit::Byte => (bytes.first().map_or(0, |&byte| u32::from(byte)), 1),
+    };
+    char::from_u32(scalar).map_or(First::Invalid, |character| First::Scalar(character, length))
+}
+
+/// How many bytes a character takes.
+pub(super) fn width(unit: Unit, character: char) -> u8 {
+    match unit {
+        Unit::Byte => 1,
+        Unit::Two { .. } if character <= '\u{FFFF}' => 2,
+        Unit::Two { .. } | Unit::Four { .. } => 4,
+    }
+}
+
+/// The bytes of `text`; there is no character that they do not express.
+pub(super) fn encode(unit: Unit, text: &str) -> Vec<u8> {
+    match unit {
+        Unit::Byte => text.as_bytes().to_vec(),
+        Unit::Two { big_endian: true } => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        Unit::Two { big_endian: false } => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        Unit::Four { big_endian: true } => text.chars().flat_map(|c| u32::from(c).to_be_bytes()).collect(),
+        Unit::Four { big_endian: false } => text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect(),
+    }
+}
+
+/// The UTF-16 or UTF-32 that `head`, the start of a file without a byte order mark, looks like. For the error about a
+/// file that holds NUL bytes, never to read it by.
+///
+/// The more bytes, the better; some hundreds are enough, and a character cut at their end does not matter. `None` unless
+/// they decode throughout, hold no control character but white space, and at least two ASCII characters, four times as
+/// many as in the other byte order.
+#[must_use]
+pub fn looks_wide(head: &[u8]) -> Option<Encoding> {
+    let evidence = |encoding: Encoding| ascii_evidence(encoding.unit(), head).unwrap_or(0);
+    let between = |little: Encoding, big: Encoding| {
+        let (l, b) = (evidence(little), evidence(big));
+        let (winner, most, least) = if l >= b { (little, l, b) } else { (big, b, l) };
+        (most >= 2 && most >= 4 * least).then_some(winner)
+    };
+    between(Encoding::Utf32Le, Encoding::Utf32Be).or_else(|| between(Encoding::Utf16Le, Encoding::Utf16Be))
+}
+
+/// How many ASCII characters `bytes` hold; `None` where they are no text.
+fn ascii_evidence(unit: Unit, mut bytes: &[u8]) -> Option<usize> {
+    let mut found = 0;
+    loop {
+        match first(unit, bytes) {
+            First::Incomplete => return Some(found),
+            First::Invalid => return None,
+            First::Scalar(character, length) => {
+                let blank = matches!(character, '\t' | '\n' | '\x0C' | '\r');
+                let nothing = matches!(u32::from(character) & 0xFFFF, 0xFFFE | 0xFFFF);
+                if nothing || (character.is_control() && !blank) {
+                    return None;
+                }
+                found += usize::from(character.is_ascii());
+                bytes = bytes.get(length..).unwrap_or_default();
+            }
+        }
+    }
+}
