@@ -30,14 +30,34 @@ pub const AT_ONCE: usize = 16;
 /// the next process may have other options.
 const FRESH_MS: u64 = 300_000;
 
-const INSTRUCTIONS: &str = "Read and edit text files by absolute path. \
-    Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them. \
-    Change text with patch_text_file_contents, many places and files in one call, all or nothing; name the text by \
-    old_string if it is unique, or the lines by ranges with range_hash. \
-    Add lines with append_ or insert_text_file_contents and remove them with delete_text_file_contents, giving the \
-    file_hash; make files with create_text_file, which never overwrites. \
-    Every edit returns the new hashes and line numbers: go on from those without reading again. \
-    An error changes nothing, and holds the actual text, the new hash and a hint for the next call.";
+/// What a model is told: each sentence where one of these tools is offered; none named: always.
+const INSTRUCTIONS: &[(&[&str], &str)] = &[
+    (&[], "Read and edit text files by absolute path."),
+    (
+        &[tools::get::TOOL.name],
+        " Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them.",
+    ),
+    (
+        &[tools::patch::TOOL.name],
+        " Change text with patch_text_file_contents, many places and files in one call, all or nothing; name the text by \
+         old_string if it is unique, or the lines by ranges with range_hash.",
+    ),
+    (&[tools::append::TOOL.name], " Add lines at the end with append_text_file_contents and the file_hash."),
+    (&[tools::insert::TOOL.name], " Add lines elsewhere with insert_text_file_contents and the file_hash."),
+    (&[tools::delete::TOOL.name], " Remove lines with delete_text_file_contents and the hashes."),
+    (&[tools::create::TOOL.name], " Make files with create_text_file, which never overwrites."),
+    (
+        &[
+            tools::patch::TOOL.name,
+            tools::append::TOOL.name,
+            tools::insert::TOOL.name,
+            tools::delete::TOOL.name,
+            tools::create::TOOL.name,
+        ],
+        " An edit returns the new hashes and line numbers: go on from those without reading again. A failed edit changes \
+         nothing, and its error holds the actual text, the new hash and a hint for the next call.",
+    ),
+];
 
 /// The longest instructions: some clients cut them.
 const MOST_INSTRUCTIONS: usize = 1_000;
@@ -74,7 +94,13 @@ impl Server {
     /// What a model is told of the server as a whole, its roots included as far as there is room.
     #[must_use]
     pub fn instructions(&self) -> String {
-        let mut out = INSTRUCTIONS.to_owned();
+        let offered = |name: &&str| self.context.config.tools.contains(name);
+        let mut out = String::new();
+        for (named, sentence) in INSTRUCTIONS {
+            if named.is_empty() || named.iter().any(offered) {
+                out.push_str(sentence);
+            }
+        }
         let mut room = MOST_INSTRUCTIONS.saturating_sub(out.chars().count());
         let roots: Vec<String> = self.context.roots.iter().map(|root| root.display().to_string()).collect();
         for (index, root) in roots.iter().enumerate() {

@@ -123,6 +123,10 @@ fn instructions_are_short_and_name_the_roots() {
         Server::new(Context { config: Config::default(), roots: roots.into_iter().map(Into::into).collect() })
     };
     assert!(server(vec!["/a", "/b c"]).instructions().ends_with(" Allowed directories: /a, /b c"));
+    let config = Config { tools: "claude-code".parse().unwrap(), ..Config::default() };
+    let alone = Server::new(Context { config, roots: Vec::new() }).instructions();
+    let others = tools::ALL.iter().filter(|tool| tool.name != tools::patch::TOOL.name);
+    assert!(others.into_iter().all(|tool| !alone.contains(tool.name)), "{alone}");
     let long = format!("/{}", "x".repeat(300));
     let told = server(vec!["/a", &long, "/b"]).instructions();
     assert!(told.ends_with("/a, …") && told.chars().count() <= 1_000, "{told}");

@@ -135,7 +135,7 @@ fn calls_in_flight_are_all_answered() {
 #[test]
 fn lines_of_many_megabytes_are_answered() {
     let mut session = Session::start(&["/"]);
-    let contents = "é\n".repeat(10 << 20);
+    let contents = "é\n".repeat(5 << 20);
     let answer =
         session.ask("tools/call", &json!({"name": "create_text_file", "arguments": {"contents": contents}}));
     assert_eq!(answer["result"]["isError"], true);
