@@ -1,1 +1,75 @@
-fn main() {}
+//! The program: reads the command line, starts the log, and does what was asked.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use mcp_text_editor::cli::{self, Action, LogLevel};
+use mcp_text_editor::context::Context;
+use mcp_text_editor::{call, stdio};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+fn main() -> ExitCode {
+    let command = match cli::resolve(cli::Arguments::parse()) {
+        Ok(command) => command,
+        Err(message) => return complain(&message, 2),
+    };
+    start_log(command.log_level);
+    run(command).unwrap_or_else(|error| complain(&format!("{error:#}"), 1))
+}
+
+fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
+    let context = Context { config: command.config, roots: command.roots };
+    let mut out = io::stdout();
+    match command.action {
+        Action::Serve => {
+            stdio::serve(context).context("serving MCP over standard input and output failed")?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Call { tool, values, json } => {
+            let arguments = call::arguments(&tool, &values, json.as_deref())?;
+            let done = call::call(context, tool, arguments, &mut out)?;
+            Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Action::Tools { markdown: true } => {
+            out.write_all(call::markdown().as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Tools { markdown: false } => {
+            writeln!(out, "{}", call::listing(context)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Tells the person who started the program why it does not run.
+fn complain(message: &str, code: u8) -> ExitCode {
+    // If nobody listens there, the exit code has to do.
+    let _ = writeln!(io::stderr(), "mcp-text-editor: {message}");
+    ExitCode::from(code)
+}
+
+/// Starts the log, on standard error: standard output belongs to the protocol. File text must not get there, so the SDK
+/// stays at warnings (below, it logs whole requests), and of a panic only the place is told. Its warnings are requests
+/// that it refused, which the client was told already.
+fn start_log(level: LogLevel) {
+    let level = match level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let sdk = if level > LevelFilter::WARN { LevelFilter::WARN } else { level.min(LevelFilter::ERROR) };
+    let targets = Targets::new().with_default(level).with_target("rmcp", sdk);
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
+    tracing_subscriber::registry().with(targets).with(lines).init();
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "panic");
+    }));
+}

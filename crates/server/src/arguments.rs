@@ -1,0 +1,457 @@
+//! Complete and tolerant checking of a call's arguments.
+//!
+//! Complete: every problem of a call is collected in [`Notes`] and reported at once, each with the place where it stands
+//! (`files[0].patches[2].ranges`), and a key that nobody asks for is refused by name. Tolerant, where one meaning is sure:
+//! an array, object, integer or boolean may come as the JSON string that spells it, an integer as `5.0`, and null is
+//! absent. Text is never read as anything else. Which keys a tool has is decided in its file under [`crate::tools`], by
+//! asking; whether a path, a label or a line exists is not decided here.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mcp_text_editor_core::digest::Tag;
+use serde_json::{Map, Value};
+
+use crate::problem::{Code, Failure, Problem};
+
+/// More problems than this are not collected: a hostile call could hold millions.
+const MOST: usize = 1_000;
+/// More of a key or word than this is not repeated.
+const MOST_SHOWN: usize = 60;
+
+/// What other tools call it, and what it is called here.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("path", "file_path"),
+    ("file", "file_path"),
+    ("filename", "file_path"),
+    ("paths", "files"),
+    ("file_path", "files"),
+    ("patches", "files"),
+    ("edits", "patches"),
+    ("changes", "patches"),
+    ("text", "contents"),
+    ("text", "new_string"),
+    ("body", "contents"),
+    ("contents", "new_string"),
+    ("old_text", "old_string"),
+    ("old_str", "old_string"),
+    ("search", "old_string"),
+    ("find", "old_string"),
+    ("new_text", "new_string"),
+    ("new_str", "new_string"),
+    ("replace", "new_string"),
+    ("replacement", "new_string"),
+    ("all", "replace_all"),
+    ("line", "after"),
+    ("insert_line", "after"),
+    ("position", "after"),
+    ("offset", "line_start"),
+    ("start", "line_start"),
+    ("end", "line_end"),
+    ("line_start", "start"),
+    ("line_end", "end"),
+    ("line_start", "ranges"),
+    ("line_end", "ranges"),
+    ("hash", "range_hash"),
+    ("hash", "file_hash"),
+];
+
+/// The problems of a call so far.
+#[derive(Default, Debug)]
+pub struct Notes(RefCell<Vec<Problem>>);
+
+impl Notes {
+    /// How many problems there are. Checks that relate several arguments are made only where none of them is wrong by
+    /// itself, or one mistake would be reported twice.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    /// Notes a problem.
+    pub fn note(&self, problem: Problem) {
+        let mut problems = self.0.borrow_mut();
+        if problems.len() < MOST {
+            problems.push(problem);
+        }
+    }
+
+    /// The request, or every reason why there is none. `tool` is what the error suggests to call again.
+    pub fn finish<T>(self, request: Option<T>, tool: &str, editing: bool) -> Result<T, Failure> {
+        let problems = self.0.into_inner();
+        match request {
+            Some(request) if problems.is_empty() => Ok(request),
+            _ if problems.is_empty() => {
+                let problem = Problem::new(
+                    Code::InternalError,
+                    "the arguments could not be read",
+                    "report this as a defect",
+                );
+                Err(Failure::of(problem, tool, editing))
+            }
+            _ => Err(Failure { problems, suggestion: tool.to_owned(), editing }),
+        }
+    }
+}
+
+/// What line ends and NULs mean in a text argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// Text that becomes lines of a file: `\r\n` is read as `\n`, a lone CR and U+0000 are refused.
+    Lines,
+    /// Text that becomes a whole file as it is: only U+0000 is refused.
+    Kept,
+}
+
+/// An object among the arguments. Each key is asked for once; when it is dropped, the keys that nobody asked for are noted.
+#[derive(Debug)]
+pub struct Fields<'n> {
+    notes: &'n Notes,
+    /// Where it stands: empty for the arguments themselves.
+    place: String,
+    /// The file that it is about.
+    file: Option<Rc<str>>,
+    values: Map<String, Value>,
+    asked: Vec<&'static str>,
+}
+
+impl<'n> Fields<'n> {
+    /// The arguments of a call.
+    #[must_use]
+    pub fn top(notes: &'n Notes, values: Map<String, Value>) -> Self {
+        Self { notes, place: String::new(), file: None, values, asked: Vec::new() }
+    }
+
+    /// The problems of the call.
+    #[must_use]
+    pub fn notes(&self) -> &'n Notes {
+        self.notes
+    }
+
+    /// Whether the key is given, and not null. Only true before it is asked for.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// Where an argument of this object stands.
+    #[must_use]
+    pub fn place_of(&self, name: &str) -> String {
+        if self.place.is_empty() { name.to_owned() } else { format!("{}.{name}", self.place) }
+    }
+
+    /// Where this object stands.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        if self.place.is_empty() { "the call" } else { &self.place }
+    }
+
+    /// Notes that the arguments are not what the tool takes.
+    pub fn refuse(&self, reason: String, hint: impl Into<String>) {
+        self.note(Code::InvalidArguments, reason, hint.into());
+    }
+
+    /// Notes a problem of this object.
+    pub fn note(&self, code: Code, reason: String, hint: String) {
+        let mut problem = Problem::new(code, reason, hint);
+        problem.file_path = self.file.as_deref().map(str::to_owned);
+        self.notes.note(problem);
+    }
+
+    /// Notes that a key is needed; `what` says what for.
+    pub fn missing(&self, name: &str, what: &str) {
+        self.refuse(format!("`{}` is missing", self.place_of(name)), format!("give `{name}`: {what}"));
+    }
+
+    /// A text that is no text of a file: a path or a label.
+    pub fn label(&mut self, name: &'static str) -> Option<String> {
+        let text = self.string(name)?;
+        if text.contains('\0') {
+            let place = self.place_of(name);
+            self.refuse(format!("`{place}` holds U+0000"), "leave that character out");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// The path that this object is about; required. What is noted from here on, here and below, names that file.
+    pub fn file_path(&mut self) -> Option<String> {
+        let path = self.required("file_path", "the absolute path of the file", Self::label)?;
+        self.file = Some(Rc::from(path.as_str()));
+        Some(path)
+    }
+
+    /// A text of a file.
+    pub fn text(&mut self, name: &'static str, ends: Ends) -> Option<String> {
+        let text = self.string(name)?;
+        let place = self.place_of(name);
+        if let Some(at) = text.find('\0') {
+            let line = line_of(&text, at);
+            self.refuse(
+                format!("`{place}` holds U+0000 on its line {line}, and a text file holds none"),
+                "leave that character out; binary files cannot be written",
+            );
+            return None;
+        }
+        if ends == Ends::Kept || !text.contains('\r') {
+            return Some(text);
+        }
+        let folded = text.replace("\r\n", "\n");
+        if let Some(at) = folded.find('\r') {
+            let line = line_of(&folded, at);
+            self.refuse(
+                format!("`{place}` holds a carriage return without a line feed on its line {line}"),
+                "write line ends as \\n; lines of a file that hold a lone carriage return are named by `range_hash`",
+            );
+            return None;
+        }
+        Some(folded)
+    }
+
+    /// An integer. One that no `i64` holds becomes the nearest that does: no file has so many lines.
+    pub fn integer(&mut self, name: &'static str) -> Option<i64> {
+        let value = self.take(name)?;
+        let spelled = unspelled(&value);
+        let number = match spelled.as_ref().unwrap_or(&value) {
+            Value::Number(number) => whole(number),
+            _ => None,
+        };
+        if number.is_none() {
+            self.mistyped(name, "an integer", &value);
+        }
+        number
+    }
+
+    /// An integer that is at least 1.
+    pub fn positive(&mut self, name: &'static str) -> Option<u64> {
+        let number = self.integer(name)?;
+        if number < 1 {
+            let place = self.place_of(name);
+            self.refuse(
+                format!("`{place}` is {number}, and counts from 1"),
+                format!("give a `{name}` of 1 or more"),
+            );
+            return None;
+        }
+        u64::try_from(number).ok()
+    }
+
+    /// A flag; false where it is absent, unless `default` says otherwise.
+    pub fn flag(&mut self, name: &'static str, default: bool) -> bool {
+        let Some(value) = self.take(name) else { return default };
+        if let Value::Bool(flag) = unspelled(&value).as_ref().unwrap_or(&value) {
+            return *flag;
+        }
+        self.mistyped(name, "true or false", &value);
+        default
+    }
+
+    /// The prefix of a digest.
+    pub fn tag(&mut self, name: &'static str) -> Option<Tag> {
+        let text = self.string(name)?;
+        let tag = Tag::parse(&text);
+        if tag.is_none() {
+            let place = self.place_of(name);
+            self.refuse(
+                format!("`{place}` must be 12 to 64 hexadecimal digits, not \"{}\"", shown(&text)),
+                format!("copy `{name}` from the last reply, without anything added"),
+            );
+        }
+        tag
+    }
+
+    /// A list of objects; what is not an object in it is noted and left out.
+    pub fn objects(&mut self, name: &'static str) -> Option<Vec<Self>> {
+        let value = self.take(name)?;
+        let items = match unspelled(&value).unwrap_or(value) {
+            Value::Array(items) => items,
+            other => {
+                self.mistyped(name, "an array", &other);
+                return None;
+            }
+        };
+        let list = self.place_of(name);
+        let mut objects = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let place = format!("{list}[{index}]");
+            match unspelled(&item).unwrap_or(item) {
+                Value::Object(values) => objects.push(Self {
+                    notes: self.notes,
+                    place,
+                    file: self.file.clone(),
+                    values,
+                    asked: Vec::new(),
+                }),
+                other => self.refuse(
+                    format!("`{place}` must be an object, not {}", kind(&other)),
+                    "write it as {…} with named fields",
+                ),
+            }
+        }
+        Some(objects)
+    }
+
+    /// A list of objects that must hold something.
+    pub fn some_objects(&mut self, name: &'static str, what: &str) -> Option<Vec<Self>> {
+        let before = self.notes.count();
+        let place = self.place_of(name);
+        let objects = self.required(name, what, Self::objects)?;
+        if objects.is_empty() && self.notes.count() == before {
+            self.refuse(
+                format!("`{place}` is empty, so there is nothing to do"),
+                format!("give `{name}`: {what}"),
+            );
+        }
+        Some(objects)
+    }
+
+    /// What `get` gives for a key that must be there; `what` says what for.
+    pub fn required<T>(
+        &mut self,
+        name: &'static str,
+        what: &str,
+        get: impl FnOnce(&mut Self, &'static str) -> Option<T>,
+    ) -> Option<T> {
+        let given = self.has(name);
+        let value = get(self, name);
+        if !given {
+            self.missing(name, what);
+        }
+        value
+    }
+
+    /// Notes a range that ends before it starts, as far as that can be said without the file.
+    pub fn check_order(&self, start: i64, end: Option<i64>) {
+        if let Some(end) = end.filter(|end| start > 0 && *end > 0 && *end < start) {
+            self.note(
+                Code::InvalidRange,
+                format!("{} ends at line {end}, before its start at line {start}", self.quoted()),
+                "the first and the last line of a range are both part of it; leave the end out for the last line of the \
+                 file"
+                    .to_owned(),
+            );
+        }
+    }
+
+    fn quoted(&self) -> String {
+        if self.place.is_empty() { "the range".to_owned() } else { format!("`{}`", self.place) }
+    }
+
+    fn string(&mut self, name: &'static str) -> Option<String> {
+        match self.take(name)? {
+            Value::String(text) => Some(text),
+            other => {
+                self.mistyped(name, "a string", &other);
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, name: &'static str) -> Option<Value> {
+        self.asked.push(name);
+        self.values.shift_remove(name).filter(|value| !value.is_null())
+    }
+
+    fn mistyped(&self, name: &str, wanted: &str, value: &Value) {
+        let place = self.place_of(name);
+        let got = kind(value);
+        self.refuse(format!("`{place}` must be {wanted}, not {got}"), format!("give `{name}` as {wanted}"));
+    }
+}
+
+impl Drop for Fields<'_> {
+    fn drop(&mut self) {
+        for name in self.values.keys().take(MOST) {
+            let place = self.place_of(&shown(name));
+            let meant = meant(name, &self.asked)
+                .map_or_else(String::new, |meant| format!("; did you mean `{}`?", self.place_of(meant)));
+            self.refuse(
+                format!("`{place}` is not an argument{meant}"),
+                format!("{} takes: {}", self.place(), self.asked.join(", ")),
+            );
+        }
+    }
+}
+
+/// Reads each object of a list. All are read, so that all problems are found, before one that says nothing makes the
+/// whole say nothing.
+pub fn each<'n, T>(objects: Vec<Fields<'n>>, read: impl FnMut(Fields<'n>) -> Option<T>) -> Option<Vec<T>> {
+    let read: Vec<Option<T>> = objects.into_iter().map(read).collect();
+    read.into_iter().collect()
+}
+
+/// The argument that a misspelled key was to be.
+fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    if name.len() > MOST_SHOWN {
+        return None;
+    }
+    let folded = fold(name);
+    let near = known
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(&folded, known), *known))
+        .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known);
+    let renamed = || {
+        let mut names = OTHER_NAMES.iter().filter(|(other, _)| *other == folded);
+        names.find_map(|(_, here)| known.iter().find(|known| *known == here).copied())
+    };
+    near.or_else(renamed)
+}
+
+/// `filePath`, `file-path` and `File_Path` as `file_path`.
+fn fold(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut lower = false;
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && lower {
+            out.push('_');
+        }
+        lower = character.is_ascii_lowercase();
+        out.push(if matches!(character, '-' | ' ') { '_' } else { character.to_ascii_lowercase() });
+    }
+    out
+}
+
+/// What a string spells, if that is an array, an object, a number or a boolean.
+fn unspelled(value: &Value) -> Option<Value> {
+    let text = value.as_str()?;
+    let value: Value = serde_json::from_str(text).ok()?;
+    (!value.is_string() && !value.is_null()).then_some(value)
+}
+
+/// The integer that a number is: `5`, `5.0` and `5e0` alike.
+fn whole(number: &serde_json::Number) -> Option<i64> {
+    if let Some(number) = number.as_i64() {
+        return Some(number);
+    }
+    if number.is_u64() {
+        return Some(i64::MAX);
+    }
+    let float = number.as_f64().filter(|float| float.is_finite() && float.fract() == 0.0)?;
+    #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is what is wanted")]
+    Some(float as i64)
+}
+
+fn kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => format!("{flag}"),
+        Value::Number(number) => format!("the number {}", shown(&number.to_string())),
+        Value::String(text) => format!("the string \"{}\"", shown(text)),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// The number of the line on which a byte stands.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}

@@ -1,0 +1,299 @@
+//! The command line and the environment: raw arguments ([`Arguments`]) become what holds for the process ([`Command`]),
+//! once, at the start. Nothing else reads the environment. Whether a root can be opened is the store's to find out.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::builder::FalseyValueParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::tools;
+
+/// An MCP server through which a language model reads and edits text files.
+///
+/// Serves MCP over standard input and output. The directories are the only ones that it reads and writes; without any it
+/// serves the current directory, unless that is / or the home directory.
+#[derive(Parser, Debug)]
+#[command(name = "mcp-text-editor", version, disable_help_subcommand = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Subcommands>,
+    /// The allowed directories [default: the current directory]
+    #[arg(value_name = "DIR")]
+    directories: Vec<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Args, Debug)]
+struct Options {
+    /// The tools to offer: default, all, edit, read-only, claude-code (the patch tool alone), or names with commas
+    #[arg(long, global = true, value_name = "SET", env = "MCP_TEXT_EDITOR_TOOLS", default_value = "default")]
+    tools: ToolSet,
+    /// Another way to say --tools claude-code
+    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_MODE")]
+    mode: Option<Mode>,
+    /// Offer only tools that change nothing
+    #[arg(long, global = true, env = "MCP_TEXT_EDITOR_READ_ONLY", value_parser = FalseyValueParser::new())]
+    read_only: bool,
+    /// What replies are made for: text for a model, json for a program
+    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_OUTPUT", default_value = "text")]
+    output: Output,
+    /// Match text exactly, blanks at line ends included
+    #[arg(long, global = true, env = "MCP_TEXT_EDITOR_STRICT", value_parser = FalseyValueParser::new())]
+    strict: bool,
+    /// The most bytes of text that a read returns at once
+    #[arg(
+        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_RESPONSE_BYTES", default_value_t = 40_000,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    max_response_bytes: u64,
+    /// What is logged, to standard error; never the text of a file
+    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LOG_LEVEL", default_value = "warn")]
+    log_level: LogLevel,
+}
+
+#[derive(Subcommand, Debug)]
+enum Subcommands {
+    /// Call one tool, through a client session like any other
+    Call {
+        /// An allowed directory; may be repeated [default: the current directory]
+        #[arg(long = "root", value_name = "DIR")]
+        roots: Vec<PathBuf>,
+        /// The name of the tool
+        tool: String,
+        /// Arguments of the tool; a value is read as JSON where the tool wants other than text
+        #[arg(value_name = "KEY=VALUE")]
+        values: Vec<String>,
+        /// All arguments as one JSON object; - reads it from standard input
+        #[arg(long, value_name = "JSON", conflicts_with = "values")]
+        json: Option<String>,
+    },
+    /// Print the tools as clients see them
+    Tools {
+        /// As a document for people
+        #[arg(long)]
+        markdown: bool,
+    },
+}
+
+/// The options that hold for every call of the process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The tools that are offered.
+    pub tools: ToolSet,
+    /// What replies are made for.
+    pub output: Output,
+    /// Whether text must match exactly, blanks at line ends included.
+    pub strict: bool,
+    /// The most bytes of text that a read returns at once.
+    pub max_response_bytes: u64,
+}
+
+impl Default for Config {
+    /// The configuration without any option.
+    fn default() -> Self {
+        Self { tools: ToolSet::default(), output: Output::Text, strict: false, max_response_bytes: 40_000 }
+    }
+}
+
+/// What replies are made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Output {
+    /// A model that reads.
+    Text,
+    /// A program that parses.
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Mode {
+    ClaudeCode,
+}
+
+/// What is logged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[expect(missing_docs, reason = "the names are tracing's")]
+pub enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// The tools that a process offers; fixed for its life, because clients read the list once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ToolSet(Vec<&'static str>);
+
+impl ToolSet {
+    /// Whether the tool of this name is offered.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains(&name)
+    }
+
+    fn of(wanted: impl Fn(&tools::Tool) -> bool) -> Self {
+        Self(tools::ALL.iter().filter(|tool| wanted(tool)).map(|tool| tool.name).collect())
+    }
+}
+
+impl Default for ToolSet {
+    /// What is offered where nothing else is asked for.
+    fn default() -> Self {
+        Self::of(|_| true)
+    }
+}
+
+impl FromStr for ToolSet {
+    type Err = String;
+
+    /// Reads the name of a set, or names of tools with commas; the error names the word that is neither.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "default" | "all" | "edit" => return Ok(Self::default()),
+            "read-only" => return Ok(Self::of(|tool| tool.read_only)),
+            "claude-code" => return Ok(Self::of(|tool| tool.name == tools::patch::TOOL.name)),
+            _ => {}
+        }
+        let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        if let Some(unknown) = names.iter().find(|name| tools::ALL.iter().all(|tool| tool.name != **name)) {
+            let known: Vec<&str> = tools::ALL.iter().map(|tool| tool.name).collect();
+            return Err(format!("there is no tool `{unknown}`; there are {}", known.join(", ")));
+        }
+        if names.is_empty() {
+            return Err("it names no tool".to_owned());
+        }
+        Ok(Self::of(|tool| names.contains(&tool.name)))
+    }
+}
+
+impl fmt::Display for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(","))
+    }
+}
+
+/// What the process is to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// The options for every call.
+    pub config: Config,
+    /// The allowed directories, absolute; empty only where no file is touched.
+    pub roots: Vec<PathBuf>,
+    /// What is logged.
+    pub log_level: LogLevel,
+    /// The thing itself.
+    pub action: Action,
+}
+
+/// What the process is to do, once its options are known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Serve MCP over standard input and output.
+    Serve,
+    /// Call one tool.
+    Call {
+        /// Its name.
+        tool: String,
+        /// Its arguments, each `key=value`.
+        values: Vec<String>,
+        /// All of them as JSON instead; `-` for standard input.
+        json: Option<String>,
+    },
+    /// Print the tools.
+    Tools {
+        /// As a document for people, not as JSON.
+        markdown: bool,
+    },
+}
+
+/// Resolves the arguments. The error is a message for the person who configures the client.
+pub fn resolve(arguments: Arguments) -> Result<Command, String> {
+    let Arguments { command, mut directories, options } = arguments;
+    let mut offered = options.tools;
+    if let Some(Mode::ClaudeCode) = options.mode {
+        if offered != ToolSet::default() {
+            return Err("--mode and --tools both choose the tools; give one of them".to_owned());
+        }
+        offered = ToolSet::from_str("claude-code")?;
+    }
+    if options.read_only {
+        let kept = ToolSet::of(|tool| tool.read_only && offered.contains(tool.name));
+        if kept.0.is_empty() {
+            return Err(format!("--read-only leaves none of the tools {offered}"));
+        }
+        offered = kept;
+    }
+    let config = Config {
+        tools: offered,
+        output: options.output,
+        strict: options.strict,
+        max_response_bytes: options.max_response_bytes,
+    };
+    let action = match command {
+        None => Action::Serve,
+        Some(Subcommands::Tools { markdown }) => Action::Tools { markdown },
+        Some(Subcommands::Call { roots, tool, values, json }) => {
+            directories.extend(roots);
+            Action::Call { tool, values, json }
+        }
+    };
+    let roots = match action {
+        Action::Tools { .. } => Vec::new(),
+        _ if directories.is_empty() => vec![default_root()?],
+        _ => directories.iter().map(|directory| named_root(directory)).collect::<Result<_, _>>()?,
+    };
+    Ok(Command { config, roots, log_level: options.log_level, action })
+}
+
+/// The directory that the process was started in; never all files of the machine or of a person unasked.
+fn default_root() -> Result<PathBuf, String> {
+    let current = current_dir()?;
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let whose = if current.parent().is_none() {
+        "the whole file system"
+    } else if home.is_some_and(|home| same_directory(&home, &current)) {
+        "the home directory"
+    } else {
+        return Ok(current);
+    };
+    Err(format!(
+        "no directory was named, and the current one is {whose} ({}), which is served only when named.\n\
+         Name the allowed directories in the client's configuration, for instance:\n\
+         \n  {{\"mcpServers\": {{\"text-editor\": {{\"command\": \"mcp-text-editor\", \"args\": \
+         [\"/path/to/project\"]}}}}}}\n",
+        current.display()
+    ))
+}
+
+fn named_root(directory: &Path) -> Result<PathBuf, String> {
+    let fail = |what: &str| Err(format!("{} cannot be an allowed directory: {what}", directory.display()));
+    match directory.metadata() {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return fail("it is not a directory"),
+        Err(error) => return fail(&error.to_string()),
+    }
+    if directory.is_absolute() { Ok(directory.to_owned()) } else { Ok(current_dir()?.join(directory)) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this module makes paths absolute, once, for all others")]
+fn current_dir() -> Result<PathBuf, String> {
+    std::env::current_dir().map_err(|error| format!("the current directory cannot be read: {error}"))
+}
+
+/// Whether two paths lead to one directory, by whatever links.
+fn same_directory(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let identity = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        identity(one).is_some() && identity(one) == identity(other)
+    }
+    #[cfg(not(unix))]
+    {
+        one == other
+    }
+}

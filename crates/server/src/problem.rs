@@ -1,0 +1,134 @@
+//! Why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s. How they are laid out, and what is
+//! left out of an error that would grow too long, is decided in [`crate::render::failure`].
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+
+macro_rules! codes {
+    ($($variant:ident $name:literal $meaning:literal,)*) => {
+        /// The kind of a problem: what a program branches on. Names never change once released.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Code { $(#[doc = $meaning] $variant,)* }
+
+        impl Code {
+            /// Every code, in the order of the contract.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The name by which replies call it.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidArguments "invalid_arguments" "The arguments are not what the tool takes.",
+    PathNotAbsolute "path_not_absolute" "A path does not begin at the file system's root.",
+    PathTraversal "path_traversal" "A path has a component `..`.",
+    OutsideAllowedDirectories "outside_allowed_directories" "A path leads outside the roots.",
+    ProtectedPath "protected_path" "A file that may be read, but not written.",
+    ToolDisabled "tool_disabled" "The tool exists, but this process was started without it.",
+    NotFound "not_found" "There is no such file.",
+    AlreadyExists "already_exists" "The name of the file to create is taken.",
+    IsADirectory "is_a_directory" "A directory where a file is needed.",
+    NotADirectory "not_a_directory" "A component of the path is a file.",
+    NotARegularFile "not_a_regular_file" "A FIFO, socket or device.",
+    PermissionDenied "permission_denied" "The operating system refuses.",
+    BinaryFile "binary_file" "The file holds NUL bytes.",
+    UnknownEncoding "unknown_encoding" "No encoding has this label.",
+    DecodeFailed "decode_failed" "The file's bytes are not valid in the encoding.",
+    EncodeFailed "encode_failed" "The encoding has no bytes for a character.",
+    HashMismatch "hash_mismatch" "The file is not the one that the hash was taken of.",
+    RangeHashMismatch "range_hash_mismatch" "The lines are not those that the hash was taken of.",
+    ContentMismatch "content_mismatch" "The lines do not hold `old_string`.",
+    NoMatch "no_match" "`old_string` occurs nowhere in the file.",
+    AmbiguousMatch "ambiguous_match" "`old_string` occurs more than once.",
+    OverlappingRanges "overlapping_ranges" "Two edits of one call touch the same bytes.",
+    InvalidRange "invalid_range" "A range that ends before it starts.",
+    LineOutOfRange "line_out_of_range" "A line that the file does not have.",
+    TooLarge "too_large" "More than a limit of this process allows.",
+    Conflict "conflict" "Another program keeps changing the file.",
+    Busy "busy" "Another process holds the file's lock.",
+    NoSpace "no_space" "The file system is full.",
+    IoError "io_error" "The operating system failed otherwise.",
+    Cancelled "cancelled" "The client withdrew the call.",
+    InternalError "internal_error" "A defect of this server.",
+}
+
+/// Lines as they stand in the file now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Excerpt {
+    /// The number of its first line.
+    pub start: LineNumber,
+    /// The lines, each ended by `\n`, the last one perhaps not. Empty: no line.
+    pub text: String,
+    /// Whether lines that belong to it were left out at its end.
+    pub truncated: bool,
+}
+
+/// One reason why a call failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Its kind.
+    pub code: Code,
+    /// The file it concerns, named as the call named it.
+    pub file_path: Option<String>,
+    /// What is wrong: a clause without a full stop.
+    pub reason: String,
+    /// What to do about it, as a call that would work where one is known.
+    pub hint: String,
+    /// The lines it concerns.
+    pub lines: Option<LineRange>,
+    /// What those lines hold.
+    pub actual: Option<Excerpt>,
+    /// Where the wanted text stands now, the closest first.
+    pub found_at: Vec<LineRange>,
+    /// Similar places and their text, the best first.
+    pub nearest: Vec<(LineRange, String)>,
+    /// The digest of the file as it is now.
+    pub file_hash: Option<Digest>,
+}
+
+impl Problem {
+    /// A problem of which no more is known than this.
+    pub fn new(code: Code, reason: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            code,
+            file_path: None,
+            reason: reason.into(),
+            hint: hint.into(),
+            lines: None,
+            actual: None,
+            found_at: Vec::new(),
+            nearest: Vec::new(),
+            file_hash: None,
+        }
+    }
+
+    /// The same problem, of this file.
+    #[must_use]
+    pub fn of_file(mut self, file_path: impl Into<String>) -> Self {
+        self.file_path = Some(file_path.into());
+        self
+    }
+}
+
+/// Why a call failed: every problem that was found, in call order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The problems; at least one.
+    pub problems: Vec<Problem>,
+    /// The tool to call next; empty where there is none to name.
+    pub suggestion: String,
+    /// Whether the call was to edit: its error then says that nothing was written, so it must be true.
+    pub editing: bool,
+}
+
+impl Failure {
+    /// A failure for one reason.
+    pub fn of(problem: Problem, suggestion: impl Into<String>, editing: bool) -> Self {
+        Self { problems: vec![problem], suggestion: suggestion.into(), editing }
+    }
+}

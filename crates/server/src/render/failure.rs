@@ -1,0 +1,513 @@
+//! A [`Failure`] as text for a model or as JSON for a program, always shorter than [`LIMIT`] characters.
+//!
+//! What does not fit goes in this order: the similar places; the actual text, line by line; the later problems, of which
+//! the count stays; at last the ends of overlong reasons, hints and paths.
+
+use std::fmt::Write as _;
+
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use serde_json::{Map, Value, json};
+
+use crate::problem::{Failure, Problem};
+
+/// An error is shorter than this many characters, whatever the call held.
+pub const LIMIT: usize = 8_000;
+
+/// More places than this are not told.
+const MOST_PLACES: usize = 10;
+/// More similar places than this are not told.
+const MOST_NEAREST: usize = 3;
+/// No problem takes fewer characters than this, so that more of them need not even be tried.
+const LEAST_PROBLEM: usize = 20;
+
+/// So many bytes are too many characters in any case, so that no more need be written.
+const HOPELESS: usize = 4 * LIMIT;
+
+/// How much of a failure is told.
+#[derive(Clone, Copy)]
+struct Detail {
+    nearest: bool,
+    /// Lines of an excerpt.
+    lines: usize,
+    /// Characters of a line of an excerpt.
+    width: usize,
+    problems: usize,
+    /// Characters of a reason, hint, path or tool name.
+    words: usize,
+}
+
+/// The steps before problems are left out; `problems` and `words` are filled in later.
+const EXCERPTS: [(bool, usize, usize); 5] =
+    [(true, 20, LIMIT), (false, 20, LIMIT), (false, 10, 400), (false, 5, 200), (false, 2, 80)];
+/// The steps after, when the first problem alone is too long.
+const WORDS: [usize; 5] = [4_000, 2_000, 1_000, 400, 100];
+
+/// The failure as text: `error: CODE: REASON`, each problem with its place, text and hint, then `suggestion:` and `hint:`.
+#[must_use]
+pub fn text(failure: &Failure) -> String {
+    fit(failure, text_in)
+}
+
+/// The failure as one JSON object on one line.
+#[must_use]
+pub fn json(failure: &Failure) -> String {
+    fit(failure, |failure, detail| json_in(failure, detail).to_string())
+}
+
+/// One problem as text, for a file that failed among others that did not: `error: CODE: REASON`, where and what, `hint:`.
+#[must_use]
+pub fn problem_text(problem: &Problem) -> String {
+    let failure = Failure::of(problem.clone(), "", false);
+    text(&failure)
+}
+
+/// One problem as a JSON object, for a file that failed among others that did not.
+#[must_use]
+pub fn problem_json(problem: &Problem) -> Value {
+    let failure = Failure::of(problem.clone(), "", false);
+    let detail = fitting(&failure, |failure, detail| json_in(failure, detail).to_string()).1;
+    problem_in(problem, detail)
+}
+
+fn fit(failure: &Failure, render: impl Fn(&Failure, Detail) -> String) -> String {
+    fitting(failure, render).0
+}
+
+/// The fullest rendering that is short enough, and how full it is.
+fn fitting(failure: &Failure, render: impl Fn(&Failure, Detail) -> String) -> (String, Detail) {
+    let attempt = |detail| Some(render(failure, detail)).filter(|text| text.chars().count() < LIMIT);
+    let all = failure.problems.len();
+    let most = all.min(LIMIT / LEAST_PROBLEM);
+    let mut detail = Detail { nearest: true, lines: 0, width: 0, problems: all, words: LIMIT };
+    for (nearest, lines, width) in EXCERPTS {
+        detail = Detail { nearest, lines, width, ..detail };
+        if all == most
+            && let Some(text) = attempt(detail)
+        {
+            return (text, detail);
+        }
+    }
+    // Length grows with the number of problems, so halving finds the most that fit.
+    let (mut fits, mut too_many) = (None, most + 1);
+    let mut low = 1;
+    while low < too_many {
+        let middle = low.midpoint(too_many);
+        detail.problems = middle;
+        match attempt(detail) {
+            Some(text) => {
+                fits = Some((text, detail));
+                low = middle + 1;
+            }
+            None => too_many = middle,
+        }
+    }
+    if let Some(fits) = fits {
+        return fits;
+    }
+    detail.problems = 1;
+    for words in WORDS {
+        detail = Detail { words, ..detail };
+        if let Some(text) = attempt(detail) {
+            return (text, detail);
+        }
+    }
+    detail = Detail { lines: 0, ..detail };
+    (render(failure, detail), detail)
+}
+
+fn text_in(failure: &Failure, detail: Detail) -> String {
+    let Some(first) = failure.problems.first() else {
+        return String::from("error: internal_error: no reason");
+    };
+    let mut out = format!("error: {}: {}\n", first.code.as_str(), headline(failure, first, detail));
+    let several = failure.problems.len() > 1;
+    let shared = shared_hint(failure);
+    for (index, problem) in failure.problems.iter().take(detail.problems).enumerate() {
+        if out.len() > HOPELESS {
+            break;
+        }
+        let place = place(problem, detail);
+        if several {
+            let _ = write!(out, "problem {}: ", index + 1);
+            if index == 0 {
+                out.push_str("as above");
+            } else {
+                let reason = one_line(&problem.reason, detail.words);
+                let _ = write!(out, "{}: {reason}", problem.code.as_str());
+            }
+            if !place.is_empty() {
+                let _ = write!(out, "; in {place}");
+            }
+            out.push('\n');
+        } else if !place.is_empty() {
+            let _ = writeln!(out, "in {place}");
+        }
+        details(&mut out, problem, detail);
+        if several && shared.is_none() && !problem.hint.is_empty() {
+            let _ = writeln!(out, "hint: {}", one_line(&problem.hint, detail.words));
+        }
+    }
+    let left = failure.problems.len().saturating_sub(detail.problems);
+    if left > 0 {
+        let _ = writeln!(out, "[{left} more problems are not shown]");
+    }
+    if !failure.suggestion.is_empty() {
+        let _ = writeln!(out, "suggestion: {}", one_line(&failure.suggestion, detail.words));
+    }
+    let _ = write!(out, "hint: {}", hint(failure, detail));
+    out
+}
+
+/// The reason that the whole failure gives: that of its first problem, how many there are, and that nothing was written.
+fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
+    let mut reason = one_line(&first.reason, detail.words);
+    let count = failure.problems.len();
+    if count > 1 {
+        let _ = write!(reason, " (the first of {count} problems)");
+    }
+    if failure.editing {
+        reason.push_str("; nothing was written");
+    }
+    reason
+}
+
+/// The hint that all problems have in common.
+fn shared_hint(failure: &Failure) -> Option<&str> {
+    let first = failure.problems.first()?;
+    failure.problems.iter().all(|problem| problem.hint == first.hint).then_some(first.hint.as_str())
+}
+
+fn hint(failure: &Failure, detail: Detail) -> String {
+    match shared_hint(failure) {
+        Some(hint) => one_line(hint, detail.words),
+        None if failure.editing => "put all of these right and send the whole call again".to_owned(),
+        None => "put all of these right, each has its own hint".to_owned(),
+    }
+}
+
+fn place(problem: &Problem, detail: Detail) -> String {
+    let mut out = problem.file_path.as_ref().map_or_else(String::new, |path| one_line(path, detail.words));
+    if let Some(lines) = problem.lines {
+        let gap = if out.is_empty() { "" } else { " " };
+        let _ = write!(out, "{gap}{}", spelled(lines));
+    }
+    out
+}
+
+fn details(out: &mut String, problem: &Problem, detail: Detail) {
+    if let Some(actual) = &problem.actual
+        && detail.lines > 0
+    {
+        out.push_str("actual text:\n");
+        let cut = excerpt(actual.start, &actual.text, detail, |line| {
+            let _ = writeln!(out, "{line}");
+        });
+        if cut || actual.truncated {
+            out.push_str("[cut]\n");
+        }
+    }
+    if !problem.found_at.is_empty() {
+        let places: Vec<String> = problem.found_at.iter().take(MOST_PLACES).map(|at| spelled(*at)).collect();
+        let _ = writeln!(out, "found at: {}", places.join(", "));
+    }
+    if detail.nearest {
+        for (lines, text) in problem.nearest.iter().take(MOST_NEAREST) {
+            let _ = writeln!(out, "similar: {}", spelled(*lines));
+            let cut = excerpt(lines.start(), text, detail, |line| {
+                let _ = writeln!(out, "{line}");
+            });
+            if cut {
+                out.push_str("[cut]\n");
+            }
+        }
+    }
+    if let Some(digest) = &problem.file_hash {
+        let _ = writeln!(out, "file_hash: {}", digest.short());
+    }
+}
+
+/// Calls `line` with each line that is told, behind its number; returns whether anything was left out.
+fn excerpt(start: LineNumber, text: &str, detail: Detail, mut line: impl FnMut(&str)) -> bool {
+    let mut cut = false;
+    let mut number = start.get();
+    let mut lines = text.split_inclusive('\n');
+    for content in lines.by_ref().take(detail.lines) {
+        let content = content.strip_suffix('\n').unwrap_or(content);
+        let (shown, clipped) = clip(content, detail.width);
+        cut |= clipped;
+        line(&format!("{number}\t{shown}{}", if clipped { "…" } else { "" }));
+        number = number.saturating_add(1);
+    }
+    cut || lines.next().is_some()
+}
+
+fn spelled(lines: LineRange) -> String {
+    if lines.count() == 1 {
+        format!("line {}", lines.start())
+    } else {
+        format!("lines {}-{}", lines.start(), lines.end())
+    }
+}
+
+/// The text on one line of at most `most` characters: what breaks lines is spelled out, so that a path cannot forge a line.
+fn one_line(text: &str, most: usize) -> String {
+    let (shown, clipped) = clip(text, most);
+    let mut out = String::with_capacity(shown.len());
+    for character in shown.chars() {
+        if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    if clipped {
+        out.push('…');
+    }
+    out
+}
+
+/// The first `most` characters, and whether that is not all.
+fn clip(text: &str, most: usize) -> (&str, bool) {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => (text.get(..end).unwrap_or_default(), true),
+        None => (text, false),
+    }
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    let (shown, cut) = clip(text, most);
+    if cut { format!("{shown}…") } else { shown.to_owned() }
+}
+
+fn json_in(failure: &Failure, detail: Detail) -> Value {
+    let code = failure.problems.first().map_or("internal_error", |problem| problem.code.as_str());
+    let reason = failure.problems.first().map_or_else(String::new, |first| headline(failure, first, detail));
+    let mut errors = Vec::new();
+    let mut size = 0;
+    for problem in failure.problems.iter().take(detail.problems) {
+        if size > HOPELESS {
+            break;
+        }
+        let problem = problem_in(problem, detail);
+        size += problem.to_string().len();
+        errors.push(problem);
+    }
+    let mut out = json!({
+        "result": "error",
+        "code": code,
+        "reason": reason,
+        "suggestion": clipped(&failure.suggestion, detail.words),
+        "hint": hint(failure, detail),
+        "errors": errors,
+    });
+    let left = failure.problems.len().saturating_sub(detail.problems);
+    if let (true, Some(map)) = (left > 0, out.as_object_mut()) {
+        map.insert("errors_not_shown".to_owned(), json!(left));
+    }
+    out
+}
+
+fn problem_in(problem: &Problem, detail: Detail) -> Value {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| {
+        out.insert(key.to_owned(), value);
+    };
+    if let Some(path) = &problem.file_path {
+        put("file_path", json!(clipped(path, detail.words)));
+    }
+    put("code", json!(problem.code.as_str()));
+    put("reason", json!(clipped(&problem.reason, detail.words)));
+    put("hint", json!(clipped(&problem.hint, detail.words)));
+    if let Some(lines) = problem.lines {
+        put("start", json!(lines.start().get()));
+        put("end", json!(lines.end()));
+    }
+    if let Some(actual) = &problem.actual {
+        let (text, cut) = bare(&actual.text, detail);
+        put("actual", json!(text));
+        if cut || actual.truncated {
+            put("actual_truncated", json!(true));
+        }
+    }
+    if !problem.found_at.is_empty() {
+        let places: Vec<Value> =
+            problem.found_at.iter().take(MOST_PLACES).map(|at| range_json(*at)).collect();
+        put("found_at", json!(places));
+    }
+    if detail.nearest && !problem.nearest.is_empty() {
+        let similar = problem.nearest.iter().take(MOST_NEAREST).map(|(lines, text)| {
+            json!({"start": lines.start().get(), "end": lines.end(), "actual": bare(text, detail).0})
+        });
+        put("nearest", similar.collect());
+    }
+    if let Some(digest) = &problem.file_hash {
+        put("file_hash", json!(digest.to_string()));
+    }
+    Value::Object(out)
+}
+
+fn range_json(lines: LineRange) -> Value {
+    json!({"start": lines.start().get(), "end": lines.end()})
+}
+
+/// The lines that are told, without numbers, and whether anything was left out.
+fn bare(text: &str, detail: Detail) -> (String, bool) {
+    let mut out = String::new();
+    let mut cut = false;
+    let mut lines = text.split_inclusive('\n');
+    for line in lines.by_ref().take(detail.lines) {
+        let (content, end) = line.strip_suffix('\n').map_or((line, ""), |content| (content, "\n"));
+        let (shown, clipped) = clip(content, detail.width);
+        cut |= clipped;
+        out.push_str(shown);
+        out.push_str(end);
+    }
+    let more = lines.next().is_some();
+    (out, cut || more)
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_text_editor_core::digest::Digest;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::problem::{Code, Excerpt};
+
+    fn lines(start: u64, end: u64) -> LineRange {
+        LineRange::inclusive(start, end).unwrap()
+    }
+
+    fn full() -> Problem {
+        Problem {
+            lines: Some(lines(5, 6)),
+            actual: Some(Excerpt {
+                start: lines(5, 6).start(),
+                text: "\tlet a = 1;\nb\n".to_owned(),
+                truncated: false,
+            }),
+            found_at: vec![lines(8, 9), lines(20, 20)],
+            nearest: vec![(lines(30, 31), "    let a = 1;\nc\n".to_owned())],
+            file_hash: Some(Digest::of(b"")),
+            ..Problem::new(Code::ContentMismatch, "lines 5-6 do not hold old_string", "use the range 8-9")
+                .of_file("/abs/app.rs")
+        }
+    }
+
+    #[test]
+    fn one_problem_with_everything() {
+        let failure = Failure::of(full(), "patch_text_file_contents", true);
+        insta::assert_snapshot!(text(&failure), @r"
+        error: content_mismatch: lines 5-6 do not hold old_string; nothing was written
+        in /abs/app.rs lines 5-6
+        actual text:
+        5		let a = 1;
+        6	b
+        found at: lines 8-9, line 20
+        similar: lines 30-31
+        30	    let a = 1;
+        31	c
+        file_hash: e3b0c44298fc1c14
+        suggestion: patch_text_file_contents
+        hint: use the range 8-9
+        ");
+        insta::assert_snapshot!(json(&failure), @r#"{"result":"error","code":"content_mismatch","reason":"lines 5-6 do not hold old_string; nothing was written","suggestion":"patch_text_file_contents","hint":"use the range 8-9","errors":[{"file_path":"/abs/app.rs","code":"content_mismatch","reason":"lines 5-6 do not hold old_string","hint":"use the range 8-9","start":5,"end":6,"actual":"\tlet a = 1;\nb\n","found_at":[{"start":8,"end":9},{"start":20,"end":20}],"nearest":[{"start":30,"end":31,"actual":"    let a = 1;\nc\n"}],"file_hash":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}"#);
+    }
+
+    #[test]
+    fn several_problems_are_numbered_and_keep_their_hints() {
+        let other =
+            Problem::new(Code::NotFound, "there is no such\nfile", "create it").of_file("/abs/b\nerror: x");
+        let bare = Problem::new(Code::InvalidArguments, "`files` is missing", "send files");
+        let failure =
+            Failure { problems: vec![other, full(), bare], suggestion: "get_it".to_owned(), editing: false };
+        insta::assert_snapshot!(text(&failure), @r"
+        error: not_found: there is no such\nfile (the first of 3 problems)
+        problem 1: as above; in /abs/b\nerror: x
+        hint: create it
+        problem 2: content_mismatch: lines 5-6 do not hold old_string; in /abs/app.rs lines 5-6
+        actual text:
+        5		let a = 1;
+        6	b
+        found at: lines 8-9, line 20
+        similar: lines 30-31
+        30	    let a = 1;
+        31	c
+        file_hash: e3b0c44298fc1c14
+        hint: use the range 8-9
+        problem 3: invalid_arguments: `files` is missing
+        hint: send files
+        suggestion: get_it
+        hint: put all of these right, each has its own hint
+        ");
+    }
+
+    #[test]
+    fn what_is_too_long_goes_in_order() {
+        let mut long = full();
+        long.nearest = vec![(lines(1, 40), "similar\n".repeat(40)); 3];
+        long.actual.as_mut().unwrap().text = "x".repeat(300) + "\n";
+        let actual = long.actual.as_mut().unwrap();
+        actual.text = actual.text.repeat(21);
+        let told = |problem: &Problem, count: usize| {
+            text(&Failure {
+                problems: vec![problem.clone(); count],
+                suggestion: String::new(),
+                editing: true,
+            })
+        };
+        let one = told(&long, 1);
+        assert!(one.contains("\n24\txxx") && one.contains("similar:") && one.contains("[cut]"), "{one}");
+        assert!(!one.contains("\n25\txxx"), "{one}");
+        long.actual.as_mut().unwrap().text = ("x".repeat(380) + "\n").repeat(20);
+        let one = told(&long, 1);
+        assert!(one.contains("\n24\txxx") && !one.contains("similar:"), "{one}");
+        let four = told(&long, 4);
+        assert!(
+            four.contains("problem 4") && four.contains("\n9\txxx") && !four.contains("\n10\t"),
+            "{four}"
+        );
+        let many = told(&long, 1_000);
+        assert!(many.contains("problem 10:") && many.contains("more problems are not shown]"), "{many}");
+        assert!(many.chars().count() > LIMIT * 9 / 10, "{}", many.chars().count());
+    }
+
+    /// Words, short and long, and such as grow when they are escaped.
+    fn words() -> impl Strategy<Value = String> {
+        let long = |text: &str, count: usize| Just(text.repeat(count));
+        prop_oneof![
+            "\\PC{0,40}",
+            long("\u{1}", 9_000),
+            long("\"\\", 9_000),
+            long("é\n", 500),
+            long("\u{7}", 300)
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn an_error_is_always_short(
+            reason in words(), hint in words(), path in words(), actual in words(), nearest in words(),
+            rows in 1_usize..30, count in 1_usize..60, places in 0_usize..40, editing: bool,
+        ) {
+            let actual = (actual + "\n").repeat(rows);
+            let problem = Problem {
+                lines: LineRange::inclusive(1, u64::MAX - 1),
+                actual: Some(Excerpt { start: lines(u64::MAX - 1, u64::MAX - 1).start(), text: actual, truncated: true }),
+                found_at: vec![LineRange::inclusive(u64::MAX - 1, u64::MAX - 1).unwrap(); places],
+                nearest: vec![(lines(u64::MAX - 1, u64::MAX - 1), nearest); 5],
+                file_hash: Some(Digest::of(b"")),
+                ..Problem::new(Code::OutsideAllowedDirectories, reason.clone(), hint).of_file(path)
+            };
+            let mut problems = vec![problem; count];
+            problems.push(Problem::new(Code::Busy, "x", "y"));
+            let failure = Failure { problems, suggestion: reason, editing };
+            prop_assert!(text(&failure).chars().count() < LIMIT);
+            prop_assert!(json(&failure).chars().count() < LIMIT);
+            let first = failure.problems.first().unwrap();
+            prop_assert!(problem_text(first).chars().count() < LIMIT);
+            prop_assert!(problem_json(first).to_string().chars().count() < LIMIT);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Builders for JSON schemas that every client takes: one string `type` per property, no combinators, no references, no
+//! null types, no number formats, typed `items`, `additionalProperties: false`. Defaults and bounds are told in the
+//! descriptions. Each rule is there because some client refuses the tool, or all tools, over it.
+
+use serde_json::{Map, Value, json};
+
+/// The properties of an object, in the order in which clients show them.
+pub type Properties = [(&'static str, Value)];
+
+/// The schema of a tool's arguments.
+#[must_use]
+pub fn arguments(properties: &Properties, required: &[&str]) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("type".to_owned(), json!("object"));
+    let properties: Map<String, Value> =
+        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    out.insert("properties".to_owned(), Value::Object(properties));
+    out.insert("required".to_owned(), json!(required));
+    out.insert("additionalProperties".to_owned(), json!(false));
+    out
+}
+
+/// An object inside a list.
+#[must_use]
+pub fn object(properties: &Properties, required: &[&str]) -> Value {
+    Value::Object(arguments(properties, required))
+}
+
+/// An object that has a description of its own.
+#[must_use]
+pub fn described(description: &str, properties: &Properties, required: &[&str]) -> Value {
+    let mut out = arguments(properties, required);
+    out.insert("description".to_owned(), json!(description));
+    Value::Object(out)
+}
+
+/// Text.
+#[must_use]
+pub fn text(description: &str) -> Value {
+    json!({"type": "string", "description": description})
+}
+
+/// An integer.
+#[must_use]
+pub fn integer(description: &str) -> Value {
+    json!({"type": "integer", "description": description})
+}
+
+/// True or false.
+#[must_use]
+pub fn flag(description: &str) -> Value {
+    json!({"type": "boolean", "description": description})
+}
+
+/// One of these words.
+#[must_use]
+pub fn word(description: &str, words: &[&str]) -> Value {
+    json!({"type": "string", "enum": words, "description": description})
+}
+
+/// A list.
+#[must_use]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "builders nest, and a reference at each level only adds noise"
+)]
+pub fn list(description: &str, items: Value) -> Value {
+    json!({"type": "array", "description": description, "items": items})
+}

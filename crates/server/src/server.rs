@@ -1,0 +1,313 @@
+//! The protocol: what each MCP request is answered, whatever becomes of the work behind it.
+//!
+//! Work runs on blocking threads, [`AT_ONCE`] calls at a time; the others wait their turn. A call that panics is answered,
+//! and takes nothing else down.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+    CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use tokio::sync::Semaphore;
+
+use crate::cli::Output;
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::{Code, Failure, Problem};
+use crate::render::failure;
+use crate::tools::{self, Tool};
+
+/// How many calls work at the same time. More would only make the disk seek; a call that waits for a file's lock keeps
+/// its place, so it is well above the number of cores.
+pub const AT_ONCE: usize = 16;
+
+/// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
+/// the next process may have other options.
+const FRESH_MS: u64 = 300_000;
+
+/// What a model is told: each sentence where one of these tools is offered; none named: always.
+const INSTRUCTIONS: &[(&[&str], &str)] = &[
+    (&[], "Read and edit text files by absolute path."),
+    (
+        &[tools::get::TOOL.name],
+        " Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them.",
+    ),
+    (
+        &[tools::patch::TOOL.name],
+        " Change text with patch_text_file_contents, many places and files in one call, all or nothing; name the text by \
+         old_string if it is unique, or the lines by ranges with range_hash.",
+    ),
+    (&[tools::append::TOOL.name], " Add lines at the end with append_text_file_contents and the file_hash."),
+    (&[tools::insert::TOOL.name], " Add lines elsewhere with insert_text_file_contents and the file_hash."),
+    (&[tools::delete::TOOL.name], " Remove lines with delete_text_file_contents and the hashes."),
+    (&[tools::create::TOOL.name], " Make files with create_text_file, which never overwrites."),
+    (
+        &[
+            tools::patch::TOOL.name,
+            tools::append::TOOL.name,
+            tools::insert::TOOL.name,
+            tools::delete::TOOL.name,
+            tools::create::TOOL.name,
+        ],
+        " An edit returns the new hashes and line numbers: go on from those without reading again. A failed edit changes \
+         nothing, and its error holds the actual text, the new hash and a hint for the next call.",
+    ),
+];
+
+/// The longest instructions: some clients cut them.
+const MOST_INSTRUCTIONS: usize = 1_000;
+
+/// The server of one process, for any number of sessions.
+#[derive(Clone, Debug)]
+pub struct Server {
+    context: Arc<Context>,
+    tools: &'static [Tool],
+    turns: Arc<Semaphore>,
+}
+
+impl Server {
+    /// A server of all tools that the configuration offers.
+    #[must_use]
+    pub fn new(context: Context) -> Self {
+        Self::with_tools(context, tools::ALL)
+    }
+
+    /// A server of these tools, as far as the configuration offers them: for tests of the protocol.
+    #[must_use]
+    pub fn with_tools(context: Context, tools: &'static [Tool]) -> Self {
+        Self { context: Arc::new(context), tools, turns: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// The tools as clients see them.
+    #[must_use]
+    pub fn listed(&self) -> Vec<rmcp::model::Tool> {
+        let config = &self.context.config;
+        let offered = self.tools.iter().filter(|tool| config.tools.contains(tool.name));
+        offered.map(|tool| listed(tool, config.output)).collect()
+    }
+
+    /// What a model is told of the server as a whole, its roots included as far as there is room.
+    #[must_use]
+    pub fn instructions(&self) -> String {
+        let offered = |name: &&str| self.context.config.tools.contains(name);
+        let mut out = String::new();
+        for (named, sentence) in INSTRUCTIONS {
+            if named.is_empty() || named.iter().any(offered) {
+                out.push_str(sentence);
+            }
+        }
+        let mut room = MOST_INSTRUCTIONS.saturating_sub(out.chars().count());
+        let roots: Vec<String> = self.context.roots.iter().map(|root| root.display().to_string()).collect();
+        for (index, root) in roots.iter().enumerate() {
+            let lead = if index == 0 { " Allowed directories: " } else { ", " };
+            let needed = lead.len() + root.chars().count();
+            if needed + ", …".len() > room {
+                let _ = write!(out, "{lead}…");
+                break;
+            }
+            let _ = write!(out, "{lead}{root}");
+            room -= needed;
+        }
+        out
+    }
+
+    async fn run(
+        &self,
+        tool: &'static Tool,
+        request: CallToolRequestParams,
+        cancel: Cancel,
+    ) -> Result<Reply, Failure> {
+        // The semaphore is never closed, so this only waits.
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        if cancel.is_cancelled() {
+            let problem = Problem::new(
+                Code::Cancelled,
+                "the call was cancelled",
+                "send the call again if it is wanted",
+            );
+            return Err(Failure::of(problem, tool.name, !tool.read_only));
+        }
+        let context = Arc::clone(&self.context);
+        let work = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            (tool.run)(&context, request.arguments.unwrap_or_default(), &cancel)
+        });
+        work.await.unwrap_or_else(|_| Err(panicked(tool)))
+    }
+
+    fn result(&self, outcome: Result<Reply, Failure>) -> CallToolResult {
+        match outcome {
+            Ok(reply) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+                result.structured_content = reply.structured;
+                result
+            }
+            Err(failed) => {
+                let text = match self.context.config.output {
+                    Output::Text => failure::text(&failed),
+                    Output::Json => failure::json(&failed),
+                };
+                CallToolResult::error(vec![ContentBlock::text(text)])
+            }
+        }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let name =
+            Implementation::new("mcp-text-editor", env!("CARGO_PKG_VERSION")).with_title("Text editor");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(name)
+            .with_instructions(self.instructions())
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        if cursor.is_some_and(|cursor| !cursor.is_empty()) {
+            return Err(ErrorData::invalid_params("the list of tools has one page, and no cursor", None));
+        }
+        Ok(ListToolsResult::with_all_items(self.listed())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.tools.iter().find(|tool| tool.name == request.name) else {
+            return Err(ErrorData::invalid_params(unknown_tool(&request.name, self.tools), None));
+        };
+        let outcome = if self.context.config.tools.contains(tool.name) {
+            let token = context.ct.clone();
+            self.run(tool, request, Cancel::new(move || token.is_cancelled())).await
+        } else {
+            Err(disabled(tool, &self.context))
+        };
+        Ok(self.result(outcome).into())
+    }
+
+    // The SDK answers these with an empty success where nothing is declared; they do not exist here.
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(not_offered("completion/complete"))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(not_offered("prompts/list"))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(not_offered("resources/list"))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(not_offered("resources/templates/list"))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // A request of a known method arrives here when its parameters do not have the method's form.
+        match request.method.as_str() {
+            "tools/call" => Err(ErrorData::invalid_params(
+                "tools/call takes params of the form {\"name\": STRING, \"arguments\": OBJECT}",
+                None,
+            )),
+            "initialize" | "tools/list" | "server/discover" | "ping" => {
+                Err(ErrorData::invalid_params(format!("{} takes other params", request.method), None))
+            }
+            method => Err(not_offered(method)),
+        }
+    }
+}
+
+fn listed(tool: &Tool, output: Output) -> rmcp::model::Tool {
+    let annotations = ToolAnnotations::new()
+        .read_only(tool.read_only)
+        .destructive(tool.destructive)
+        .idempotent(tool.idempotent)
+        .open_world(false);
+    let listed = rmcp::model::Tool::new(tool.name, tool.description, Arc::new((tool.input)()))
+        .with_title(tool.title)
+        .with_annotations(annotations);
+    match output {
+        Output::Text => listed,
+        Output::Json => listed.with_raw_output_schema(Arc::new((tool.output)())),
+    }
+}
+
+fn unknown_tool(name: &str, tools: &[Tool]) -> String {
+    let name: String = name.chars().take(60).collect();
+    let near = tools
+        .iter()
+        .map(|tool| (strsim::jaro_winkler(tool.name, &name), tool.name))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|one, other| one.0.total_cmp(&other.0));
+    match near {
+        Some((_, near)) => format!("Unknown tool: {name}; did you mean {near}?"),
+        None => format!("Unknown tool: {name}"),
+    }
+}
+
+fn not_offered(method: &str) -> ErrorData {
+    let method: String = method.chars().take(60).collect();
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+}
+
+fn disabled(tool: &Tool, context: &Context) -> Failure {
+    let offered = &context.config.tools;
+    let problem = Problem::new(
+        Code::ToolDisabled,
+        format!("{} is switched off in this server", tool.name),
+        format!("use one of {offered}; whoever configures the server can offer more with --tools"),
+    );
+    Failure::of(problem, "", !tool.read_only)
+}
+
+/// What became of the files is not known here, so it is not said that nothing was written.
+fn panicked(tool: &Tool) -> Failure {
+    let hint = if tool.read_only {
+        "this is a defect of the server, please report it; another way to ask may succeed"
+    } else {
+        "this is a defect of the server, please report it; read the files to see whether the edit was made"
+    };
+    let problem = Problem::new(Code::InternalError, "the server failed on this call", hint);
+    Failure::of(problem, tools::get::TOOL.name, false)
+}

@@ -1,0 +1,96 @@
+//! `append_text_file_contents`: adds lines to the end of a file.
+
+use mcp_text_editor_core::digest::Tag;
+use serde_json::{Map, Value};
+
+use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
+use crate::arguments::{Ends, Fields, Notes};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::schema::{arguments, text};
+use crate::work;
+
+const NAME: &str = "append_text_file_contents";
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: NAME,
+    title: "Append to a text file",
+    description: "Add lines to the end of an existing text file. `file_hash` must be that of the file as it is now, from a \
+        read or from the reply to the last edit; if the file has changed since, nothing is written and the error has \
+        the new hash. The text begins on a line of its own (a missing final newline is added first) and is ended by \
+        one. The reply has the new `file_hash`, so that the next call needs no read, and the lines where the text now \
+        stands.",
+    read_only: false,
+    destructive: false,
+    idempotent: false,
+    input,
+    output: output::edit,
+    run,
+};
+
+/// The lines to append.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AppendRequest {
+    /// The path of the file, as the client wrote it.
+    pub file_path: String,
+    /// The digest that it must have.
+    pub file_hash: Tag,
+    /// The lines; line ends as `\n`, never empty.
+    pub contents: String,
+    /// The label of the file's encoding.
+    pub encoding: Option<String>,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
+
+fn input() -> Map<String, Value> {
+    arguments(
+        &[
+            ("file_path", file_path_schema()),
+            ("file_hash", file_hash_schema()),
+            ("contents", text("The lines to add; not empty.")),
+            ("encoding", encoding_schema()),
+            ("dry_run", dry_run_schema()),
+        ],
+        &["file_path", "file_hash", "contents"],
+    )
+}
+
+fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    work::append(context, parse(values)?, cancel)
+}
+
+/// Reads the arguments; the errors are all of theirs.
+pub fn parse(values: Map<String, Value>) -> Result<AppendRequest, Failure> {
+    let notes = Notes::default();
+    let request = request(Fields::top(&notes, values));
+    notes.finish(request, NAME, true)
+}
+
+fn request(mut fields: Fields<'_>) -> Option<AppendRequest> {
+    let file_path = fields.file_path();
+    let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
+    let contents = new_lines(&mut fields);
+    let encoding = fields.label("encoding");
+    let dry_run = fields.flag("dry_run", false);
+    Some(AppendRequest {
+        file_path: file_path?,
+        file_hash: file_hash?,
+        contents: contents?,
+        encoding,
+        dry_run,
+    })
+}
+
+/// Reads `contents` that must hold something; insert takes them alike.
+pub(super) fn new_lines(fields: &mut Fields<'_>) -> Option<String> {
+    let contents = fields.required("contents", "the lines to add", |f, name| f.text(name, Ends::Lines))?;
+    if contents.is_empty() {
+        fields.refuse(
+            "`contents` is empty, so there is nothing to add".to_owned(),
+            "give the lines to add; \"\\n\" adds an empty line",
+        );
+    }
+    Some(contents)
+}

@@ -1,0 +1,79 @@
+//! `create_text_file`: makes a file that was not there.
+
+use serde_json::{Map, Value};
+
+use super::{Tool, dry_run_schema, output};
+use crate::arguments::{Ends, Fields, Notes};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::schema::{arguments, text};
+use crate::work;
+
+const NAME: &str = "create_text_file";
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: NAME,
+    title: "Create a text file",
+    description: "Create a new text file with exactly these contents; missing parent directories are made. It never \
+        overwrites: if the name is taken, the call fails, changes nothing, and returns the file's hash and the call \
+        that would replace it. To change a file that exists use patch_text_file_contents. Line ends are written as \
+        given, so end the contents with a newline unless the file is to have none. The reply has the `file_hash`, with \
+        which lines can be appended or inserted at once.",
+    read_only: false,
+    destructive: false,
+    idempotent: true,
+    input,
+    output: output::edit,
+    run,
+};
+
+/// The file to create.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CreateRequest {
+    /// Its path, as the client wrote it.
+    pub file_path: String,
+    /// Its text, line ends as the client wrote them; may be empty.
+    pub contents: String,
+    /// The label of its encoding.
+    pub encoding: Option<String>,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
+
+fn input() -> Map<String, Value> {
+    arguments(
+        &[
+            ("file_path", text("Absolute path of the file; it must not exist.")),
+            ("contents", text("The whole text of the file; may be empty.")),
+            (
+                "encoding",
+                text("Encoding to write. Default: utf-8. utf-16, utf-32 and utf-8-sig write a BOM."),
+            ),
+            ("dry_run", dry_run_schema()),
+        ],
+        &["file_path", "contents"],
+    )
+}
+
+fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    work::create(context, parse(values)?, cancel)
+}
+
+/// Reads the arguments; the errors are all of theirs.
+pub fn parse(values: Map<String, Value>) -> Result<CreateRequest, Failure> {
+    let notes = Notes::default();
+    let request = request(Fields::top(&notes, values));
+    notes.finish(request, NAME, true)
+}
+
+fn request(mut fields: Fields<'_>) -> Option<CreateRequest> {
+    let file_path = fields.file_path();
+    let contents =
+        fields.required("contents", "the whole text of the file, which may be empty", |f, name| {
+            f.text(name, Ends::Kept)
+        });
+    let encoding = fields.label("encoding");
+    let dry_run = fields.flag("dry_run", false);
+    Some(CreateRequest { file_path: file_path?, contents: contents?, encoding, dry_run })
+}

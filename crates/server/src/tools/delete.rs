@@ -1,0 +1,95 @@
+//! `delete_text_file_contents`: deletes lines of a file.
+
+use mcp_text_editor_core::digest::Tag;
+use serde_json::{Map, Value};
+
+use super::{
+    FILE_HASH, GuardedRange, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema,
+    guarded_range, guarded_range_schema, output,
+};
+use crate::arguments::{Fields, Notes, each};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::schema::{arguments, list};
+use crate::work;
+
+const NAME: &str = "delete_text_file_contents";
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: NAME,
+    title: "Delete lines of a text file",
+    description: "Delete whole lines of a text file, one or several ranges at once. `file_hash` must be that of the file as \
+        it is now, and each range needs the `range_hash` that a read of exactly those lines has shown; read the ranges \
+        first if you have no hashes for them. Line numbers refer to the file before the call, so several ranges need no \
+        adjusting; they must not overlap. If anything does not fit, nothing is deleted, and the error has the present \
+        text and hashes. The reply has the new `file_hash`. To delete part of a line use patch_text_file_contents with \
+        an empty new_string. The file itself is never removed.",
+    read_only: false,
+    destructive: true,
+    idempotent: false,
+    input,
+    output: output::edit,
+    run,
+};
+
+/// The lines to delete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeleteRequest {
+    /// The path of the file, as the client wrote it.
+    pub file_path: String,
+    /// The digest that it must have.
+    pub file_hash: Tag,
+    /// The lines; at least one range, each with its digest.
+    pub ranges: Vec<GuardedRange>,
+    /// The label of the file's encoding.
+    pub encoding: Option<String>,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
+
+fn input() -> Map<String, Value> {
+    let range = guarded_range_schema(
+        "The range's `range_hash` from a read: 12 or more of its hex digits.",
+        &["start", "range_hash"],
+    );
+    arguments(
+        &[
+            ("file_path", file_path_schema()),
+            ("file_hash", file_hash_schema()),
+            ("ranges", list("The lines to delete.", range)),
+            ("encoding", encoding_schema()),
+            ("dry_run", dry_run_schema()),
+        ],
+        &["file_path", "file_hash", "ranges"],
+    )
+}
+
+fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    work::delete(context, parse(values)?, cancel)
+}
+
+/// Reads the arguments; the errors are all of theirs.
+pub fn parse(values: Map<String, Value>) -> Result<DeleteRequest, Failure> {
+    let notes = Notes::default();
+    let request = request(Fields::top(&notes, values));
+    notes.finish(request, NAME, true)
+}
+
+fn request(mut fields: Fields<'_>) -> Option<DeleteRequest> {
+    let file_path = fields.file_path();
+    let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
+    let ranges =
+        fields.some_objects("ranges", "the lines to delete, each with `start`, `end` and `range_hash`");
+    let ranges = ranges.map(|ranges| each(ranges, range));
+    let encoding = fields.label("encoding");
+    let dry_run = fields.flag("dry_run", false);
+    Some(DeleteRequest { file_path: file_path?, file_hash: file_hash?, ranges: ranges??, encoding, dry_run })
+}
+
+fn range(fields: Fields<'_>) -> Option<GuardedRange> {
+    if !fields.has("range_hash") {
+        fields.missing("range_hash", "as a read of exactly these lines shows it");
+    }
+    guarded_range(fields)
+}

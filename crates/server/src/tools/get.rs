@@ -1,0 +1,192 @@
+//! `get_text_file_contents`: reads files, or ranges of their lines.
+
+use serde_json::{Map, Value};
+
+use super::{Tool, encoding_schema, end_of, file_path_schema, output};
+use crate::arguments::{Fields, Notes, each};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::schema::{arguments, flag, integer, list, object, text};
+use crate::work;
+
+const NAME: &str = "get_text_file_contents";
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: NAME,
+    title: "Read text files",
+    description: "Read text files, whole or by line ranges, many files in one call. Give `file_path` (with `line_start` and \
+        `line_end`) for one file, or `files` for several files or ranges, but not both. Paths are absolute. Lines count \
+        from 1; `start: -50` is the last fifty lines; `ranges: []` returns only facts about the file (lines, size, \
+        encoding, hash).\n\
+        The reply shows each range under a header line with the file's `file_hash` and the range's `range_hash`; then \
+        the lines, each as number, tab, text. The number and the tab are not part of the file: never copy them into an \
+        edit. Keep the hashes: an edit may name lines by `range_hash` instead of repeating their text, and append, \
+        insert and delete require `file_hash`.\n\
+        A long reply is cut at the end of a line and says where to go on. A file that cannot be read does not spoil the \
+        others.",
+    read_only: true,
+    destructive: false,
+    idempotent: true,
+    input,
+    output: output::read,
+    run,
+};
+
+/// What to read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadRequest {
+    /// The files; at least one.
+    pub files: Vec<ReadFile>,
+    /// Whether text replies number the lines.
+    pub line_numbers: bool,
+}
+
+/// What to read of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadFile {
+    /// Its path, as the client wrote it.
+    pub file_path: String,
+    /// The label of its encoding.
+    pub encoding: Option<String>,
+    /// The ranges; `None` for the whole file, empty for facts only.
+    pub ranges: Option<Vec<ReadRange>>,
+}
+
+/// Lines to read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadRange {
+    /// The first line; 0 is 1, a negative one counts from the end.
+    pub start: i64,
+    /// The last line; `None` for that of the file.
+    pub end: Option<i64>,
+    /// The character of the first line to begin with, counted from 1.
+    pub from_char: Option<u64>,
+}
+
+fn input() -> Map<String, Value> {
+    let range = object(
+        &[
+            (
+                "start",
+                integer("First line, counted from 1; a negative number counts from the end of the file."),
+            ),
+            ("end", integer("Last line, included. Default: the last line of the file.")),
+            (
+                "from_char",
+                integer(
+                    "Begin at this character of the first line, counted from 1, to go on in a very long line.",
+                ),
+            ),
+        ],
+        &["start"],
+    );
+    let file = object(
+        &[
+            ("file_path", file_path_schema()),
+            (
+                "ranges",
+                list(
+                    "Line ranges. Default: the whole file. An empty list: facts about the file only.",
+                    range,
+                ),
+            ),
+            ("encoding", encoding_schema()),
+        ],
+        &["file_path"],
+    );
+    arguments(
+        &[
+            ("file_path", text("Absolute path of the one file to read. Not together with files.")),
+            (
+                "line_start",
+                integer(
+                    "With file_path: first line, counted from 1; negative counts from the end. Default: 1.",
+                ),
+            ),
+            ("line_end", integer("With file_path: last line, included. Default: the last line of the file.")),
+            ("files", list("Several files, or several ranges of one. Not together with file_path.", file)),
+            (
+                "encoding",
+                text("Encoding of every file that names none. Default: what its BOM says, else utf-8."),
+            ),
+            ("line_numbers", flag("Whether each line begins with its number and a tab. Default: true.")),
+        ],
+        &[],
+    )
+}
+
+fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    work::get(context, parse(values)?, cancel)
+}
+
+/// Reads the arguments; the errors are all of theirs.
+pub fn parse(values: Map<String, Value>) -> Result<ReadRequest, Failure> {
+    let notes = Notes::default();
+    let request = request(Fields::top(&notes, values));
+    notes.finish(request, NAME, false)
+}
+
+fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {
+    let short: Vec<&str> =
+        ["file_path", "line_start", "line_end"].into_iter().filter(|name| fields.has(name)).collect();
+    let listed = fields.has("files");
+    if listed && !short.is_empty() {
+        fields.refuse(
+            format!("`files` and `{}` are both given", short.join("`, `")),
+            "give either `files`, or `file_path` with `line_start` and `line_end`",
+        );
+    } else if !listed && short.is_empty() {
+        fields.refuse(
+            "`file_path` or `files` is missing".to_owned(),
+            "give `file_path`: the absolute path of the file",
+        );
+    }
+    let one = short_form(&mut fields, !short.is_empty() && !listed);
+    let many = if listed {
+        fields.some_objects("files", "the files to read, each with its `file_path`")
+    } else {
+        fields.objects("files")
+    };
+    let many = many.map(|files| each(files, read_file));
+    let encoding = fields.label("encoding");
+    let line_numbers = fields.flag("line_numbers", true);
+    let mut files: Vec<ReadFile> = many.unwrap_or_else(|| one.map(|file| vec![file]))?;
+    for file in &mut files {
+        file.encoding = file.encoding.take().or_else(|| encoding.clone());
+    }
+    Some(ReadRequest { files, line_numbers })
+}
+
+/// Reads the short form. Where it is not `wanted` it is read all the same, so that its names are known and its types
+/// are checked, but nothing is missed.
+fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
+    let file_path = if wanted { fields.file_path() } else { fields.label("file_path") };
+    let start = fields.integer("line_start");
+    let end = end_of(fields, "line_end");
+    let ranges = (start.is_some() || end.is_some()).then(|| {
+        let start = start.unwrap_or(1);
+        fields.check_order(start, end);
+        vec![ReadRange { start, end, from_char: None }]
+    });
+    Some(ReadFile { file_path: file_path?, encoding: None, ranges })
+}
+
+fn read_file(mut fields: Fields<'_>) -> Option<ReadFile> {
+    let file_path = fields.file_path();
+    let ranges = fields.objects("ranges").map(|ranges| each(ranges, read_range));
+    let encoding = fields.label("encoding");
+    let ranges = match ranges {
+        Some(ranges) => Some(ranges?),
+        None => None,
+    };
+    Some(ReadFile { file_path: file_path?, encoding, ranges })
+}
+
+fn read_range(mut fields: Fields<'_>) -> Option<ReadRange> {
+    let start = fields.required("start", "the first line, counted from 1", Fields::integer);
+    let end = end_of(&mut fields, "end");
+    let from_char = fields.positive("from_char");
+    fields.check_order(start?, end);
+    Some(ReadRange { start: start?, end, from_char })
+}

@@ -1,0 +1,130 @@
+//! `insert_text_file_contents`: adds lines between two lines of a file.
+
+use mcp_text_editor_core::digest::Tag;
+use serde_json::{Map, Value};
+
+use super::append::new_lines;
+use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
+use crate::arguments::{Fields, Notes};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::{Code, Failure};
+use crate::schema::{arguments, integer, text};
+use crate::work;
+
+const NAME: &str = "insert_text_file_contents";
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: NAME,
+    title: "Insert into a text file",
+    description: "Insert lines into an existing text file, after or before a line; give exactly one of `after` and \
+        `before`. `after: 0` is the top of the file, `after` its last line is the end. `file_hash` must be that of the \
+        file as it is now, from a read or from the reply to the last edit; if the file has changed since, nothing is \
+        written and the error has the new hash. The inserted text is ended by a newline. The reply has the new \
+        `file_hash`, so that the next call needs no read, and the lines where the text now stands. To insert at several \
+        places, or in several files, at once use patch_text_file_contents.",
+    read_only: false,
+    destructive: false,
+    idempotent: false,
+    input,
+    output: output::edit,
+    run,
+};
+
+/// Between which lines the new ones come. Not checked against the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Position {
+    /// After this line; 0 is the top.
+    After(u64),
+    /// Before this line, at least 1; one past the last line is the end.
+    Before(u64),
+}
+
+/// The lines to insert.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InsertRequest {
+    /// The path of the file, as the client wrote it.
+    pub file_path: String,
+    /// The digest that it must have.
+    pub file_hash: Tag,
+    /// Where the lines come.
+    pub position: Position,
+    /// The lines; line ends as `\n`, never empty.
+    pub contents: String,
+    /// The label of the file's encoding.
+    pub encoding: Option<String>,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
+
+fn input() -> Map<String, Value> {
+    arguments(
+        &[
+            ("file_path", file_path_schema()),
+            ("file_hash", file_hash_schema()),
+            ("contents", text("The lines to insert; not empty.")),
+            ("after", integer("Insert after this line; 0 is the top of the file. Not together with before.")),
+            ("before", integer("Insert before this line, counted from 1. Not together with after.")),
+            ("encoding", encoding_schema()),
+            ("dry_run", dry_run_schema()),
+        ],
+        &["file_path", "file_hash", "contents"],
+    )
+}
+
+fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    work::insert(context, parse(values)?, cancel)
+}
+
+/// Reads the arguments; the errors are all of theirs.
+pub fn parse(values: Map<String, Value>) -> Result<InsertRequest, Failure> {
+    let notes = Notes::default();
+    let request = request(Fields::top(&notes, values));
+    notes.finish(request, NAME, true)
+}
+
+fn request(mut fields: Fields<'_>) -> Option<InsertRequest> {
+    let file_path = fields.file_path();
+    let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
+    let contents = new_lines(&mut fields);
+    let position = position(&mut fields);
+    let encoding = fields.label("encoding");
+    let dry_run = fields.flag("dry_run", false);
+    Some(InsertRequest {
+        file_path: file_path?,
+        file_hash: file_hash?,
+        position: position?,
+        contents: contents?,
+        encoding,
+        dry_run,
+    })
+}
+
+fn position(fields: &mut Fields<'_>) -> Option<Position> {
+    let given = (fields.has("after"), fields.has("before"));
+    let after = fields.integer("after");
+    let before = fields.integer("before");
+    let hint = "give exactly one of `after` and `before`: `after: 0` is the top of the file";
+    match given {
+        (true, true) => fields.refuse("`after` and `before` are both given".to_owned(), hint),
+        (false, false) => fields.refuse("`after` or `before` is missing".to_owned(), hint),
+        _ => {}
+    }
+    let line = |name: &str, number: i64, least: u64| {
+        let line = u64::try_from(number).ok().filter(|line| *line >= least);
+        if line.is_none() {
+            fields.note(
+                Code::LineOutOfRange,
+                format!("`{name}` is {number}, and no file has a line there"),
+                "`after: 0` and `before: 1` are the top of the file; to add at the end use append_text_file_contents"
+                    .to_owned(),
+            );
+        }
+        line
+    };
+    match (after, before) {
+        (Some(after), None) => line("after", after, 0).map(Position::After),
+        (None, Some(before)) => line("before", before, 1).map(Position::Before),
+        _ => None,
+    }
+}

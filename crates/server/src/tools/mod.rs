@@ -1,0 +1,100 @@
+//! The tools: one file each, with its words, its schema, its typed request and how that is read from the arguments.
+//! What a tool does is in [`crate::work`].
+
+pub mod append;
+pub mod create;
+pub mod delete;
+pub mod get;
+pub mod insert;
+mod output;
+pub mod patch;
+
+use mcp_text_editor_core::digest::Tag;
+use serde_json::{Map, Value};
+
+use crate::arguments::Fields;
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::schema::{flag, integer, object, text};
+
+/// What a client is told of a tool, and how it is run.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// The name by which it is called.
+    pub name: &'static str,
+    /// The name that people see.
+    pub title: &'static str,
+    /// What it does, when to use it which way, what comes back; for a model.
+    pub description: &'static str,
+    /// Whether it leaves every file as it is.
+    pub read_only: bool,
+    /// Whether it can take away what a file holds.
+    pub destructive: bool,
+    /// Whether a second call with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// The schema of its arguments.
+    pub input: fn() -> Map<String, Value>,
+    /// The schema of its structured content.
+    pub output: fn() -> Map<String, Value>,
+    /// Checks the arguments and does it.
+    pub run: Run,
+}
+
+/// How a tool is run with its unchecked arguments. Runs on a thread that may block.
+pub type Run = fn(&Context, Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
+
+/// Every tool, in the order of `tools/list`.
+pub static ALL: &[Tool] = &[get::TOOL, patch::TOOL, create::TOOL, append::TOOL, insert::TOOL, delete::TOOL];
+
+/// Lines that an edit is about, and the digest they must have. Bounds are not checked against the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GuardedRange {
+    /// The first line.
+    pub start: i64,
+    /// The last line; `None` for that of the file.
+    pub end: Option<i64>,
+    /// The digest of the lines.
+    pub range_hash: Option<Tag>,
+}
+
+/// Reads `end`: null, absent and -1 are the last line.
+fn end_of(fields: &mut Fields<'_>, name: &'static str) -> Option<i64> {
+    fields.integer(name).filter(|end| *end != -1)
+}
+
+fn guarded_range(mut fields: Fields<'_>) -> Option<GuardedRange> {
+    let start = fields.required("start", "the first line, counted from 1", Fields::integer);
+    let end = end_of(&mut fields, "end");
+    let range_hash = fields.tag("range_hash");
+    fields.check_order(start?, end);
+    Some(GuardedRange { start: start?, end, range_hash })
+}
+
+fn guarded_range_schema(range_hash: &str, required: &[&str]) -> Value {
+    object(
+        &[
+            ("start", integer("First line, counted from 1.")),
+            ("end", integer("Last line, included. Default: the last line of the file.")),
+            ("range_hash", text(range_hash)),
+        ],
+        required,
+    )
+}
+
+const FILE_HASH: &str = "the `file_hash` of the last reply about this file";
+
+fn file_path_schema() -> Value {
+    text("Absolute path of the file.")
+}
+
+fn file_hash_schema() -> Value {
+    text("The file's `file_hash` from the last reply about it: 12 or more of its hex digits.")
+}
+
+fn encoding_schema() -> Value {
+    text("Encoding of the file, such as shift_jis or latin1. Default: what its BOM says, else utf-8.")
+}
+
+fn dry_run_schema() -> Value {
+    flag("Check everything and return the diff, but write nothing. Default: false.")
+}

@@ -1,0 +1,90 @@
+//! The schemas of structured content that several tools share.
+
+use serde_json::{Map, Value, json};
+
+use crate::schema::{arguments, described, flag, integer, list, object, text, word};
+
+/// What an edit answers.
+pub(super) fn edit() -> Map<String, Value> {
+    let place =
+        || [("start", integer("First line.")), ("end", integer("Last line; start - 1 where none is left."))];
+    let [start, end] = place();
+    let region = object(
+        &[
+            start,
+            end,
+            ("range_hash", text("SHA-256 of these lines.")),
+            ("replaced", described("The lines that stood there before.", &place(), &["start", "end"])),
+            ("match", word("How old_string matched, where not exactly.", &["trailing_whitespace"])),
+        ],
+        &["start", "end", "range_hash"],
+    );
+    let file = object(
+        &[
+            ("file_path", text("The path, as the call named it.")),
+            ("file_hash", text("SHA-256 of the file as it is now.")),
+            ("total_lines", integer("Lines in the file.")),
+            ("regions", list("Where the new text stands now.", region)),
+            ("diff", text("With dry_run: what would change, as a unified diff.")),
+            ("warnings", list("What else is worth knowing.", json!({"type": "string"}))),
+        ],
+        &["file_path", "file_hash"],
+    );
+    arguments(
+        &[
+            ("result", word("What was done.", &["ok", "dry_run"])),
+            ("edit_id", text("Names the edit, where it can be undone.")),
+            ("files", list("One entry a file.", file)),
+        ],
+        &["result", "files"],
+    )
+}
+
+/// What a read answers.
+pub(super) fn read() -> Map<String, Value> {
+    let range = object(
+        &[
+            ("start", integer("First line.")),
+            ("end", integer("Last line shown; start - 1 where there is none.")),
+            ("content", text("The lines, with line ends as \\n.")),
+            ("range_hash", text("SHA-256 of these lines; none for a part of a line.")),
+            ("truncated", flag("Whether the range was cut.")),
+            ("next_start", integer("The line where it goes on.")),
+            ("next_char", integer("The character of that line where it goes on, counted from 1.")),
+            ("line_length", integer("Characters of the line that was cut inside.")),
+        ],
+        &["start", "end", "content"],
+    );
+    let place =
+        object(&[("start", integer("First line.")), ("end", integer("Last line."))], &["start", "end"]);
+    let error = described(
+        "Why this file could not be read; there is then nothing else about it.",
+        &[
+            ("file_path", text("The path, as the call named it.")),
+            ("code", text("The kind of problem.")),
+            ("reason", text("What is wrong.")),
+            ("hint", text("What to do about it.")),
+            ("start", integer("First line concerned.")),
+            ("end", integer("Last line concerned.")),
+            ("found_at", list("Places in the file.", place)),
+            ("file_hash", text("SHA-256 of the file as it is now.")),
+        ],
+        &["code", "reason", "hint"],
+    );
+    let file = object(
+        &[
+            ("file_path", text("The path, as the call named it.")),
+            ("file_hash", text("SHA-256 of the file's bytes.")),
+            ("total_lines", integer("Lines in the file.")),
+            ("file_size", integer("Bytes in the file.")),
+            ("encoding", text("Its encoding.")),
+            ("bom", flag("Whether it begins with a byte order mark.")),
+            ("line_ending", word("How its lines end.", &["lf", "crlf", "cr", "mixed", "none"])),
+            ("final_newline", flag("Whether its last line is ended.")),
+            ("ranges", list("The ranges, in the order of the call.", range)),
+            ("error", error),
+        ],
+        &["file_path"],
+    );
+    arguments(&[("files", list("The files, in the order of the call.", file))], &["files"])
+}

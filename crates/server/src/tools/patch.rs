@@ -1,0 +1,175 @@
+//! `patch_text_file_contents`: replaces text in files, by lines, by digest or by the text itself.
+
+use mcp_text_editor_core::digest::Tag;
+use serde_json::{Map, Value};
+
+use super::{
+    GuardedRange, Tool, dry_run_schema, encoding_schema, file_path_schema, guarded_range,
+    guarded_range_schema, output,
+};
+use crate::arguments::{Ends, Fields, Notes, each};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::schema::{arguments, flag, list, object, text};
+use crate::work;
+
+const NAME: &str = "patch_text_file_contents";
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: NAME,
+    title: "Edit text files",
+    description: "Replace text in one or many files, all or nothing: if any part fails, no file is changed, and the error \
+        shows the actual text and where the wanted text is. Each patch gives `new_string` and says what it replaces in \
+        one of three ways:\n\
+        1. `old_string` alone: it must occur exactly once in the file (add surrounding lines until it does), or set \
+        `replace_all` to replace every occurrence.\n\
+        2. `ranges` with `range_hash` from a read: those whole lines are replaced, and their text need not be repeated.\n\
+        3. `old_string` with `ranges`: those whole lines must hold exactly `old_string`; with several ranges each is \
+        replaced.\n\
+        Copy the text as it is in the file, indentation included, without the line numbers of a read. To delete text \
+        give an empty `new_string`. Line numbers refer to the files before the call, so several patches of one call \
+        need no adjusting; they must not overlap. The reply has the new `file_hash`, and lines and `range_hash` of each \
+        changed region, so the next edit needs no read.",
+    read_only: false,
+    destructive: true,
+    idempotent: false,
+    input,
+    output: output::edit,
+    run,
+};
+
+/// What to replace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PatchRequest {
+    /// The files, as the call lists them; one file may be named twice.
+    pub files: Vec<PatchFile>,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
+
+/// What to replace in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PatchFile {
+    /// Its path, as the client wrote it.
+    pub file_path: String,
+    /// The label of its encoding.
+    pub encoding: Option<String>,
+    /// The digest that it must have.
+    pub file_hash: Option<Tag>,
+    /// The patches; at least one.
+    pub patches: Vec<Patch>,
+}
+
+/// A replacement. Without `ranges` there is an `old_string`; with `ranges` and no `old_string` each has a `range_hash`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Patch {
+    /// The text to replace; line ends as `\n`.
+    pub old_string: Option<String>,
+    /// The text to put there; line ends as `\n`.
+    pub new_string: String,
+    /// The lines to replace; empty to find `old_string` in the file.
+    pub ranges: Vec<GuardedRange>,
+    /// Whether to replace every occurrence; never with `ranges`.
+    pub replace_all: bool,
+}
+
+fn input() -> Map<String, Value> {
+    let ranges = guarded_range_schema(
+        "The range's `range_hash` from a reply: 12 or more of its hex digits. Required where old_string is not given.",
+        &["start"],
+    );
+    let patch = object(
+        &[
+            (
+                "old_string",
+                text(
+                    "The text to replace, exactly as in the file. Without ranges it must occur exactly once.",
+                ),
+            ),
+            ("new_string", text("The text to put there; an empty string deletes.")),
+            ("ranges", list("Whole lines to replace. Default: wherever old_string stands.", ranges)),
+            ("replace_all", flag("Without ranges: replace every occurrence of old_string. Default: false.")),
+        ],
+        &["new_string"],
+    );
+    let file = object(
+        &[
+            ("file_path", file_path_schema()),
+            ("patches", list("The replacements in this file.", patch)),
+            (
+                "file_hash",
+                text(
+                    "If given, the file must still have this hash. Rarely needed: patches guard themselves.",
+                ),
+            ),
+            ("encoding", encoding_schema()),
+        ],
+        &["file_path", "patches"],
+    );
+    arguments(&[("files", list("The files to edit.", file)), ("dry_run", dry_run_schema())], &["files"])
+}
+
+fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    work::patch(context, parse(values)?, cancel)
+}
+
+/// Reads the arguments; the errors are all of theirs.
+pub fn parse(values: Map<String, Value>) -> Result<PatchRequest, Failure> {
+    let notes = Notes::default();
+    let request = request(Fields::top(&notes, values));
+    notes.finish(request, NAME, true)
+}
+
+fn request(mut fields: Fields<'_>) -> Option<PatchRequest> {
+    let files = fields.some_objects("files", "the files to edit, each with `file_path` and `patches`");
+    let files = files.map(|files| each(files, patch_file));
+    let dry_run = fields.flag("dry_run", false);
+    Some(PatchRequest { files: files??, dry_run })
+}
+
+fn patch_file(mut fields: Fields<'_>) -> Option<PatchFile> {
+    let file_path = fields.file_path();
+    let encoding = fields.label("encoding");
+    let file_hash = fields.tag("file_hash");
+    let patches = fields.some_objects("patches", "the replacements, each with `new_string`");
+    let patches = patches.map(|patches| each(patches, patch));
+    Some(PatchFile { file_path: file_path?, encoding, file_hash, patches: patches?? })
+}
+
+fn patch(mut fields: Fields<'_>) -> Option<Patch> {
+    let before = fields.notes().count();
+    let old_string = fields.text("old_string", Ends::Lines);
+    let new_string = fields.required("new_string", "the text to put there, empty to delete", |f, name| {
+        f.text(name, Ends::Lines)
+    });
+    let ranges = fields.objects("ranges").unwrap_or_default();
+    let places: Vec<String> = ranges.iter().map(|range| range.place().to_owned()).collect();
+    let ranges = each(ranges, guarded_range);
+    let replace_all = fields.flag("replace_all", false);
+    let ranges = ranges?;
+    // A value that is wrong in itself is told once, not again as the lack of it.
+    if old_string.is_none() && fields.notes().count() == before {
+        if ranges.is_empty() {
+            fields.refuse(
+                format!("`{}` does not say what to replace", fields.place()),
+                "give `old_string`, or `ranges` that each have `range_hash`",
+            );
+        }
+        for (range, place) in ranges.iter().zip(&places) {
+            if range.range_hash.is_none() {
+                fields.refuse(
+                    format!("`{place}` has no `range_hash`, and the patch no `old_string`, so nothing guards those lines"),
+                    "give the `range_hash` of those lines as a read shows it, or `old_string`: their text",
+                );
+            }
+        }
+    }
+    if replace_all && !ranges.is_empty() {
+        fields.refuse(
+            format!("`{}` has both `replace_all` and `ranges`", fields.place()),
+            "leave `ranges` out to replace every occurrence, or `replace_all` to replace those lines",
+        );
+    }
+    Some(Patch { old_string, new_string: new_string?, ranges, replace_all })
+}

@@ -1,0 +1,230 @@
+//! What arguments mean, and what is said of those that mean nothing.
+
+use std::fmt::Write as _;
+
+use mcp_text_editor::problem::Failure;
+use mcp_text_editor::render::failure;
+use mcp_text_editor::tools::{append, create, delete, get, insert, patch};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other}"),
+    }
+}
+
+/// Shows each call with what is read from it: the request, or the error.
+fn check<T: std::fmt::Debug>(
+    name: &str,
+    parse: fn(Map<String, Value>) -> Result<T, Failure>,
+    calls: &[Value],
+) {
+    let mut out = String::new();
+    for call in calls {
+        let said = match parse(map(call.clone())) {
+            Ok(request) => format!("{request:?}"),
+            Err(failed) => failure::text(&failed),
+        };
+        let _ = writeln!(out, "{call}\n{said}\n");
+    }
+    insta::assert_snapshot!(name, out);
+}
+
+const HASH: &str = "0123456789ABCDEF";
+
+#[test]
+fn get_arguments() {
+    check(
+        "get_arguments",
+        get::parse,
+        &[
+            json!({"file_path": "/a"}),
+            json!({"file_path": "/a", "line_start": 2}),
+            json!({"file_path": "/a", "line_end": "2", "line_numbers": "false", "encoding": "sjis"}),
+            json!({"file_path": "/a", "line_start": -50, "line_end": null}),
+            json!({"file_path": "/a", "line_start": 5.0, "line_end": -1}),
+            json!({"file_path": null, "files": [{"file_path": "/a", "ranges": []}, {"file_path": "/b", "encoding": "gbk"}], "encoding": "sjis"}),
+            json!({"files": "[{\"file_path\":\"/a\",\"ranges\":\"[{\\\"start\\\":\\\"1e3\\\",\\\"end\\\":99999999999999999999}]\"}]"}),
+            json!({"files": ["{\"file_path\":\"5\"}"], "line_numbers": true}),
+            json!({"files": [{"file_path": "/a", "ranges": [{"start": 1, "end": 18_446_744_073_709_551_615_u64, "from_char": 3}]}]}),
+            json!({}),
+            json!({"files": []}),
+            json!({"files": [], "file_path": "/a"}),
+            json!({"files": {"file_path": "/a"}}),
+            json!({"files": [5, null, "x"]}),
+            json!({"line_start": 3}),
+            json!({"file_path": 5, "line_start": "x", "line_end": 1.5, "line_numbers": 1, "encoding": true}),
+            json!({"file_path": "/a\u{0}", "line_start": 1}),
+            json!({"file_path": "/a", "line_start": 9, "line_end": 3}),
+            json!({"filePath": "/a", "offset": 1, "limit": 3}),
+            json!({"files": [{"path": "/a", "ranges": [{"start": 9, "end": 3}, {"line_start": 1, "from_char": 0}, {"start": true}]}]}),
+        ],
+    );
+}
+
+#[test]
+fn patch_arguments() {
+    let one = |patch: Value| json!({"files": [{"file_path": "/a", "patches": [patch]}]});
+    check(
+        "patch_arguments",
+        patch::parse,
+        &[
+            one(json!({"old_string": "a\r\nb", "new_string": "c\r\n"})),
+            one(json!({"old_string": "5", "new_string": "[]", "ranges": [], "replace_all": "true"})),
+            one(
+                json!({"old_string": "a", "new_string": "", "ranges": [{"start": "3"}, {"start": 5, "end": -1}]}),
+            ),
+            one(json!({"new_string": "x", "ranges": [{"start": -3, "end": 2, "range_hash": HASH}]})),
+            json!({"files": [{"file_path": "/a", "patches": "[{\"new_string\":\"[1]\",\"old_string\":\"{}\"}]", "file_hash": HASH, "encoding": "gbk"}], "dry_run": "true"}),
+            one(json!({"new_string": "x"})),
+            one(
+                json!({"new_string": "x", "ranges": [{"start": 1}, {"start": 2, "range_hash": HASH}, {"start": 3, "end": 4}]}),
+            ),
+            one(json!({"old_string": "x", "new_string": "y", "ranges": [{"start": 1}], "replace_all": true})),
+            one(json!({"old_string": 5, "new_string": ["x"]})),
+            one(json!({"old_string": "a\rb", "new_string": "one\r\ntwo\u{0}"})),
+            one(json!({"old_str": "a", "newText": "b", "rnges": []})),
+            one(
+                json!({"old_string": "a", "new_string": "b", "ranges": [{"start": 4, "end": 2}, {"end": 2}, 7]}),
+            ),
+            one(
+                json!({"old_string": "a", "new_string": "b", "ranges": [{"start": 4, "range_hash": "sha256:0123"}]}),
+            ),
+            json!({"files": [{"file_path": "/a", "patches": []}, {"patches": [{"new_string": "x"}]}, {"file_path": "/c"}]}),
+            json!({"file_path": "/a", "patches": [], "dry_run": "yes"}),
+            json!({"files": "not json"}),
+            json!({"files": []}),
+        ],
+    );
+}
+
+#[test]
+fn other_arguments() {
+    check(
+        "create_arguments",
+        create::parse,
+        &[
+            json!({"file_path": "/a", "contents": "a\rb\r\n", "encoding": "utf-16", "dry_run": false}),
+            json!({"file_path": "/a", "contents": ""}),
+            json!({"file_path": "/a", "contents": "a\n\u{0}"}),
+            json!({"file_path": "/a", "content": "a"}),
+            json!({"contents": {"a": 1}}),
+        ],
+    );
+    check(
+        "append_arguments",
+        append::parse,
+        &[
+            json!({"file_path": "/a", "file_hash": HASH, "contents": "a\r\n"}),
+            json!({"file_path": "/a", "file_hash": HASH, "contents": ""}),
+            json!({"file_path": "/a", "file_hash": "0123456789a", "contents": "a\rb"}),
+            json!({"file_path": "/a", "file_hash": "0".repeat(65), "contents": null}),
+            json!({"file_path": "/a", "file_hash": 123_456_789_012_u64, "contents": "a"}),
+            json!({}),
+        ],
+    );
+    let at = |place: Value| {
+        let mut call = map(json!({"file_path": "/a", "file_hash": HASH, "contents": "a"}));
+        call.extend(map(place));
+        Value::Object(call)
+    };
+    check(
+        "insert_arguments",
+        insert::parse,
+        &[
+            at(json!({"after": 0})),
+            at(json!({"before": "1", "after": null})),
+            at(json!({})),
+            at(json!({"after": 1, "before": 2})),
+            at(json!({"after": -1})),
+            at(json!({"before": 0})),
+            at(json!({"after": "x"})),
+            at(json!({"line": 3})),
+        ],
+    );
+    check(
+        "delete_arguments",
+        delete::parse,
+        &[
+            json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "end": 2, "range_hash": HASH}, {"start": 5, "range_hash": HASH}]}),
+            json!({"file_path": "/a", "file_hash": HASH, "ranges": []}),
+            json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 3, "end": 2}, {"range_hash": "x"}]}),
+            json!({"file_path": "/a"}),
+        ],
+    );
+}
+
+#[test]
+fn hostile_arguments_end_soon() {
+    let deep = "[".repeat(100_000);
+    let many: Map<String, Value> = (0..100_000).map(|n| (format!("key{n}"), json!(n))).collect();
+    for call in [map(json!({ "files": deep })), many] {
+        let failed = get::parse(call).unwrap_err();
+        assert!(failed.problems.len() <= 1_000);
+        assert!(failure::text(&failed).len() < 8_000);
+    }
+}
+
+/// JSON that is close to a call.
+fn near_call() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[a-f0-9]{12}|/\\PC{0,5}|[\\r\\n\u{0}x]{0,5}|\\[\\]|-?[0-9]{1,30}".prop_map(Value::from),
+    ];
+    let key = prop::sample::select(vec![
+        "files",
+        "file_path",
+        "patches",
+        "ranges",
+        "start",
+        "end",
+        "old_string",
+        "new_string",
+        "range_hash",
+        "file_hash",
+        "contents",
+        "after",
+        "before",
+        "dry_run",
+        "encoding",
+        "line_start",
+        "line_end",
+        "from_char",
+        "odd",
+    ]);
+    leaf.prop_recursive(5, 60, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key.clone(), inner), 0..8).prop_map(|all| all
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect::<Map<_, _>>()
+                .into()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_arguments_are_answered(call in near_call(), spelled: bool) {
+        let Value::Object(mut call) = call else { return Ok(()) };
+        if spelled {
+            for value in call.values_mut().filter(|value| value.is_array()) {
+                *value = Value::String(value.to_string());
+            }
+        }
+        let failures = [
+            get::parse(call.clone()).err(), patch::parse(call.clone()).err(), create::parse(call.clone()).err(),
+            append::parse(call.clone()).err(), insert::parse(call.clone()).err(), delete::parse(call).err(),
+        ];
+        for failed in failures.into_iter().flatten() {
+            prop_assert!(failed.problems.iter().all(|problem| problem.code.as_str() != "internal_error"), "{failed:?}");
+            prop_assert!(failure::text(&failed).chars().count() < 8_000);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The program at a shell: how it starts, and when it does not.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mcp_text_editor::tools;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
+
+/// Runs the program in a directory; its exit code, standard output and standard error.
+fn run_in(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (i32, String, String) {
+    let output = Command::new(BINARY)
+        .args(arguments)
+        .current_dir(directory)
+        .env("HOME", directory.parent().unwrap_or(directory))
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn names(listing: &str) -> Vec<String> {
+    let listing: serde_json::Value = serde_json::from_str(listing).unwrap();
+    listing["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn roots_must_be_directories() {
+    let here = tempfile::tempdir().unwrap();
+    let file = tempfile::NamedTempFile::new_in(here.path()).unwrap();
+    let file = file.path().to_str().unwrap();
+    for root in ["missing", file] {
+        let (code, out, error) = run_in(here.path(), &[root], &[]);
+        assert_eq!((code, out.as_str()), (2, ""), "{root}: {error}");
+        assert!(error.starts_with("mcp-text-editor: ") && error.contains("allowed directory"), "{error}");
+    }
+    assert_eq!(run_in(here.path(), &["."], &[]), (0, String::new(), String::new()));
+}
+
+#[test]
+fn home_and_the_file_system_are_served_only_when_named() {
+    let home = tempfile::tempdir().unwrap();
+    let named = home.path().to_str().unwrap();
+    for directory in [Path::new("/"), home.path()] {
+        let (code, out, error) = run_in(directory, &[], &[("HOME", named)]);
+        assert_eq!((code, out.as_str()), (2, ""), "{error}");
+        assert!(error.contains(r#""args": ["/path/to/project"]"#), "{error}");
+        assert_eq!(run_in(directory, &["."], &[("HOME", named)]), (0, String::new(), String::new()));
+    }
+    let inside = tempfile::tempdir_in(home.path()).unwrap();
+    assert_eq!(run_in(inside.path(), &[], &[("HOME", named)]), (0, String::new(), String::new()));
+}
+
+#[test]
+fn options_choose_the_tools() {
+    let here = tempfile::tempdir().unwrap();
+    let all: Vec<&str> = tools::ALL.iter().map(|tool| tool.name).collect();
+    let check = |arguments: &[&str], environment: &[(&str, &str)], expected: &[&str]| {
+        let (code, out, error) = run_in(here.path(), &[&["tools"], arguments].concat(), environment);
+        assert_eq!(code, 0, "{error}");
+        assert_eq!(names(&out), expected, "{arguments:?}");
+    };
+    let (get, patch) = (&all[..1], &all[1..2]);
+    check(&[], &[], &all);
+    check(&["--tools", "all"], &[], &all);
+    check(&["--tools", "edit"], &[], &all);
+    check(&["--tools", "read-only"], &[], get);
+    check(&["--read-only"], &[], get);
+    check(&["--mode", "claude-code"], &[], patch);
+    check(&["--tools=claude-code"], &[], patch);
+    check(&["--tools", "patch_text_file_contents, get_text_file_contents"], &[], &all[..2]);
+    check(&[], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], patch);
+    check(&[], &[("MCP_TEXT_EDITOR_MODE", "claude-code")], patch);
+    check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "1")], get);
+    check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "0")], &all);
+    check(&["--tools", "all"], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], &all);
+}
+
+#[test]
+fn wrong_options_are_refused() {
+    let here = tempfile::tempdir().unwrap();
+    let check = |arguments: &[&str], said: &str| {
+        let (code, out, error) = run_in(here.path(), arguments, &[]);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {error}");
+        assert!(error.contains(said), "{arguments:?}: {error}");
+    };
+    check(&["--tools", "edt"], "there is no tool `edt`");
+    check(&["--tools", ","], "it names no tool");
+    check(&["--tools", "edit", "--nonsense"], "--nonsense");
+    check(&["--mode", "claude-code", "--tools", "read-only"], "give one of them");
+    check(&["--read-only", "--tools", "claude-code"], "leaves none");
+    check(&["--output", "xml"], "xml");
+    check(&["--max-response-bytes", "0"], "0");
+}
+
+#[test]
+fn call_goes_through_a_session() {
+    let here = tempfile::tempdir().unwrap();
+    let (code, out, error) = run_in(
+        here.path(),
+        &["call", "get_text_file_contents", "file_path=5", "line_start=3", "line_end=1"],
+        &[],
+    );
+    assert_eq!(code, 1, "{error}");
+    assert!(out.starts_with("error: invalid_range: "), "{out}");
+    let files = r#"files=[{"file_path":"/a","ranges":[{"start":3,"end":1}]}]"#;
+    let json = ["call", "--output", "json", "--root", ".", "get_text_file_contents", files];
+    let (code, out, _) = run_in(here.path(), &json, &[]);
+    let said: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (code, &said["code"], &said["errors"][0]["file_path"]),
+        (1, &"invalid_range".into(), &"/a".into())
+    );
+    let (code, out, error) = run_in(here.path(), &["call", "get_text_file"], &[]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_eq!(error, "mcp-text-editor: Unknown tool: get_text_file; did you mean get_text_file_contents?\n");
+    let (code, out, _) = run_in(here.path(), &["call", "--tools", "read-only", "create_text_file"], &[]);
+    assert!(code == 1 && out.starts_with("error: tool_disabled: "), "{out}");
+    for wrong in [["call", "x", "nonsense"], ["call", "x", "--json=[]"]] {
+        assert_eq!(run_in(here.path(), &wrong, &[]).0, 1);
+    }
+}
+
+#[test]
+fn call_reads_json_from_standard_input() {
+    let here = tempfile::tempdir().unwrap();
+    let mut child = Command::new(BINARY)
+        .args(["call", "create_text_file", "--json", "-"])
+        .current_dir(here.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"file_path": "/a", "contents": 5}"#).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("`contents` must be a string, not the number 5; nothing was written"), "{said}");
+}

@@ -1,0 +1,26 @@
+//! The one integration binary of the server: everything a client sees.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test says by panicking that something is not as it should be"
+)]
+
+mod arguments;
+mod cli;
+mod schemas;
+mod session;
+
+use std::path::Path;
+
+#[test]
+fn no_file_is_forgotten() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let own = include_str!("main.rs");
+    for entry in here.read_dir().unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "main") else { continue };
+        assert!(own.contains(&format!("\nmod {module};")), "{module} is not a module of main.rs");
+    }
+}

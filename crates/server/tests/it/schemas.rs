@@ -1,0 +1,144 @@
+//! What `tools/list` says, and that every client can take it.
+
+use mcp_text_editor::cli::{Config, Output};
+use mcp_text_editor::context::Context;
+use mcp_text_editor::server::Server;
+use mcp_text_editor::{call, tools};
+use serde_json::{Map, Value, json};
+
+fn listed(output: Output) -> Vec<Value> {
+    let config = Config { output, ..Config::default() };
+    let server = Server::new(Context { config, roots: Vec::new() });
+    server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
+}
+
+/// Refuses what some client refuses.
+fn lint(schema: &Value, place: &str) {
+    let map = schema.as_object().unwrap_or_else(|| panic!("{place}: a bare {schema}"));
+    let known = ["type", "description", "properties", "required", "additionalProperties", "items", "enum"];
+    for key in map.keys() {
+        assert!(known.contains(&key.as_str()), "{place}: {key}");
+    }
+    match map["type"].as_str().unwrap_or_else(|| panic!("{place}: type is no string")) {
+        "object" => {
+            let properties = map["properties"].as_object().unwrap();
+            assert_eq!(map["additionalProperties"], json!(false), "{place}");
+            for name in map["required"].as_array().unwrap() {
+                assert!(
+                    properties.contains_key(name.as_str().unwrap()),
+                    "{place}: {name} is required and unknown"
+                );
+            }
+            for (name, property) in properties {
+                assert!(property.get("description").is_some(), "{place}.{name}: nothing is said of it");
+                lint(property, &format!("{place}.{name}"));
+            }
+        }
+        "array" => lint(&map["items"], &format!("{place}[]")),
+        "string" => {
+            for word in map.get("enum").and_then(Value::as_array).into_iter().flatten() {
+                assert!(word.is_string(), "{place}");
+            }
+        }
+        kind => {
+            assert!(matches!(kind, "integer" | "boolean"), "{place}: {kind}");
+            assert!(!map.contains_key("enum"), "{place}");
+        }
+    }
+}
+
+#[test]
+fn schemas_are_portable() {
+    for tool in listed(Output::Json) {
+        let name = tool["name"].as_str().unwrap();
+        assert!(
+            name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+            "{name}"
+        );
+        lint(&tool["inputSchema"], name);
+        lint(&tool["outputSchema"], name);
+        assert!(tool["description"].as_str().unwrap().chars().count() <= 1_000, "{name}");
+        assert_eq!(tool["annotations"].as_object().unwrap().len(), 4, "{name}");
+        assert_eq!(tool["annotations"]["openWorldHint"], json!(false), "{name}");
+    }
+    assert!(listed(Output::Text).iter().all(|tool| tool.get("outputSchema").is_none()));
+}
+
+#[test]
+fn schemas_are_these() {
+    for tool in listed(Output::Json) {
+        let name = tool["name"].as_str().unwrap().to_owned();
+        insta::assert_snapshot!(name, serde_json::to_string_pretty(&tool).unwrap());
+    }
+}
+
+/// The schema and the argument reader name the same arguments, at every depth.
+#[test]
+fn schemas_name_what_is_read() {
+    fn strange(schema: &Value) -> Value {
+        let properties = schema["properties"].as_object().unwrap();
+        let mut out = Map::new();
+        out.insert("stranger".to_owned(), json!(1));
+        for (name, property) in properties {
+            if property["type"] == "array" {
+                out.insert(name.clone(), json!([strange(&property["items"])]));
+            }
+        }
+        Value::Object(out)
+    }
+    fn names(schema: &Value, all: &mut Vec<Vec<String>>) {
+        let properties = schema["properties"].as_object().unwrap();
+        let mut own: Vec<String> = properties.keys().cloned().collect();
+        own.sort();
+        all.push(own);
+        properties
+            .values()
+            .filter(|property| property["type"] == "array")
+            .for_each(|list| names(&list["items"], all));
+    }
+    let context = Context { config: Config::default(), roots: Vec::new() };
+    for tool in tools::ALL {
+        let schema = Value::Object((tool.input)());
+        let values = strange(&schema).as_object().unwrap().clone();
+        let failure = (tool.run)(&context, values, &mcp_text_editor::context::Cancel::never()).unwrap_err();
+        let hints = failure.problems.iter().filter_map(|problem| problem.hint.split_once(" takes: "));
+        let mut read: Vec<Vec<String>> = hints
+            .map(|(_, names)| {
+                let mut names: Vec<String> = names.split(", ").map(str::to_owned).collect();
+                names.sort();
+                names
+            })
+            .collect();
+        read.sort();
+        let mut told = Vec::new();
+        names(&schema, &mut told);
+        told.sort();
+        assert_eq!(read, told, "{}", tool.name);
+    }
+}
+
+#[test]
+fn instructions_are_short_and_name_the_roots() {
+    let server = |roots: Vec<&str>| {
+        Server::new(Context { config: Config::default(), roots: roots.into_iter().map(Into::into).collect() })
+    };
+    assert!(server(vec!["/a", "/b c"]).instructions().ends_with(" Allowed directories: /a, /b c"));
+    let config = Config { tools: "claude-code".parse().unwrap(), ..Config::default() };
+    let alone = Server::new(Context { config, roots: Vec::new() }).instructions();
+    let others = tools::ALL.iter().filter(|tool| tool.name != tools::patch::TOOL.name);
+    assert!(others.into_iter().all(|tool| !alone.contains(tool.name)), "{alone}");
+    let long = format!("/{}", "x".repeat(300));
+    let told = server(vec!["/a", &long, "/b"]).instructions();
+    assert!(told.ends_with("/a, …") && told.chars().count() <= 1_000, "{told}");
+}
+
+#[test]
+fn the_document_is_the_generated_one() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
+    #[expect(clippy::disallowed_methods, reason = "a test reads the document")]
+    let document = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        document == call::markdown(),
+        "docs/tools.md has drifted: cargo run -p mcp-text-editor -- tools --markdown > docs/tools.md"
+    );
+}

@@ -1,0 +1,257 @@
+//! Sessions: over standard input and output with the real program, and in memory where a tool has to misbehave.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_text_editor::cli::Config;
+use mcp_text_editor::context::{Context, Reply};
+use mcp_text_editor::server::{AT_ONCE, Server};
+use mcp_text_editor::stdio::{Draining, runtime};
+use mcp_text_editor::tools::{self, Run, Tool};
+use rmcp::ServiceExt as _;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+struct Session {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Session {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut session = Self { child, lines };
+        session.send(INITIALIZE);
+        assert_eq!(session.receive()["result"]["serverInfo"]["name"], "mcp-text-editor");
+        session.send(INITIALIZED);
+        session
+    }
+
+    fn send(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(line.as_bytes()).unwrap();
+        stdin.write_all(b"\n").unwrap();
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.send(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string());
+        self.receive()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let status = self.child.wait().unwrap();
+        assert!(std::thread::panicking() || status.success(), "{status}");
+    }
+}
+
+#[test]
+fn requests_are_answered() {
+    let mut session = Session::start(&["--tools", "read-only", "/"]);
+    let list = session.ask("tools/list", &json!({}));
+    assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 1);
+    let code = |answer: &Value| answer["error"]["code"].as_i64();
+    let unknown = session.ask("tools/call", &json!({"name": "patch_file", "arguments": {}}));
+    let message = "Unknown tool: patch_file; did you mean patch_text_file_contents?";
+    assert_eq!(unknown["error"], json!({"code": -32602, "message": message}));
+    for malformed in [json!({}), json!({"name": 5}), json!({"name": "create_text_file", "arguments": "x"})] {
+        assert_eq!(code(&session.ask("tools/call", &malformed)), Some(-32602), "{malformed}");
+    }
+    assert_eq!(code(&session.ask("tools/list", &json!({"cursor": "x"}))), Some(-32602));
+    for method in ["prompts/list", "resources/list", "resources/templates/list", "no/such"] {
+        assert_eq!(code(&session.ask(method, &json!({}))), Some(-32601), "{method}");
+    }
+    assert_eq!(code(&session.ask("prompts/get", &json!({"name": "x"}))), Some(-32601));
+    assert_eq!(code(&session.ask("resources/read", &json!({"uri": "file:///x"}))), Some(-32601));
+    assert_eq!(code(&session.ask("logging/setLevel", &json!({"level": "info"}))), Some(-32601));
+    let complete =
+        json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"}});
+    assert_eq!(code(&session.ask("completion/complete", &complete)), Some(-32601));
+    let disabled = session.ask("tools/call", &json!({"name": "create_text_file", "arguments": {}}));
+    assert_eq!(disabled["result"]["isError"], true);
+    let text = disabled["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("error: tool_disabled: create_text_file is switched off"), "{text}");
+    assert_eq!(session.ask("ping", &json!({}))["result"], json!({}));
+}
+
+#[test]
+fn every_revision_is_spoken() {
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut session = Session::start(&["/"]);
+        let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let answer = session.ask("initialize", &hello);
+        assert_eq!(answer["result"]["protocolVersion"], version);
+    }
+    let meta = json!({"_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
+    let mut session = Session::start(&["/"]);
+    for method in ["server/discover", "tools/list"] {
+        let answer = session.ask(method, &meta);
+        assert_eq!(answer["result"]["ttlMs"], 300_000, "{answer}");
+        assert_eq!(answer["result"]["cacheScope"], "private", "{answer}");
+    }
+}
+
+#[test]
+fn calls_in_flight_are_all_answered() {
+    let mut session = Session::start(&["/"]);
+    let call = |id: usize| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": "get_text_file_contents", "arguments": {"file_path": format!("relative/{id}")}}})
+    };
+    let all: Vec<String> = (0..64).map(|id| call(id).to_string()).collect();
+    session.send(&all.join("\n"));
+    // The end of input right behind them loses none.
+    drop(session.child.stdin.take());
+    let mut answered: Vec<u64> = (0..64).map(|_| session.receive()["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, (0..64).collect::<Vec<_>>());
+}
+
+#[test]
+fn lines_of_many_megabytes_are_answered() {
+    let mut session = Session::start(&["/"]);
+    let contents = "é\n".repeat(5 << 20);
+    let answer =
+        session.ask("tools/call", &json!({"name": "create_text_file", "arguments": {"contents": contents}}));
+    assert_eq!(answer["result"]["isError"], true);
+}
+
+/// What a session in memory answers to these calls of a tool that is `run`, sent at once, by id; then its input ends.
+fn answers(run: Run, calls: usize) -> Vec<Value> {
+    let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
+    let runtime = runtime().unwrap();
+    let answers = runtime.block_on(async move {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let server = Server::with_tools(Context { config: Config::default(), roots: Vec::new() }, tool);
+        let (reader, writer) = tokio::io::split(far);
+        let transport = Draining::new(AsyncRwTransport::new_server(reader, writer));
+        let ended =
+            tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
+        let (reader, mut writer) = tokio::io::split(near);
+        for line in [INITIALIZE.to_owned(), INITIALIZED.to_owned()].into_iter().chain((1..=calls).map(|id| {
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool[0].name}})
+                .to_string()
+        })) {
+            writer.write_all(line.as_bytes()).await.unwrap();
+            writer.write_all(b"\n").await.unwrap();
+        }
+        writer.shutdown().await.unwrap();
+        let mut lines = tokio::io::BufReader::new(reader).lines();
+        let mut answers = Vec::new();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            answers.push(serde_json::from_str::<Value>(&line).unwrap());
+        }
+        let _ = ended.await;
+        answers
+    });
+    let mut answers: Vec<Value> = answers.into_iter().filter(|answer| answer["id"] != 0).collect();
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    answers
+}
+
+#[test]
+fn a_panic_is_answered_and_contained() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let answers = answers(
+        |_, _, _| {
+            assert!(CALLS.fetch_add(1, Ordering::SeqCst) % 2 == 1, "as asked");
+            Ok(Reply { text: "fine".to_owned(), structured: None })
+        },
+        40,
+    );
+    assert_eq!(answers.len(), 40);
+    let failed: Vec<&Value> = answers.iter().filter(|answer| answer["result"]["isError"] == true).collect();
+    assert_eq!(failed.len(), 20);
+    insta::assert_snapshot!(failed[0]["result"]["content"][0]["text"].as_str().unwrap(), @r"
+    error: internal_error: the server failed on this call
+    suggestion: get_text_file_contents
+    hint: this is a defect of the server, please report it; another way to ask may succeed
+    ");
+}
+
+#[test]
+fn work_is_bounded_and_outlives_the_input() {
+    static NOW: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let answers = answers(
+        |_, _, _| {
+            let now = NOW.fetch_add(1, Ordering::SeqCst) + 1;
+            MOST.fetch_max(now, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            NOW.fetch_sub(1, Ordering::SeqCst);
+            Ok(Reply { text: "done".to_owned(), structured: Some(json!({"done": true})) })
+        },
+        64,
+    );
+    assert_eq!(answers.len(), 64);
+    assert!(answers.iter().all(|answer| answer["result"]["structuredContent"]["done"] == true));
+    assert!(MOST.load(Ordering::SeqCst) <= AT_ONCE);
+}
+
+#[test]
+fn a_cancelled_call_is_told() {
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
+    let tool: &'static [Tool] = Box::leak(Box::new([Tool {
+        run: |_, _, cancel| {
+            BEGUN.fetch_add(1, Ordering::SeqCst);
+            while !cancel.is_cancelled() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            SEEN.fetch_add(1, Ordering::SeqCst);
+            Ok(Reply { text: String::new(), structured: None })
+        },
+        ..tools::get::TOOL
+    }]));
+    let runtime = runtime().unwrap();
+    runtime.block_on(async move {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let server = Server::with_tools(Context { config: Config::default(), roots: Vec::new() }, tool);
+        let (reader, writer) = tokio::io::split(far);
+        let transport = Draining::new(AsyncRwTransport::new_server(reader, writer));
+        let ended =
+            tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
+        let (_reader, mut writer) = tokio::io::split(near);
+        let call =
+            json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": tool[0].name}});
+        let cancel =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+        for line in [INITIALIZE, INITIALIZED, &call.to_string(), &cancel.to_string()] {
+            if line.contains("cancelled") {
+                while BEGUN.load(Ordering::SeqCst) == 0 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            }
+            writer.write_all(line.as_bytes()).await.unwrap();
+            writer.write_all(b"\n").await.unwrap();
+        }
+        writer.shutdown().await.unwrap();
+        ended.await.unwrap();
+    });
+    assert_eq!(SEEN.load(Ordering::SeqCst), 1);
+}
