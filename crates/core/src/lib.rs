@@ -4,6 +4,7 @@
 //! file, reads a clock or an environment, or writes a sentence for a reader.
 #![forbid(unsafe_code)]
 
+pub mod diff;
 pub mod digest;
 pub mod encoding;
 pub mod line;
