@@ -4,7 +4,9 @@
 //! file, reads a clock or an environment, or writes a sentence for a reader.
 #![forbid(unsafe_code)]
 
+pub mod cause;
 pub mod diff;
 pub mod digest;
 pub mod line;
+pub mod nearest;
 pub mod source;
