@@ -41,13 +41,17 @@ const MARGIN: usize = 2;
 const WORTH_COMPARING: u64 = 25;
 
 /// Less similar places than this, of 1000, are not returned: a random place is worse than none.
-const SIMILAR: u64 = 500;
+const SIMILAR: u64 = 550;
 
 /// Nor are those that have less than this share, in percent, of the best place's similarity.
 const SHARE_OF_BEST: u64 = 70;
 
 /// Less similar lines than this, of 1000, are not taken for one another.
 const SIMILAR_LINES: u64 = 400;
+
+/// Less similar parts of lines than this, of 1000, are not taken for the wanted ones: in a long line some part is
+/// always a little like anything.
+const SIMILAR_PARTS: u64 = 650;
 
 /// A part of a line is less of a match than a line, in percent.
 const PART: u64 = 95;
@@ -303,17 +307,30 @@ struct Place {
     near: Near,
 }
 
-/// How like a wanted line another one is, and how many characters of the other were compared.
+/// How like a wanted line another one is, and how much of the other was compared.
 #[derive(Clone, Copy, Default)]
 struct Likeness {
     similarity: u64,
-    compared: usize,
+    compared: u64,
 }
 
 impl Likeness {
     /// What the two lines have in common.
-    fn gain(self, wanted: usize) -> u64 {
-        self.similarity * (wanted + self.compared) as u64
+    fn gain(self, wanted: u64) -> u64 {
+        self.similarity * (wanted + self.compared)
+    }
+}
+
+/// A folded line and how much it counts: what is no letter or digit says little of where it stands.
+struct Line {
+    chars: Vec<char>,
+    weight: u64,
+}
+
+impl Line {
+    fn new(chars: Vec<char>) -> Self {
+        let weight = 1 + chars.iter().filter(|c| c.is_alphanumeric()).count() as u64;
+        Self { chars, weight }
     }
 }
 
@@ -325,7 +342,7 @@ impl Candidate {
         let fold_line = |line: &String| {
             let mut folded = Vec::new();
             fold(line, chars, &mut folded);
-            folded
+            Line::new(folded)
         };
         let folded: Vec<_> = self.lines.iter().map(fold_line).collect();
         let pairs = aligned(wanted, &folded);
@@ -335,13 +352,13 @@ impl Candidate {
         let end = last.saturating_add(wanted.len() - last_wanted).min(folded.len());
 
         let mut common = 0;
-        let mut all: usize = wanted.iter().map(|pattern| pattern.line.len()).sum();
-        all += folded.get(start..end)?.iter().map(Vec::len).sum::<usize>();
+        let mut all: u64 = wanted.iter().map(|pattern| pattern.line.weight).sum();
+        all += folded.get(start..end)?.iter().map(|line| line.weight).sum::<u64>();
         for (at_wanted, at, likeness) in pairs {
-            common += likeness.gain(wanted.get(at_wanted)?.line.len());
-            all = (all + likeness.compared).saturating_sub(folded.get(at)?.len());
+            common += likeness.gain(wanted.get(at_wanted)?.line.weight);
+            all = (all + likeness.compared).saturating_sub(folded.get(at)?.weight);
         }
-        let similarity = common / all.max(1) as u64;
+        let similarity = common / all.max(1);
 
         let first_line = self.first.saturating_add(start as u64);
         let count = ((end - start) as u64).saturating_add(more).min(total.saturating_sub(first_line));
@@ -354,7 +371,7 @@ impl Candidate {
 }
 
 /// Which of the wanted lines is which of `lines`, both in order.
-fn aligned(wanted: &mut [Pattern], lines: &[Vec<char>]) -> Vec<(usize, usize, Likeness)> {
+fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likeness)> {
     #[derive(Clone, Copy, Default)]
     enum Step {
         #[default]
@@ -374,13 +391,13 @@ fn aligned(wanted: &mut [Pattern], lines: &[Vec<char>]) -> Vec<(usize, usize, Li
             let mut best = (above, Step::Above);
             let likeness = pattern.likeness(line);
             if likeness.similarity >= SIMILAR_LINES {
-                let gain = i64::try_from(likeness.gain(pattern.line.len())).unwrap_or(0);
+                let gain = i64::try_from(likeness.gain(pattern.line.weight)).unwrap_or(0);
                 if diagonal + gain >= best.0 {
                     best = (diagonal + gain, Step::Pair(likeness));
                 }
             }
             // A line more in the middle costs half of what it would be worth.
-            let skip = if index + 1 == count { 0 } else { i64::try_from(line.len() * 500).unwrap_or(0) };
+            let skip = if index + 1 == count { 0 } else { i64::try_from(line.weight * 500).unwrap_or(0) };
             if left - skip > best.0 {
                 best = (left - skip, Step::Left);
             }
@@ -419,7 +436,7 @@ fn excerpt(lines: &[String]) -> String {
 
 /// A wanted line, ready to be compared.
 struct Pattern {
-    line: Vec<char>,
+    line: Line,
     whole: Grams<2>,
     /// Where a part of a line will do: the bigrams without the blanks around the line.
     part: Option<Grams<2>>,
@@ -429,26 +446,30 @@ impl Pattern {
     fn new(line: &[char], may_be_part: bool) -> Self {
         let inner = line.strip_prefix(&[' ']).and_then(|line| line.strip_suffix(&[' '])).unwrap_or_default();
         Self {
-            line: line.to_vec(),
+            line: Line::new(line.to_vec()),
             whole: Grams::new([line]),
             part: (may_be_part && inner.len() > 1).then(|| Grams::new([inner])),
         }
     }
 
     /// How like the wanted line `other` is, or the part of it that is as long and most like it.
-    fn likeness(&mut self, other: &[char]) -> Likeness {
-        if self.line == other {
-            return Likeness { similarity: 1000, compared: other.len() };
+    fn likeness(&mut self, other: &Line) -> Likeness {
+        if self.line.chars == other.chars {
+            return Likeness { similarity: 1000, compared: other.weight };
         }
-        let mut whole = Likeness { similarity: 0, compared: other.len() };
-        let (short, long) = (self.line.len().min(other.len()), self.line.len().max(other.len()));
+        let mut whole = Likeness { similarity: 0, compared: other.weight };
+        let (short, long) =
+            (self.line.chars.len().min(other.chars.len()), self.line.chars.len().max(other.chars.len()));
         // No more than all of the shorter one can be in common.
         if 2000 * short as u64 >= SIMILAR_LINES * (short + long) as u64 {
-            whole.similarity = self.whole.dice(other);
+            whole.similarity = self.whole.dice(&other.chars);
         }
-        let Some(part) = self.part.as_mut().filter(|_| self.line.len() < other.len()) else { return whole };
-        let part = Likeness { similarity: part.best_part(other) * PART / 100, compared: self.line.len() };
-        if part.similarity > whole.similarity { part } else { whole }
+        let Some(part) = self.part.as_mut().filter(|_| self.line.chars.len() < other.chars.len()) else {
+            return whole;
+        };
+        let part =
+            Likeness { similarity: part.best_part(&other.chars) * PART / 100, compared: self.line.weight };
+        if part.similarity > whole.similarity.max(SIMILAR_PARTS) { part } else { whole }
     }
 }
 
@@ -544,10 +565,14 @@ impl<const N: usize> Grams<N> {
 fn slots<const N: usize>(text: &[char], shift: u32) -> impl Iterator<Item = u16> + '_ {
     /// 2⁶⁴ divided by the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    text.windows(N).map(move |sequence| {
-        let key = sequence.iter().fold(0, |key, c| key << 21 | u64::from(u32::from(*c)));
-        u16::try_from(key.wrapping_mul(GOLDEN) >> shift).unwrap_or(0)
-    })
+    // Each character in 21 bits, as many as Unicode has.
+    let mask = (1 << (21 * N)) - 1;
+    let mut key = 0;
+    let keys = text.iter().map(move |c| {
+        key = (key << 21 | u64::from(u32::from(*c))) & mask;
+        key
+    });
+    keys.skip(N - 1).map(move |key| u16::try_from(key.wrapping_mul(GOLDEN) >> shift).unwrap_or(0))
 }
 
 /// A line as it is compared: between blanks, of which it has no two in a row; in small letters, with straight quotes,
@@ -774,7 +799,8 @@ fn second(name: &str) -> io::Result<String> {
             let places = search(&wanted, near, &(file.join("\n") + "\n"));
             prop_assert!(places.len() <= PLACES);
             for (index, place) in places.iter().enumerate() {
-                let lines = usize::try_from(place.lines.start().index()).unwrap()..usize::try_from(place.lines.end()).unwrap();
+                let [start, end] = [place.lines.start().index(), place.lines.end()];
+                let lines = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
                 prop_assert_eq!(&place.text, &(file[lines].join("\n") + "\n"));
                 prop_assert!(places[..index].iter().all(|other| !overlap(other.lines, place.lines)));
             }
