@@ -85,15 +85,23 @@ pub fn search<S: Source + ?Sized>(
         let last = offset + chunk.len() as u64 >= bytes.end;
         if search.linear {
             search.raw.push_linear(offset, chunk);
-        } else {
-            decoder.feed(chunk, last, &mut piece);
-            search.raw.push_decoded(&piece);
+            search.advance(last);
+            return true;
         }
-        search.advance(last);
+        let mut parts = chunk.chunks(DECODED).peekable();
+        while let Some(part) = parts.next() {
+            let last = last && parts.peek().is_none();
+            decoder.feed(part, last, &mut piece);
+            search.raw.push_decoded(&piece);
+            search.advance(last);
+        }
         true
     })?;
     Ok(search.patterns.into_iter().map(Pattern::finish).collect())
 }
+
+/// So many bytes are decoded at a time: each character costs a [`Spot`].
+const DECODED: usize = 32 * 1024;
 
 /// Blanks before a line end are looked through up to this many; a longer run counts as text.
 const LONGEST_BLANKS: usize = 1024 * 1024;

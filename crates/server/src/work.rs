@@ -112,7 +112,7 @@ fn try_read_file(
         }
     };
     let before = *share;
-    let read = document::read(&place, label, |document| {
+    let read = document::read(&context.index, &place, label, |document| {
         *share = before;
         if let Some(fault) = document.not_text()? {
             return Ok(Err(vec![explain::not_text(named, &fault)]));
@@ -279,7 +279,7 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
             let lines = digest_of(document, document.scan.lines.bytes())?;
             Ok((document.scan.digest, document.scan.lines.count(), lines))
         };
-        document::read(&place, None, read).ok()
+        document::read(&context.index, &place, None, read).ok()
     });
     let Some((digest, total_lines, all_lines)) = facts else {
         let reason = format!("{file_path} already exists, and is not a readable file");

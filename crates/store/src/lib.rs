@@ -11,6 +11,7 @@ pub mod edit;
 pub mod error;
 pub mod identity;
 pub mod in_place;
+pub mod index;
 pub mod lock;
 pub mod metadata;
 pub mod place;
