@@ -9,6 +9,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use crate::encoding::{Decoded, Decoder, Encoding, Seam};
+use crate::line::LineRange;
 use crate::line_ending::Convention;
 use crate::scan::Scan;
 use crate::source::{Source, for_each_chunk};
@@ -98,6 +99,21 @@ pub fn search<S: Source + ?Sized>(
         true
     })?;
     Ok(search.patterns.into_iter().map(Pattern::finish).collect())
+}
+
+/// The lines that occurrences touch.
+pub(crate) fn lines_of<S: Source + ?Sized>(
+    source: &S,
+    scan: &Scan,
+    places: &[Occurrence],
+) -> Result<Vec<LineRange>, S::Error> {
+    let mut cursor = scan.lines.cursor(source);
+    let touched = places.iter().map(|place| {
+        let (first, _) = cursor.line_at(place.at.start)?;
+        let (last, _) = cursor.line_at(place.at.end.saturating_sub(1).max(place.at.start))?;
+        Ok(LineRange::new(first, last.get() - first.index()))
+    });
+    touched.collect()
 }
 
 /// So many bytes are decoded at a time: each character costs a [`Spot`].

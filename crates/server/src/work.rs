@@ -5,10 +5,9 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::resolve::{Options as Matching, digest_of};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 use mcp_text_editor_store::document::{self, Document};
-use mcp_text_editor_store::edit::{
-    Change, Edit, Edited, NewFile, Options, Reason, Refusal, create as create_file, edit,
-};
+use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Refusal, edit};
 use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::new_file::{NewFile, create as create_file};
 use serde_json::{Value, json};
 
 use crate::cli::Output;

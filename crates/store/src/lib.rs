@@ -14,6 +14,7 @@ pub mod in_place;
 pub mod index;
 pub mod lock;
 pub mod metadata;
+pub mod new_file;
 pub mod place;
 mod platform;
 pub mod read;
