@@ -78,6 +78,7 @@ class Document:
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """The bytes of the lines first..last (0-based, inclusive; empty where last = first - 1)."""
+        last = min(last, len(self.lines) - 1)
         start = self.lines[first].start if first < len(self.lines) else len(self.data)
         return start, (self.lines[last].end if last >= first else start)
 
@@ -201,6 +202,8 @@ def outcome(doc: Document, splices: list[Splice], encoding: str | None) -> Outco
         at = s.end
     data += doc.data[at:]
     after = read(data, encoding)
+    if after.bom != doc.bom or after.codec != doc.codec:
+        raise Unsure("text that would be read as a BOM")
     groups: list[list[Splice]] = []
     for s in splices:
         before = groups[-1] if groups else None
@@ -323,12 +326,19 @@ def splices_of(doc: Document, p: dict[str, Any], strict: bool) -> list[Splice]:
         raise Failure(["invalid_arguments"])
     if ranges and p.get("replace_all"):
         raise Unsure("replace_all with ranges")
-    encode(doc, new)
-    if not ranges:
-        assert old is not None
-        return by_text(doc, old, new, bool(p.get("replace_all")), strict)
     problems: list[str] = []
     splices: list[Splice] = []
+    try:
+        encode(doc, new)
+    except Failure as failure:  # go on, for the other problems, with what can be encoded
+        problems += failure.codes
+        new = new.encode(doc.codec, "ignore").decode(doc.codec)
+    if not ranges:
+        assert old is not None
+        try:
+            splices = by_text(doc, old, new, bool(p.get("replace_all")), strict)
+        except Failure as failure:
+            problems += failure.codes
     for r in ranges:
         try:
             splices.append(by_range(doc, r, old, new, strict))
