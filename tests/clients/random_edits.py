@@ -348,10 +348,8 @@ def expect_edit(files: dict[str, bytes], tool: str, entry: dict[str, Any], encod
 
 
 def expect_create(files: dict[str, bytes], entry: dict[str, Any], encoding: str | None) -> Outcome:
-    codes = []
     contents = entry["contents"]
-    if entry["file_path"] in files:
-        codes.append("already_exists")
+    exists = entry["file_path"] in files
     if "\0" in contents:
         raise Failure(["invalid_arguments"], ["already_exists", "encode_failed"])
     codec = model.CODECS[encoding or "utf-8"]
@@ -359,9 +357,11 @@ def expect_create(files: dict[str, bytes], entry: dict[str, Any], encoding: str 
     try:
         data = (boms.get(encoding or "", "") + contents).encode(codec)
     except UnicodeEncodeError:
-        codes.append("encode_failed")
-    if codes:
-        raise Failure(codes)
+        if exists:
+            raise Unsure("the file exists, and could not be written") from None
+        raise Failure(["encode_failed"]) from None
+    if exists:
+        raise Failure(["already_exists"])
     # Whether a new file has regions is not said.
     return Outcome(data, len(model.read(data, encoding).lines), digest(data), None, False)
 
