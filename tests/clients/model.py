@@ -489,16 +489,18 @@ def insert(data: bytes, contents: str, file_hash: str, after: int | None = None,
     contents = normal(contents)
     doc = read(data, encoding)
     problems: list[str] = []
+    also: list[str] = []
     check_hash(doc, file_hash, problems)
     place = after if after is not None else before - 1  # type: ignore[operator]
     if not 0 <= place <= len(doc.lines):
         problems.append("line_out_of_range")
+        also += ["invalid_arguments"] if place < 0 else []  # no line has such a number
     try:
         encode(doc, contents)
     except Failure as failure:
         problems += failure.codes
     if problems:
-        raise Failure(problems)
+        raise Failure(problems, also)
     terminator = doc.terminator_between(place)
     lead = ""
     if place == len(doc.lines) and doc.lines and not doc.final_newline():
