@@ -989,8 +989,8 @@ def reads_during_edits_see_one_state_or_the_other(p: Place) -> None:
     path = p.put("t.txt", b"a\n" * 50_000)
     calls: list[tuple[str, dict[str, Any]]] = []
     for i in range(10):
-        old, new = ("a", "b") if i % 2 == 0 else ("b", "a")
-        calls.append((PATCH, one_patch(path, old + "\n", new + "\n", replace_all=True)))
+        old, new = (b"a\n", "b\n") if i % 2 == 0 else (b"b\n", "a\n")
+        calls.append((PATCH, one_patch(path, None, new * 50_000, ranges=[{"start": 1, "range_hash": sha(old * 50_000)}])))
         calls += [(GET, {"file_path": path, "line_start": 1, "line_end": 1})] * 5
     for reply in p.json.pipeline(calls, 60):
         facts = reply.json
@@ -1009,6 +1009,52 @@ def two_processes_lose_no_update(p: Place) -> None:
             if reply.is_error:
                 raise Wrong(f"an edit beside another process: {reply.text[:600]}")
     p.holds("t.txt", "".join(f"done {i}\n" for i in range(100)))
+
+
+# Sizes: nothing grows with the square of anything (the time allowed is that of a hang, not of a benchmark)
+
+
+@case
+def many_occurrences(p: Place) -> None:
+    path = p.put("t.txt", "a\n" * 20_000)
+    p.ok(PATCH, **one_patch(path, "a", "b", replace_all=True))
+    p.holds("t.txt", "b\n" * 20_000)
+
+
+@case
+def many_ranges_in_one_patch(p: Place) -> None:
+    path = p.put("t.txt", "a\n" * 10_000)
+    p.ok(PATCH, **one_patch(path, "a", "b", ranges=[{"start": i, "end": i} for i in range(1, 10_001)]))
+    p.holds("t.txt", "b\n" * 10_000)
+
+
+@case
+def text_that_repeats_itself(p: Place) -> None:
+    path = p.put("t.txt", "a" * 1_000_000)
+    p.fails("no_match", PATCH, **one_patch(path, "a" * 100_000 + "b", "x"))
+    p.fails("ambiguous_match", PATCH, **one_patch(path, "a" * 100_000, "x"))
+    path = p.put("u.txt", "x \n" * 100_000)
+    p.fails("no_match", PATCH, **one_patch(path, "x\n" * 50_000 + "y", "x"))
+    p.fails("ambiguous_match", PATCH, **one_patch(path, "x\n" * 50_000, "x"))
+    path = p.put("v.txt", " " * 1_000_000 + "\n")
+    p.fails("no_match", PATCH, **one_patch(path, "  \t\n \nq", "x"))
+
+
+@case
+def a_line_of_many_megabytes(p: Place) -> None:
+    path = p.put("t.txt", "x" * 10_000_000 + "needle" + "x" * 10_000_000)
+    p.ok(PATCH, **one_patch(path, "needle", "pin"))
+    p.holds("t.txt", "x" * 10_000_000 + "pin" + "x" * 10_000_000)
+    p.fails("no_match", PATCH, **one_patch(path, "needle", "pin"))
+    p.fails("content_mismatch", PATCH, **one_patch(path, "needle", "pin", ranges=[{"start": 1}]))
+
+
+@case
+def thousands_of_failures_in_one_call(p: Place) -> None:
+    path = p.put("t.txt", "".join(f"line {i}\n" for i in range(20_000)))
+    p.fails("content_mismatch", PATCH, files=[{"file_path": path, "patches": [
+        {"old_string": f"nope {i}", "new_string": "x", "ranges": [{"start": i, "end": i}]} for i in range(1, 2001)]}])
+    p.fails("no_match", PATCH, files=[{"file_path": path, "patches": [{"old_string": f"nope {i}", "new_string": "x"} for i in range(2000)]}])
 
 
 # JSON-RPC

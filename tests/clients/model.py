@@ -312,6 +312,8 @@ def patch(data: bytes, patches: list[dict[str, Any]], encoding: str | None = Non
         raise Failure(problems, ["overlapping_ranges"])
     if clash:
         raise Failure(["overlapping_ranges"])
+    if not doc.lines and len(splices) > 1:
+        raise Unsure("two patches of one empty file")
     return outcome(doc, splices, encoding)
 
 
