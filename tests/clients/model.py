@@ -212,6 +212,8 @@ def outcome(doc: Document, splices: list[Splice], encoding: str | None) -> Outco
         else:
             groups.append([s])
     regions: list[Region] | None = []
+    if (doc.line_ending() == "cr") != (after.line_ending() == "cr") and "\r" in doc.text():
+        return Outcome(data, len(after.lines), digest(data), None, data == doc.data)  # lone CRs have become line ends
     used: set[int] = set()
     for group in groups:
         first, last = group[0].first, max(s.last for s in group)
@@ -219,6 +221,10 @@ def outcome(doc: Document, splices: list[Splice], encoding: str | None) -> Outco
         moved = sum(len(s.new) - (s.end - s.start) for s in splices if s.start < group[0].start)
         new_a = a + moved + group[0].lead
         new_b = b + moved + sum(len(s.new) - (s.end - s.start) for s in group)
+        if last + 1 < len(doc.lines) and doc.lines[last].terminator and new_b > new_a \
+                and not data[:new_b].endswith(tuple(doc.encode(t) for t in "\n\r")):
+            regions = None  # a line was joined with the next: which lines were replaced is not said
+            break
         region = region_of(after, new_a, new_b, (first + 1, last + 1), {s.match for s in group})
         lines = set(range(region.start, region.end + 1))
         if used & lines:
@@ -234,12 +240,12 @@ def region_of(after: Document, a: int, b: int, replaced: tuple[int, int], matche
     if a == b:
         whole = start > len(after.lines) or after.lines[start - 1].start == a
         if whole or a == len(after.bom):
-            return Region(start, start - 1, digest(b""), replaced, matches.pop() if len(matches) == 1 else None)
+            return Region(start, start - 1, digest(b""), replaced, next((m for m in matches if m is not None), None))
         raise Unsure("a place inside a line")
     end = sum(1 for line in after.lines if line.end < b) + 1
     whole = after.lines[start - 1].start == a and after.lines[end - 1].end == b
     return Region(start, end, digest(after.bytes_of(start - 1, end - 1)), replaced if whole else None,
-                  matches.pop() if len(matches) == 1 else None)
+                  next((m for m in matches if m is not None), None))
 
 
 # What clients send
@@ -489,20 +495,20 @@ def insert(data: bytes, contents: str, file_hash: str, after: int | None = None,
     if (after is None) == (before is None) or contents == "":
         raise Failure(["invalid_arguments"])
     contents = normal(contents)
+    place = after if after is not None else before - 1  # type: ignore[operator]
+    if place < 0:  # no line of any file has such a number: perhaps seen before the file is
+        raise Failure(["line_out_of_range"], ["invalid_arguments", "decode_failed", "binary_file", "encode_failed", "hash_mismatch"])
     doc = read(data, encoding)
     problems: list[str] = []
-    also: list[str] = []
     check_hash(doc, file_hash, problems)
-    place = after if after is not None else before - 1  # type: ignore[operator]
-    if not 0 <= place <= len(doc.lines):
+    if place > len(doc.lines):
         problems.append("line_out_of_range")
-        also += ["invalid_arguments"] if place < 0 else []  # no line has such a number
     try:
         encode(doc, contents)
     except Failure as failure:
         problems += failure.codes
     if problems:
-        raise Failure(problems, also)
+        raise Failure(problems)
     terminator = doc.terminator_between(place)
     lead = ""
     if place == len(doc.lines) and doc.lines and not doc.final_newline():

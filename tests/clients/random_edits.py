@@ -332,6 +332,8 @@ def expect(files: dict[str, bytes], tool: str, arguments: dict[str, Any]) -> Exp
         except Failure as failure:
             out.codes += failure.codes
             out.also += failure.also
+    if ARGUMENT_CODES & set(out.codes):
+        out.also += [*ARGUMENT_CODES]
     if {"decode_failed", "binary_file"} & set(out.codes):  # the oracle read no further
         out.also += [*ARGUMENT_CODES, "hash_mismatch"]
     return out
@@ -419,14 +421,15 @@ def compare(expected: Expected, files: dict[str, bytes], tool: str, arguments: d
         return "files are not those of the call"
     if all(o.unchanged for o in expected.outcomes.values()) and "edit_id" in facts:
         return "an edit_id though nothing changed"
+    encodings = {e["file_path"]: e.get("encoding") for e in arguments.get("files", [arguments])}
     for told_file, (name, o) in zip(told, expected.outcomes.items()):
-        wrong = compare_file(told_file, o, dry, files.get(name), len(expected.outcomes) == 1)
+        wrong = compare_file(told_file, o, dry, files.get(name), len(expected.outcomes) == 1, encodings.get(told_file["file_path"]))
         if wrong:
             return wrong
     return None
 
 
-def compare_file(told: dict[str, Any], o: Outcome, dry: bool, before: bytes | None, alone: bool) -> str | None:
+def compare_file(told: dict[str, Any], o: Outcome, dry: bool, before: bytes | None, alone: bool, encoding: str | None) -> str | None:
     warnings = " ".join(told.get("warnings", []))
     if ("unchanged" in warnings and not o.unchanged) or ("unchanged" not in warnings and o.unchanged and alone and not dry):
         return f"unchanged is {o.unchanged}, but warnings are {told.get('warnings')}"
@@ -445,6 +448,13 @@ def compare_file(told: dict[str, Any], o: Outcome, dry: bool, before: bytes | No
     regions = told.get("regions")
     if not isinstance(regions, list):
         return None if o.regions is None else "no regions"
+    after, past = model.read(o.data, encoding), 0
+    for r in regions:
+        if not (past < r["start"] <= len(after.lines) + 1 and r["start"] - 1 <= r["end"] <= len(after.lines)):
+            return f"regions that are no lines of the file in order: {regions}"
+        if r["range_hash"] != digest(after.bytes_of(r["start"] - 1, r["end"] - 1)):
+            return f"a region whose range_hash is not that of its lines: {r}"
+        past = r["end"]
     if o.regions is None:
         return None
     if len(regions) != len(o.regions):
