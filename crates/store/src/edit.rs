@@ -400,9 +400,7 @@ fn carry_out(
         temporary = file;
         scan
     };
-    let regions = regions((document, &document.scan), (&new, &scan), plan)
-        .context(Operation::Read, path)?
-        .context(Operation::Read, path)?;
+    let regions = regions((document, &document.scan), (&new, &scan), plan).context(Operation::Read, path)?;
     let mut warnings = Vec::new();
     if plan.unchanged {
         warnings.push(Warning::Unchanged);
