@@ -5,6 +5,8 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::error::Excerpt;
 use mcp_text_editor_core::line::LineRange;
 
+use crate::tools::Tool;
+
 macro_rules! codes {
     ($($variant:ident $name:literal $meaning:literal,)*) => {
         /// The kind of a problem: what a program branches on. Names never change once released.
@@ -79,6 +81,8 @@ pub struct Problem {
     pub nearest: Vec<(LineRange, String)>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
+    /// The tool to call next; `None` for the one that was called.
+    pub suggestion: Option<&'static str>,
 }
 
 impl Problem {
@@ -94,7 +98,15 @@ impl Problem {
             found_at: Vec::new(),
             nearest: Vec::new(),
             file_hash: None,
+            suggestion: None,
         }
+    }
+
+    /// The same problem, after which this tool is to be called.
+    #[must_use]
+    pub fn suggest(mut self, tool: &Tool) -> Self {
+        self.suggestion = Some(tool.name);
+        self
     }
 
     /// The same problem, of this file.

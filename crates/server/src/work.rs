@@ -292,7 +292,8 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
     let replace = json!({"files": [{"file_path": file_path, "patches": [patch]}]});
     let hint = format!("to replace everything in it, call patch_text_file_contents {replace}");
     let reason = format!("{file_path} already exists, with total_lines {total_lines}");
-    let mut problem = Problem::new(Code::AlreadyExists, reason, hint).of_file(file_path);
+    let mut problem =
+        Problem::new(Code::AlreadyExists, reason, hint).of_file(file_path).suggest(&tools::patch::TOOL);
     problem.file_hash = Some(digest);
     problem
 }
@@ -322,22 +323,8 @@ fn cancelled(tool: &'static Tool) -> Failure {
     failure(tool, vec![problem])
 }
 
-/// A failure, and the tool to call next: the one that shows the file as it is now, save where a call is only to be
-/// corrected.
+/// A failure, and the tool to call next: what the first problem suggests, else the same tool with a corrected call.
 fn failure(tool: &'static Tool, problems: Vec<Problem>) -> Failure {
-    let suggestion = match problems.first().map(|problem| problem.code) {
-        Some(Code::NotFound) if !tool.read_only => &tools::create::TOOL,
-        Some(Code::AlreadyExists) => &tools::patch::TOOL,
-        Some(
-            Code::ContentMismatch
-            | Code::NoMatch
-            | Code::AmbiguousMatch
-            | Code::RangeHashMismatch
-            | Code::HashMismatch
-            | Code::LineOutOfRange
-            | Code::Conflict,
-        ) => &tools::get::TOOL,
-        _ => tool,
-    };
-    Failure { problems, suggestion: suggestion.name.to_owned(), editing: !tool.read_only }
+    let suggestion = problems.first().and_then(|problem| problem.suggestion).unwrap_or(tool.name);
+    Failure { problems, suggestion: suggestion.to_owned(), editing: !tool.read_only }
 }

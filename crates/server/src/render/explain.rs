@@ -14,6 +14,7 @@ use mcp_text_editor_store::roots::{PathProblem, Roots};
 use serde_json::json;
 
 use crate::problem::{Code, Problem};
+use crate::render::failure::spelled;
 use crate::tools::{self, Tool};
 
 /// What the words need to know of a call.
@@ -190,7 +191,13 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             (Code::IoError, reason, "try again; if it stays, a person has to look at the disk".to_owned())
         }
     };
-    Problem::new(code, reason, hint).of_file(file_path)
+    let problem = Problem::new(code, reason, hint).of_file(file_path);
+    match code {
+        Code::NotFound if !call.tool.read_only => problem.suggest(&tools::create::TOOL),
+        Code::AlreadyExists => problem.suggest(&tools::patch::TOOL),
+        Code::Conflict => problem.suggest(&tools::get::TOOL),
+        _ => problem,
+    }
 }
 
 /// Why a file is no text.
@@ -260,7 +267,8 @@ fn rejected(
             Code::HashMismatch,
             "the file is not the one that file_hash was taken of, and the call does not fit it any more",
             format!("read it again: get_text_file_contents {}", json!({"file_path": named.file_path})),
-        ),
+        )
+        .suggest(&tools::get::TOOL),
         Rejection::InvalidRange { start, end, .. } => Problem::new(
             Code::InvalidRange,
             format!("end {end} is before start {start}"),
@@ -272,6 +280,7 @@ fn rejected(
                 None => format!("line {start} is not in the file, which has {total} lines"),
             };
             Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call.tool, *total))
+                .suggest(&tools::get::TOOL)
         }
         Rejection::EmptyOldString { .. } => Problem::new(
             Code::InvalidArguments,
@@ -288,7 +297,11 @@ fn rejected(
             };
             return Problem::new(
                 Code::OverlappingRanges,
-                format!("{which}two edits of one call overlap, at lines {:?} and {:?}", first.1, second.1),
+                format!(
+                    "{which}two edits of one call overlap, at {} and {}",
+                    spelled(first.1),
+                    spelled(second.1)
+                ),
                 "join them into one patch; a range owns its whole lines",
             );
         }
@@ -306,7 +319,7 @@ fn rejected(
         }
         Rejection::ShiftState { lines, .. } => Problem::new(
             Code::EncodeFailed,
-            format!("an edit cannot begin or end inside a shifted sequence of bytes, in lines {lines:?}"),
+            format!("an edit cannot begin or end inside a shifted sequence of bytes, in {}", spelled(*lines)),
             format!("replace whole lines: \"ranges\": [{}]", range(*lines)),
         ),
         Rejection::TooManyOccurrences { count, most, .. } => Problem::new(
@@ -329,10 +342,12 @@ fn rejected(
 fn mismatched(tool: &Tool, file_path: &str, rejection: &Rejection) -> Problem {
     let (problem, lines, evidence) = match rejection {
         Rejection::RangeHashMismatch { lines, digest, evidence, .. } => {
-            let reason = format!("lines {lines:?} are not those that range_hash was taken of");
+            let reason =
+                format!("the bytes of {} are not those that range_hash was taken of", spelled(*lines));
             let hint = match evidence.found_at.first() {
                 Some(found) => format!(
-                    "the lines now stand at {found:?}: call {} with \"ranges\": [{}] and the same range_hash",
+                    "the lines now stand at {}: call {} with \"ranges\": [{}] and the same range_hash",
+                    spelled(*found),
                     tool.name,
                     range(*found)
                 ),
@@ -345,7 +360,7 @@ fn mismatched(tool: &Tool, file_path: &str, rejection: &Rejection) -> Problem {
         }
         Rejection::ContentMismatch { lines, evidence, .. } => {
             let reason =
-                format!("the text of lines {lines:?} is not old_string{}", because(evidence, *lines));
+                format!("the text of {} is not old_string{}", spelled(*lines), because(evidence, *lines));
             let hint = content_hint(*lines, evidence);
             (Problem::new(Code::ContentMismatch, reason, hint), Some(*lines), evidence)
         }
@@ -361,7 +376,11 @@ fn mismatched(tool: &Tool, file_path: &str, rejection: &Rejection) -> Problem {
             let reason =
                 format!("old_string is not in the file{}", evidence.cause.map_or_else(String::new, cause));
             let hint = no_match_hint(file_path, evidence);
-            (Problem::new(Code::NoMatch, reason, hint), None, evidence)
+            let mut problem = Problem::new(Code::NoMatch, reason, hint);
+            if evidence.nearest.is_empty() && evidence.actual.is_none() {
+                problem = problem.suggest(&tools::get::TOOL);
+            }
+            (problem, None, evidence)
         }
         // The caller sends no other.
         _ => return Problem::new(Code::InternalError, "a mismatch of no known kind", "report this"),
@@ -394,7 +413,7 @@ fn place(call: Call<'_>, named: Named<'_>, entry: usize, at: At) -> String {
 fn because(evidence: &Evidence, lines: LineRange) -> String {
     match (evidence.cause, evidence.found_at.first()) {
         (Some(why), _) => cause(why),
-        (None, Some(found)) if *found != lines => format!(": it stands at lines {found:?}"),
+        (None, Some(found)) if *found != lines => format!(": it stands at {}", spelled(*found)),
         (None, _) => String::new(),
     }
 }
@@ -425,7 +444,8 @@ fn content_hint(lines: LineRange, evidence: &Evidence) -> String {
         }
         ([found], _) if evidence.whole_lines => {
             format!(
-                "old_string stands at lines {found:?}: send the patch with \"ranges\": [{}]",
+                "old_string stands at {}: send the patch with \"ranges\": [{}]",
+                spelled(*found),
                 range(*found)
             )
         }
@@ -435,14 +455,16 @@ fn content_hint(lines: LineRange, evidence: &Evidence) -> String {
             range(*found)
         ),
         ([found, ..], _) => format!(
-            "old_string is a part of lines {found:?}: send the patch without ranges, or the whole lines as old_string"
+            "old_string is a part of {}: send the patch without ranges, or the whole lines as old_string",
+            spelled(*found)
         ),
         ([], _) => match evidence.nearest.first() {
             Some(near) => format!(
-                "copy old_string from the text of the lines you mean: lines {lines:?}, or the similar ones at {:?}",
-                near.lines
+                "copy old_string from the text of the lines you mean: {}, or the similar {}",
+                spelled(lines),
+                spelled(near.lines)
             ),
-            None => format!("copy old_string from the text of lines {lines:?} shown above"),
+            None => format!("copy old_string from the text of {} shown above", spelled(lines)),
         },
     }
 }
@@ -453,8 +475,8 @@ fn no_match_hint(file_path: &str, evidence: &Evidence) -> String {
             "if the text shown is what you want, nothing is left to do".to_owned()
         }
         (_, Some(near)) => format!(
-            "if lines {:?} are what you mean, copy old_string from their text shown above, without line numbers",
-            near.lines
+            "if {} is what you mean, copy old_string from the text shown above, without line numbers",
+            spelled(near.lines)
         ),
         (_, None) if !evidence.found_at.is_empty() => {
             "copy old_string from the file, with the blanks at line ends".to_owned()

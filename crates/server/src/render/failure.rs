@@ -241,7 +241,7 @@ fn excerpt(start: LineNumber, text: &str, detail: Detail, mut line: impl FnMut(&
     cut || lines.next().is_some()
 }
 
-fn spelled(lines: LineRange) -> String {
+pub(super) fn spelled(lines: LineRange) -> String {
     if lines.count() == 1 {
         format!("line {}", lines.start())
     } else {
