@@ -79,6 +79,12 @@ impl Tag {
         digest.to_string().starts_with(&self.0)
     }
 
+    /// Whether both can be said of one digest.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
+    }
+
     /// The digits, in lower case.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -4,7 +4,19 @@
 //! file, reads a clock or an environment, or writes a sentence for a reader.
 #![forbid(unsafe_code)]
 
+pub mod cause;
+pub mod diff;
 pub mod digest;
 pub mod encoding;
+pub mod error;
 pub mod line;
+pub mod line_ending;
+pub mod lines;
+pub mod matching;
+pub mod nearest;
+pub mod regions;
+pub mod resolve;
+pub mod scan;
+pub mod show;
 pub mod source;
+pub mod splice;

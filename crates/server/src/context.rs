@@ -1,20 +1,20 @@
 //! What every call is given ([`Context`], [`Cancel`]) and what it gives back ([`Reply`]).
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use mcp_text_editor_store::roots::Roots;
 use serde_json::Value;
 
 use crate::cli::Config;
 
 /// What holds for every call of a process.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Context {
     /// The options of the process.
     pub config: Config,
-    /// The allowed directories, absolute; at least one when serving.
-    pub roots: Vec<PathBuf>,
+    /// The allowed directories, open; at least one when serving.
+    pub roots: Roots,
 }
 
 /// Whether the client has withdrawn the call. Work polls it between files and chunks, and never after a commit has begun.

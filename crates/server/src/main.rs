@@ -8,6 +8,7 @@ use clap::Parser as _;
 use mcp_text_editor::cli::{self, Action, LogLevel};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::{call, stdio};
+use mcp_text_editor_store::roots::Roots;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -22,7 +23,8 @@ fn main() -> ExitCode {
 }
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
-    let context = Context { config: command.config, roots: command.roots };
+    let roots = Roots::open(&command.roots).context("an allowed directory cannot be opened")?;
+    let context = Context { config: command.config, roots };
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {

@@ -2,7 +2,8 @@
 //! left out of an error that would grow too long, is decided in [`crate::render::failure`].
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::error::Excerpt;
+use mcp_text_editor_core::line::LineRange;
 
 macro_rules! codes {
     ($($variant:ident $name:literal $meaning:literal,)*) => {
@@ -55,17 +56,6 @@ codes! {
     IoError "io_error" "The operating system failed otherwise.",
     Cancelled "cancelled" "The client withdrew the call.",
     InternalError "internal_error" "A defect of this server.",
-}
-
-/// Lines as they stand in the file now.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Excerpt {
-    /// The number of its first line.
-    pub start: LineNumber,
-    /// The lines, each ended by `\n`, the last one perhaps not. Empty: no line.
-    pub text: String,
-    /// Whether lines that belong to it were left out at its end.
-    pub truncated: bool,
 }
 
 /// One reason why a call failed.

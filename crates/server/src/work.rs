@@ -1,45 +1,344 @@
 //! From a typed request to what is said of it: the one place where the protocol meets the store.
 
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::resolve::{Options as Matching, digest_of};
+use mcp_text_editor_core::show::{Budget, Shown, show};
+use mcp_text_editor_store::document::{self, Document};
+use mcp_text_editor_store::edit::{
+    Change, Edit, Edited, NewFile, Options, Reason, Refusal, create as create_file, edit,
+};
+use mcp_text_editor_store::error::StoreErrorKind;
+use serde_json::{Value, json};
+
+use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Code, Failure, Problem};
+use crate::render::edit::{self as edit_words, Hashes};
+use crate::render::explain::{self, Call, Named};
+use crate::render::read::{self as read_words, FileRead};
 use crate::tools::append::AppendRequest;
 use crate::tools::create::CreateRequest;
 use crate::tools::delete::DeleteRequest;
-use crate::tools::get::ReadRequest;
+use crate::tools::get::{ReadFile, ReadRange, ReadRequest};
 use crate::tools::insert::InsertRequest;
 use crate::tools::patch::PatchRequest;
+use crate::tools::{self, Tool};
 
-/// Reads ranges of files.
-pub fn get(_: &Context, _: ReadRequest, _: &Cancel) -> Result<Reply, Failure> {
-    Err(unanswered(false))
+/// Reads ranges of files. One file that cannot be read does not spoil the others.
+pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let call = Call { tool: &tools::get::TOOL, roots: &context.roots, many_files: request.files.len() > 1 };
+    let gutter = request.line_numbers && context.config.output == Output::Text;
+    let ranges = request.files.iter().map(|file| file.ranges.as_ref().map_or(1, Vec::len)).sum();
+    let mut share =
+        Share { left: usize::try_from(context.config.max_response_bytes).unwrap_or(usize::MAX), ranges };
+    let mut files = Vec::new();
+    for file in &request.files {
+        if cancel.is_cancelled() {
+            return Err(cancelled(&tools::get::TOOL));
+        }
+        files.push(read_file(context, call, file, &mut share, gutter));
+    }
+    if files.iter().all(|file| matches!(file, FileRead::Failed(_))) {
+        let problems = files.into_iter().flat_map(|file| match file {
+            FileRead::Failed(problems) => problems,
+            FileRead::Read { .. } => Vec::new(),
+        });
+        return Err(failure(&tools::get::TOOL, problems.collect()));
+    }
+    Ok(match context.config.output {
+        Output::Text => Reply { text: read_words::text(&files, request.line_numbers), structured: None },
+        Output::Json => json_reply(read_words::json(&files)),
+    })
+}
+
+/// The response budget, divided evenly among the ranges that are still to come.
+#[derive(Clone, Copy)]
+struct Share {
+    left: usize,
+    ranges: usize,
+}
+
+impl Share {
+    fn of_next(self) -> usize {
+        self.left / self.ranges.max(1)
+    }
+
+    fn spend(&mut self, used: usize) {
+        self.left = self.left.saturating_sub(used);
+        self.ranges = self.ranges.saturating_sub(1);
+    }
+}
+
+fn read_file(
+    context: &Context,
+    call: Call<'_>,
+    file: &ReadFile,
+    share: &mut Share,
+    gutter: bool,
+) -> FileRead {
+    let count = file.ranges.as_ref().map_or(1, Vec::len);
+    let before = *share;
+    let outcome = try_read_file(context, call, file, share, gutter);
+    // A file that failed leaves its share to the others.
+    outcome.unwrap_or_else(|problems| {
+        *share = Share { left: before.left, ranges: before.ranges.saturating_sub(count) };
+        FileRead::Failed(problems)
+    })
+}
+
+fn try_read_file(
+    context: &Context,
+    call: Call<'_>,
+    file: &ReadFile,
+    share: &mut Share,
+    gutter: bool,
+) -> Result<FileRead, Vec<Problem>> {
+    let file_path = &file.file_path;
+    let named = Named { file_path, encoding: file.encoding.as_deref(), patches: &[] };
+    let place = context.roots.resolve(file_path);
+    let label = file.encoding.as_deref().map(Label::parse);
+    let (place, label) = match (place, label) {
+        (Ok(place), Some(Some(label))) => (place, Some(label.encoding)),
+        (Ok(place), None) => (place, None),
+        (place, label) => {
+            let problems = place.err().unwrap_or_default();
+            let unknown = matches!(label, Some(None)).then(|| explain::unknown_encoding(named));
+            return Err(problems
+                .iter()
+                .map(|problem| explain::path(call, file_path, problem))
+                .chain(unknown)
+                .collect());
+        }
+    };
+    let before = *share;
+    let read = document::read(&place, label, |document| {
+        *share = before;
+        if let Some(fault) = document.not_text()? {
+            return Ok(Err(vec![explain::not_text(named, &fault)]));
+        }
+        let whole = [ReadRange { start: 1, end: None, from_char: None }];
+        let (mut ranges, mut problems) = (Vec::new(), Vec::new());
+        for range in file.ranges.as_deref().unwrap_or(&whole) {
+            match shown(document, range, share, gutter)? {
+                Ok(shown) => ranges.push(shown),
+                Err(problem) => problems.push(problem.of_file(file_path)),
+            }
+        }
+        if !problems.is_empty() {
+            return Ok(Err(problems));
+        }
+        Ok(Ok(FileRead::Read { file_path: file_path.clone(), scan: document.scan.clone(), ranges }))
+    });
+    read.map_err(|error| vec![explain::store(call, file_path, &error)])?
+}
+
+/// One range of a file, as far as its share of the budget goes.
+fn shown(
+    document: &Document<'_>,
+    range: &ReadRange,
+    share: &mut Share,
+    gutter: bool,
+) -> std::io::Result<Result<Shown, Problem>> {
+    let total = document.scan.lines.count();
+    let start = match u64::try_from(range.start) {
+        Ok(start) => start.max(1),
+        // -50 is the first of the last fifty lines.
+        Err(_) => (total + 1).saturating_sub(range.start.unsigned_abs()).max(1),
+    };
+    let end = match range.end {
+        None => total.max(start - 1),
+        Some(end) => {
+            let Some(end) = u64::try_from(end).ok().filter(|end| *end >= start) else {
+                let reason = format!("end {end} is before start {}", range.start);
+                return Ok(Err(Problem::new(
+                    Code::InvalidRange,
+                    reason,
+                    "send start and end in rising order",
+                )));
+            };
+            end
+        }
+    };
+    let first = LineNumber::from_index(start - 1);
+    let lines = LineRange::new(first, end.min(total).saturating_sub(start - 1));
+    let budget = Budget { bytes: share.of_next(), gutter };
+    let (shown, used) = show(document, &document.scan, lines, range.from_char.unwrap_or(1), budget)?;
+    share.spend(used);
+    Ok(Ok(shown))
 }
 
 /// Replaces text in files.
-pub fn patch(_: &Context, _: PatchRequest, _: &Cancel) -> Result<Reply, Failure> {
-    Err(unanswered(true))
-}
-
-/// Creates a file.
-pub fn create(_: &Context, _: CreateRequest, _: &Cancel) -> Result<Reply, Failure> {
-    Err(unanswered(true))
+pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let edits: Vec<Edit<'_>> = request
+        .files
+        .iter()
+        .map(|file| Edit {
+            file_path: &file.file_path,
+            encoding: file.encoding.as_deref(),
+            file_hash: file.file_hash.as_ref(),
+            change: Change::Patch(&file.patches),
+        })
+        .collect();
+    edit_files(context, &tools::patch::TOOL, &edits, request.dry_run, cancel)
 }
 
 /// Adds lines to the end of a file.
-pub fn append(_: &Context, _: AppendRequest, _: &Cancel) -> Result<Reply, Failure> {
-    Err(unanswered(true))
+pub fn append(context: &Context, request: &AppendRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let edit = Edit {
+        file_path: &request.file_path,
+        encoding: request.encoding.as_deref(),
+        file_hash: Some(&request.file_hash),
+        change: Change::Append(&request.contents),
+    };
+    edit_files(context, &tools::append::TOOL, &[edit], request.dry_run, cancel)
 }
 
 /// Adds lines between two lines of a file.
-pub fn insert(_: &Context, _: InsertRequest, _: &Cancel) -> Result<Reply, Failure> {
-    Err(unanswered(true))
+pub fn insert(context: &Context, request: &InsertRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let edit = Edit {
+        file_path: &request.file_path,
+        encoding: request.encoding.as_deref(),
+        file_hash: Some(&request.file_hash),
+        change: Change::Insert(&request.contents, request.position),
+    };
+    edit_files(context, &tools::insert::TOOL, &[edit], request.dry_run, cancel)
 }
 
 /// Deletes lines of a file.
-pub fn delete(_: &Context, _: DeleteRequest, _: &Cancel) -> Result<Reply, Failure> {
-    Err(unanswered(true))
+pub fn delete(context: &Context, request: &DeleteRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let edit = Edit {
+        file_path: &request.file_path,
+        encoding: request.encoding.as_deref(),
+        file_hash: Some(&request.file_hash),
+        change: Change::Delete(&request.ranges),
+    };
+    edit_files(context, &tools::delete::TOOL, &[edit], request.dry_run, cancel)
 }
 
-fn unanswered(editing: bool) -> Failure {
-    let problem = Problem::new(Code::InternalError, "no store is attached", "attach a store");
-    Failure { problems: vec![problem], suggestion: String::new(), editing }
+fn edit_files(
+    context: &Context,
+    tool: &'static Tool,
+    edits: &[Edit<'_>],
+    dry_run: bool,
+    cancel: &Cancel,
+) -> Result<Reply, Failure> {
+    let strict = context.config.strict;
+    let is_cancelled = || cancel.is_cancelled();
+    let options = Options { matching: Matching { strict }, dry_run, is_cancelled: &is_cancelled };
+    let edited = edit(&context.roots, edits, options).map_err(|refusals| {
+        let call = Call { tool, roots: &context.roots, many_files: edits.len() > 1 };
+        failure(tool, refusals.iter().map(|refusal| explained(call, edits, refusal)).collect())
+    })?;
+    let files = edited.into_iter().map(|edited| {
+        let file_path = edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
+        (file_path, edited)
+    });
+    Ok(edit_reply(context, &files.collect::<Vec<_>>(), dry_run))
+}
+
+fn explained(call: Call<'_>, edits: &[Edit<'_>], refusal: &Refusal) -> Problem {
+    let edit = edits.get(refusal.entry);
+    let patches: Vec<usize> = match edit.map(|edit| edit.change) {
+        Some(Change::Patch(patches)) => patches.iter().map(|patch| patch.ranges.len()).collect(),
+        Some(Change::Delete(ranges)) => vec![ranges.len()],
+        _ => Vec::new(),
+    };
+    let named = Named {
+        file_path: edit.map(|edit| edit.file_path).unwrap_or_default(),
+        encoding: edit.and_then(|edit| edit.encoding),
+        patches: &patches,
+    };
+    explain::refusal(call, named, refusal)
+}
+
+/// Creates a file.
+pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let file_path = request.file_path.as_str();
+    let call = Call { tool: &tools::create::TOOL, roots: &context.roots, many_files: false };
+    if cancel.is_cancelled() {
+        return Err(cancelled(&tools::create::TOOL));
+    }
+    let new = NewFile { file_path, contents: &request.contents, encoding: request.encoding.as_deref() };
+    let edited = create_file(&context.roots, new, request.dry_run).map_err(|reasons| {
+        let named = Named { file_path, encoding: request.encoding.as_deref(), patches: &[] };
+        let problem = |reason: Reason| match &reason {
+            Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => exists(context, request),
+            _ => explain::refusal(call, named, &Refusal { entry: 0, reason }),
+        };
+        failure(&tools::create::TOOL, reasons.into_iter().map(problem).collect())
+    })?;
+    Ok(edit_reply(context, &[(file_path, edited)], request.dry_run))
+}
+
+/// What is known of the file that is in the way, and the call that would replace everything in it.
+fn exists(context: &Context, request: &CreateRequest) -> Problem {
+    let file_path = request.file_path.as_str();
+    let facts = context.roots.resolve(file_path).ok().and_then(|place| {
+        let read = |document: &Document<'_>| {
+            let lines = digest_of(document, document.scan.lines.bytes())?;
+            Ok((document.scan.digest, document.scan.lines.count(), lines))
+        };
+        document::read(&place, None, read).ok()
+    });
+    let Some((digest, total_lines, all_lines)) = facts else {
+        let reason = format!("{file_path} already exists, and is not a readable file");
+        return Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
+    };
+    let patch = if total_lines == 0 {
+        json!({"old_string": "", "new_string": "…"})
+    } else {
+        json!({"ranges": [{"start": 1, "range_hash": hashes(context).print(&all_lines)}], "new_string": "…"})
+    };
+    let replace = json!({"files": [{"file_path": file_path, "patches": [patch]}]});
+    let hint = format!("to replace everything in it, call patch_text_file_contents {replace}");
+    let reason = format!("{file_path} already exists, with total_lines {total_lines}");
+    let mut problem = Problem::new(Code::AlreadyExists, reason, hint).of_file(file_path);
+    problem.file_hash = Some(digest);
+    problem
+}
+
+fn edit_reply(context: &Context, files: &[(&str, Edited)], dry_run: bool) -> Reply {
+    let value = edit_words::json(files, dry_run, hashes(context));
+    match context.config.output {
+        Output::Text => Reply { text: value.to_string(), structured: None },
+        Output::Json => json_reply(value),
+    }
+}
+
+fn hashes(context: &Context) -> Hashes {
+    match context.config.output {
+        Output::Text => Hashes::Short,
+        Output::Json => Hashes::Whole,
+    }
+}
+
+fn json_reply(value: Value) -> Reply {
+    Reply { text: value.to_string(), structured: Some(value) }
+}
+
+fn cancelled(tool: &'static Tool) -> Failure {
+    let problem =
+        Problem::new(Code::Cancelled, "the call was cancelled", "send it again if it is still wanted");
+    failure(tool, vec![problem])
+}
+
+/// A failure, and the tool to call next: the one that shows the file as it is now, save where a call is only to be
+/// corrected.
+fn failure(tool: &'static Tool, problems: Vec<Problem>) -> Failure {
+    let suggestion = match problems.first().map(|problem| problem.code) {
+        Some(Code::NotFound) if !tool.read_only => &tools::create::TOOL,
+        Some(Code::AlreadyExists) => &tools::patch::TOOL,
+        Some(
+            Code::ContentMismatch
+            | Code::NoMatch
+            | Code::AmbiguousMatch
+            | Code::RangeHashMismatch
+            | Code::HashMismatch
+            | Code::LineOutOfRange
+            | Code::Conflict,
+        ) => &tools::get::TOOL,
+        _ => tool,
+    };
+    Failure { problems, suggestion: suggestion.name.to_owned(), editing: !tool.read_only }
 }

@@ -5,8 +5,12 @@
 //! ([`create`]). What a call changes is decided by the core; in what order, by the transaction.
 
 pub mod create;
+mod diff;
+pub mod document;
+pub mod edit;
 pub mod error;
 pub mod identity;
+pub mod in_place;
 pub mod lock;
 pub mod metadata;
 pub mod place;

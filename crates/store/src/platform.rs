@@ -35,6 +35,16 @@ mod system {
         file.read_at(buffer, offset)
     }
 
+    /// Writes all bytes from `offset` on.
+    pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        file.write_all_at(bytes, offset)
+    }
+
+    /// How many names the file has.
+    pub(crate) fn links_of(metadata: &Metadata) -> u64 {
+        metadata.nlink()
+    }
+
     #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
     pub(crate) fn identity_of(_: &File, metadata: &Metadata) -> io::Result<Identity> {
         Ok(Identity {
@@ -239,6 +249,22 @@ mod system {
     pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         use std::os::windows::fs::FileExt as _;
         file.seek_read(buffer, offset)
+    }
+
+    #[cfg(windows)]
+    pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        use std::os::windows::fs::FileExt as _;
+        while !bytes.is_empty() {
+            let written = file.seek_write(bytes, offset)?;
+            bytes = bytes.get(written..).unwrap_or_default();
+            offset += written as u64;
+        }
+        Ok(())
+    }
+
+    // std does not tell; a file of several names is then replaced under the one that was given.
+    pub(crate) fn links_of(_: &Metadata) -> u64 {
+        1
     }
 
     pub(crate) fn identity_of(file: &File, metadata: &Metadata) -> io::Result<Identity> {

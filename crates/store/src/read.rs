@@ -5,9 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use mcp_text_editor_core::digest::{Digest, Hasher};
-use mcp_text_editor_core::source::{CHUNK, Source as _, for_each_chunk};
-
-use crate::place::OpenFile;
+use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 
 /// From this size on a second thread hashes; below, starting it costs more than it saves.
 const LARGE: u64 = 1024 * 1024;
@@ -20,7 +18,10 @@ const BLOCKS: usize = 3;
 ///
 /// Of a file that shrinks meanwhile the bytes come short: the caller must ask [`OpenFile::is_unchanged`] afterwards.
 /// Memory does not grow with the file.
-pub fn read_and_hash(file: &OpenFile, mut each: impl FnMut(&[u8])) -> io::Result<Digest> {
+pub fn read_and_hash<S: Source<Error = io::Error> + ?Sized>(
+    file: &S,
+    mut each: impl FnMut(&[u8]),
+) -> io::Result<Digest> {
     try_read_and_hash(file, |bytes| {
         each(bytes);
         Ok(())
@@ -28,15 +29,15 @@ pub fn read_and_hash(file: &OpenFile, mut each: impl FnMut(&[u8])) -> io::Result
 }
 
 /// As [`read_and_hash`], and stops at the first error of `each`, which it returns; so a caller can cancel.
-pub fn try_read_and_hash<E: From<io::Error>>(
-    file: &OpenFile,
+pub fn try_read_and_hash<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+    file: &S,
     each: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Digest, E> {
     if file.size() <= LARGE { on_one_thread(file, each) } else { on_two_threads(file, each) }
 }
 
-fn on_one_thread<E: From<io::Error>>(
-    file: &OpenFile,
+fn on_one_thread<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+    file: &S,
     mut each: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Digest, E> {
     let mut hasher = Hasher::default();
@@ -49,8 +50,8 @@ fn on_one_thread<E: From<io::Error>>(
     failure.map_or_else(|| Ok(hasher.finish()), Err)
 }
 
-fn on_two_threads<E: From<io::Error>>(
-    file: &OpenFile,
+fn on_two_threads<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+    file: &S,
     mut each: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Digest, E> {
     thread::scope(|scope| {

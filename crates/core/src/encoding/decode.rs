@@ -42,6 +42,14 @@ pub struct Seam {
     pub(super) shift: Shift,
 }
 
+impl Seam {
+    /// A place where the state is ASCII, as it is anywhere in an encoding that has no states.
+    #[must_use]
+    pub fn ascii(offset: u64) -> Self {
+        Self { offset, shift: Shift::Ascii }
+    }
+}
+
 /// Characters, one after the other without an escape sequence, that are equally wide in the text and in the file.
 #[derive(Clone, Copy, Debug)]
 struct Run {

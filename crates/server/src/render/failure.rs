@@ -372,7 +372,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::problem::{Code, Excerpt};
+    use crate::problem::Code;
+    use mcp_text_editor_core::error::Excerpt;
 
     fn lines(start: u64, end: u64) -> LineRange {
         LineRange::inclusive(start, end).unwrap()

@@ -57,7 +57,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::create(context, parse(values)?, cancel)
+    work::create(context, &parse(values)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

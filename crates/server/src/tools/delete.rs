@@ -1,11 +1,12 @@
 //! `delete_text_file_contents`: deletes lines of a file.
 
 use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value};
 
 use super::{
-    FILE_HASH, GuardedRange, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema,
-    guarded_range, guarded_range_schema, output,
+    FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, guarded_range,
+    guarded_range_schema, output,
 };
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
@@ -66,7 +67,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::delete(context, parse(values)?, cancel)
+    work::delete(context, &parse(values)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

@@ -1,6 +1,7 @@
 //! `insert_text_file_contents`: adds lines between two lines of a file.
 
 use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::resolve::Position;
 use serde_json::{Map, Value};
 
 use super::append::new_lines;
@@ -30,15 +31,6 @@ pub const TOOL: Tool = Tool {
     output: output::edit,
     run,
 };
-
-/// Between which lines the new ones come. Not checked against the file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Position {
-    /// After this line; 0 is the top.
-    After(u64),
-    /// Before this line, at least 1; one past the last line is the end.
-    Before(u64),
-}
 
 /// The lines to insert.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,7 +65,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::insert(context, parse(values)?, cancel)
+    work::insert(context, &parse(values)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

@@ -9,7 +9,7 @@ pub mod insert;
 mod output;
 pub mod patch;
 
-use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value};
 
 use crate::arguments::Fields;
@@ -45,17 +45,6 @@ pub type Run = fn(&Context, Map<String, Value>, &Cancel) -> Result<Reply, Failur
 
 /// Every tool, in the order of `tools/list`.
 pub static ALL: &[Tool] = &[get::TOOL, patch::TOOL, create::TOOL, append::TOOL, insert::TOOL, delete::TOOL];
-
-/// Lines that an edit is about, and the digest they must have. Bounds are not checked against the file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GuardedRange {
-    /// The first line.
-    pub start: i64,
-    /// The last line; `None` for that of the file.
-    pub end: Option<i64>,
-    /// The digest of the lines.
-    pub range_hash: Option<Tag>,
-}
 
 /// Reads `end`: null, absent and -1 are the last line.
 fn end_of(fields: &mut Fields<'_>, name: &'static str) -> Option<i64> {

@@ -1,11 +1,11 @@
 //! `patch_text_file_contents`: replaces text in files, by lines, by digest or by the text itself.
 
 use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::resolve::Patch;
 use serde_json::{Map, Value};
 
 use super::{
-    GuardedRange, Tool, dry_run_schema, encoding_schema, file_path_schema, guarded_range,
-    guarded_range_schema, output,
+    Tool, dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema, output,
 };
 use crate::arguments::{Ends, Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
@@ -61,19 +61,6 @@ pub struct PatchFile {
     pub patches: Vec<Patch>,
 }
 
-/// A replacement. Without `ranges` there is an `old_string`; with `ranges` and no `old_string` each has a `range_hash`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Patch {
-    /// The text to replace; line ends as `\n`.
-    pub old_string: Option<String>,
-    /// The text to put there; line ends as `\n`.
-    pub new_string: String,
-    /// The lines to replace; empty to find `old_string` in the file.
-    pub ranges: Vec<GuardedRange>,
-    /// Whether to replace every occurrence; never with `ranges`.
-    pub replace_all: bool,
-}
-
 fn input() -> Map<String, Value> {
     let ranges = guarded_range_schema(
         "The range's `range_hash` from a reply: 12 or more of its hex digits. Required where old_string is not given.",
@@ -111,7 +98,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::patch(context, parse(values)?, cancel)
+    work::patch(context, &parse(values)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
@@ -138,33 +125,36 @@ fn patch_file(mut fields: Fields<'_>) -> Option<PatchFile> {
 }
 
 fn patch(mut fields: Fields<'_>) -> Option<Patch> {
-    let before = fields.notes().count();
+    let said = fields.has("old_string");
     let old_string = fields.text("old_string", Ends::Lines);
     let new_string = fields.required("new_string", "the text to put there, empty to delete", |f, name| {
         f.text(name, Ends::Lines)
     });
-    let ranges = fields.objects("ranges").unwrap_or_default();
-    let places: Vec<String> = ranges.iter().map(|range| range.place().to_owned()).collect();
+    let listed = fields.has("ranges");
+    let ranges = fields.objects("ranges");
+    // What is wrong in itself is told once, not again as the lack of it.
+    let misread = listed && ranges.is_none();
+    let ranges = ranges.unwrap_or_default();
+    let unguarded = ranges.iter().filter(|range| !range.has("range_hash"));
+    let unguarded: Vec<String> = unguarded.map(|range| range.place().to_owned()).collect();
+    let places_nothing = ranges.is_empty() && !misread;
     let ranges = each(ranges, guarded_range);
     let replace_all = fields.flag("replace_all", false);
-    let ranges = ranges?;
-    // A value that is wrong in itself is told once, not again as the lack of it.
-    if old_string.is_none() && fields.notes().count() == before {
-        if ranges.is_empty() {
-            fields.refuse(
-                format!("`{}` does not say what to replace", fields.place()),
-                "give `old_string`, or `ranges` that each have `range_hash`",
-            );
-        }
-        for (range, place) in ranges.iter().zip(&places) {
-            if range.range_hash.is_none() {
-                fields.refuse(
-                    format!("`{place}` has no `range_hash`, and the patch no `old_string`, so nothing guards those lines"),
-                    "give the `range_hash` of those lines as a read shows it, or `old_string`: their text",
-                );
-            }
-        }
+    if !said && places_nothing {
+        fields.refuse(
+            format!("`{}` does not say what to replace", fields.place()),
+            "give `old_string`, or `ranges` that each have `range_hash`",
+        );
     }
+    for place in unguarded.iter().filter(|_| !said) {
+        fields.refuse(
+            format!(
+                "`{place}` has no `range_hash`, and the patch no `old_string`, so nothing guards those lines"
+            ),
+            "give the `range_hash` of those lines as a read shows it, or `old_string`: their text",
+        );
+    }
+    let ranges = ranges?;
     if replace_all && !ranges.is_empty() {
         fields.refuse(
             format!("`{}` has both `replace_all` and `ranges`", fields.place()),

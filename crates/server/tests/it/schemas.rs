@@ -4,11 +4,12 @@ use mcp_text_editor::cli::{Config, Output};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::server::Server;
 use mcp_text_editor::{call, tools};
+use mcp_text_editor_store::roots::Roots;
 use serde_json::{Map, Value, json};
 
 fn listed(output: Output) -> Vec<Value> {
     let config = Config { output, ..Config::default() };
-    let server = Server::new(Context { config, roots: Vec::new() });
+    let server = Server::new(Context { config, roots: Roots::open(&[]).unwrap() });
     server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
 }
 
@@ -96,7 +97,7 @@ fn schemas_name_what_is_read() {
             .filter(|property| property["type"] == "array")
             .for_each(|list| names(&list["items"], all));
     }
-    let context = Context { config: Config::default(), roots: Vec::new() };
+    let context = Context { config: Config::default(), roots: Roots::open(&[]).unwrap() };
     for tool in tools::ALL {
         let schema = Value::Object((tool.input)());
         let values = strange(&schema).as_object().unwrap().clone();
@@ -118,17 +119,26 @@ fn schemas_name_what_is_read() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test makes its directories")]
 fn instructions_are_short_and_name_the_roots() {
-    let server = |roots: Vec<&str>| {
-        Server::new(Context { config: Config::default(), roots: roots.into_iter().map(Into::into).collect() })
+    let directory = tempfile::tempdir().unwrap();
+    let base = directory.path().canonicalize().unwrap();
+    let long = "x".repeat(200);
+    for name in ["a", "b c", &long] {
+        std::fs::create_dir_all(base.join(name).join(&long)).unwrap();
+    }
+    let server = |names: &[&str]| {
+        let roots: Vec<_> = names.iter().map(|name| base.join(name)).collect();
+        Server::new(Context { config: Config::default(), roots: Roots::open(&roots).unwrap() })
     };
-    assert!(server(vec!["/a", "/b c"]).instructions().ends_with(" Allowed directories: /a, /b c"));
+    let base = base.display();
+    let told = server(&["a", "b c"]).instructions();
+    assert!(told.ends_with(&format!(" Allowed directories: {base}/a, {base}/b c")), "{told}");
     let config = Config { tools: "claude-code".parse().unwrap(), ..Config::default() };
-    let alone = Server::new(Context { config, roots: Vec::new() }).instructions();
+    let alone = Server::new(Context { config, roots: Roots::open(&[]).unwrap() }).instructions();
     let others = tools::ALL.iter().filter(|tool| tool.name != tools::patch::TOOL.name);
     assert!(others.into_iter().all(|tool| !alone.contains(tool.name)), "{alone}");
-    let long = format!("/{}", "x".repeat(300));
-    let told = server(vec!["/a", &long, "/b"]).instructions();
+    let told = server(&["a", &format!("{long}/{long}"), "b c"]).instructions();
     assert!(told.ends_with("/a, …") && told.chars().count() <= 1_000, "{told}");
 }
 

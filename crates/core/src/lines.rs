@@ -1,0 +1,356 @@
+//! Where the lines of a file are: the way from a line's number to its bytes and back, at the cost of reading one stride
+//! between two marks and never more.
+
+use std::ops::Range;
+
+use crate::encoding::Unit;
+use crate::line::{LineNumber, LineRange};
+use crate::line_ending::{CR, Census, Convention, LineEnding, ends_with_unit, find_unit, width};
+use crate::source::{Source, for_each_chunk};
+
+/// A place in the file and the number of line ends (and of CRs, in case they turn out to be line ends) before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Mark {
+    pub(crate) offset: u64,
+    pub(crate) lf: u64,
+    pub(crate) cr: u64,
+}
+
+/// The lines of a scanned file. Offsets are from the file's first byte; the BOM is before the first line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lines {
+    unit: Unit,
+    convention: Convention,
+    bytes: Range<u64>,
+    terminators: u64,
+    unterminated: bool,
+    census: Census,
+    marks: Vec<Mark>,
+}
+
+/// One line, as [`Lines::for_each`] hands it out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line<'a> {
+    /// Its number.
+    pub number: LineNumber,
+    /// The offset of its first byte.
+    pub start: u64,
+    /// How many bytes its text has, without the terminator.
+    pub length: u64,
+    /// The text's bytes; only the first ones where the line is longer than the caller wanted.
+    pub text: &'a [u8],
+    /// What ends it; `None` for a last line without terminator.
+    pub ending: Option<LineEnding>,
+    /// The offset after the terminator.
+    pub end: u64,
+}
+
+impl Line<'_> {
+    /// Whether `text` is all of it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.text.len() as u64 == self.length
+    }
+}
+
+impl Lines {
+    pub(crate) fn new(
+        unit: Unit,
+        convention: Convention,
+        bytes: Range<u64>,
+        terminators: u64,
+        unterminated: bool,
+        census: Census,
+        marks: Vec<Mark>,
+    ) -> Self {
+        Self { unit, convention, bytes, terminators, unterminated, census, marks }
+    }
+
+    /// How many lines there are; 0 for an empty file.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.terminators + u64::from(self.unterminated)
+    }
+
+    /// All lines.
+    #[must_use]
+    pub fn all(&self) -> LineRange {
+        LineRange::new(LineNumber::FIRST, self.count())
+    }
+
+    /// Whether the last line lacks its terminator; false for an empty file.
+    #[must_use]
+    pub fn is_unterminated(&self) -> bool {
+        self.unterminated
+    }
+
+    /// How many lines end which way.
+    #[must_use]
+    pub fn census(&self) -> Census {
+        self.census
+    }
+
+    /// What ends the lines of this file.
+    #[must_use]
+    pub fn convention(&self) -> Convention {
+        self.convention
+    }
+
+    /// The offsets of the text: all bytes but the BOM.
+    #[must_use]
+    pub fn bytes(&self) -> Range<u64> {
+        self.bytes.clone()
+    }
+
+    /// The code unit that ends a line, LF or CR.
+    fn terminator(&self) -> u8 {
+        match self.convention {
+            Convention::Lf => b'\n',
+            Convention::Cr => b'\r',
+        }
+    }
+
+    fn terminators_before(&self, mark: &Mark) -> u64 {
+        match self.convention {
+            Convention::Lf => mark.lf,
+            Convention::Cr => mark.cr,
+        }
+    }
+
+    /// The last mark for which `before` is true, and the offset of the next one, or of the end.
+    fn mark(&self, before: impl Fn(&Mark) -> bool) -> (Mark, u64) {
+        let after = self.marks.partition_point(before);
+        let first = Mark { offset: self.bytes.start, lf: 0, cr: 0 };
+        let mark = after.checked_sub(1).and_then(|at| self.marks.get(at)).copied().unwrap_or(first);
+        (mark, self.marks.get(after).map_or(self.bytes.end, |next| next.offset))
+    }
+
+    /// The offset at which a line begins; of a line after the last one, the end of the file.
+    pub fn offset_of<S: Source + ?Sized>(&self, source: &S, line: LineNumber) -> Result<u64, S::Error> {
+        let wanted = line.index();
+        if wanted > self.terminators {
+            return Ok(self.bytes.end);
+        }
+        // The line begins after its predecessor's terminator, which is the `wanted`-th of the file.
+        let (mark, next_mark) = self.mark(|mark| self.terminators_before(mark) < wanted);
+        let mut left = wanted - self.terminators_before(&mark);
+        let mut found = mark.offset;
+        self.for_each_terminator(source, mark.offset..next_mark, |after| {
+            if left > 0 {
+                left -= 1;
+                found = after;
+            }
+            left > 0
+        })?;
+        Ok(if wanted == 0 { self.bytes.start } else { found })
+    }
+
+    /// The bytes of some lines, terminators included; lines that do not exist have none.
+    pub fn bytes_of<S: Source + ?Sized>(&self, source: &S, range: LineRange) -> Result<Range<u64>, S::Error> {
+        let start = self.offset_of(source, range.start())?;
+        let end = if range.is_empty() {
+            start
+        } else {
+            self.offset_of(source, LineNumber::from_index(range.end()))?
+        };
+        Ok(start..end)
+    }
+
+    /// The number of the line that holds the byte at `offset`, and where it begins. At the end of the file: the last
+    /// line if it lacks its terminator, else the line that would come next.
+    pub fn line_at<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        offset: u64,
+    ) -> Result<(LineNumber, u64), S::Error> {
+        self.cursor(source).line_at(offset)
+    }
+
+    /// Finds the lines of many offsets, in rising order, at the cost of reading what lies between them once.
+    pub fn cursor<'a, S: Source + ?Sized>(&'a self, source: &'a S) -> Cursor<'a, S> {
+        Cursor {
+            lines: self,
+            source,
+            offset: self.bytes.start,
+            terminators: 0,
+            start: Some(self.bytes.start),
+        }
+    }
+
+    /// Calls `each` with the offset after each terminator in `range`, which begins at a unit, until it returns false.
+    fn for_each_terminator<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        range: Range<u64>,
+        mut each: impl FnMut(u64) -> bool,
+    ) -> Result<(), S::Error> {
+        let width = width(self.unit);
+        let mut carry: Vec<u8> = Vec::new();
+        for_each_chunk(source, range, |offset, chunk| {
+            // Chunks are multiples of any unit unless a read came back short: then the cut unit is carried over.
+            let joined;
+            let (base, mut rest) = if carry.is_empty() {
+                (offset, chunk)
+            } else {
+                let base = offset - carry.len() as u64;
+                joined = [carry.as_slice(), chunk].concat();
+                (base, joined.as_slice())
+            };
+            let whole = rest.len() - rest.len() % width;
+            let cut = rest.get(whole..).unwrap_or_default().to_vec();
+            rest = rest.get(..whole).unwrap_or_default();
+            let mut position = base;
+            while let Some(at) = find_unit(self.unit, self.terminator(), rest) {
+                let after = at + width;
+                position += after as u64;
+                rest = rest.get(after..).unwrap_or_default();
+                if !each(position) {
+                    return false;
+                }
+            }
+            carry = cut;
+            true
+        })
+    }
+
+    /// Hands out the lines of `bytes`, which begin with the line `first` and end with a line or the file, until `each`
+    /// returns false. Of a line's text at most `longest` bytes are kept, cut at a code unit.
+    pub fn for_each<S: Source + ?Sized>(
+        &self,
+        source: &S,
+        first: LineNumber,
+        bytes: Range<u64>,
+        longest: usize,
+        mut each: impl FnMut(Line<'_>) -> bool,
+    ) -> Result<(), S::Error> {
+        let width = width(self.unit);
+        let longest = longest.saturating_add(width - 1) / width * width;
+        let mut open = OpenLine { start: bytes.start, text: Vec::new(), length: 0, ends_with_cr: false };
+        let mut number = first;
+        let mut wanted = true;
+        let mut line_start = bytes.start;
+        // Line by line over the terminators; the text between them is collected chunk by chunk.
+        let mut position = bytes.start;
+        let mut partial: Vec<u8> = Vec::new();
+        for_each_chunk(source, bytes.clone(), |_, chunk| {
+            let joined;
+            let mut rest = chunk;
+            if !partial.is_empty() {
+                joined = [partial.as_slice(), chunk].concat();
+                rest = joined.as_slice();
+            }
+            let whole = rest.len() - rest.len() % width;
+            let cut = rest.get(whole..).unwrap_or_default().to_vec();
+            rest = rest.get(..whole).unwrap_or_default();
+            while let Some(at) = find_unit(self.unit, self.terminator(), rest) {
+                let (text, after) = rest.split_at(at);
+                open.extend(self.unit, text, longest);
+                rest = after.get(width..).unwrap_or_default();
+                position += (at + width) as u64;
+                let (ending, length) = match self.convention {
+                    Convention::Cr => (LineEnding::Cr, open.length),
+                    Convention::Lf if open.ends_with_cr => (LineEnding::CrLf, open.length - width as u64),
+                    Convention::Lf => (LineEnding::Lf, open.length),
+                };
+                wanted = each(open.line(number, length, Some(ending), position));
+                if !wanted {
+                    return false;
+                }
+                number = LineNumber::from_index(number.get());
+                line_start = position;
+                open.begin(position);
+            }
+            open.extend(self.unit, rest, longest);
+            position += rest.len() as u64;
+            partial = cut;
+            true
+        })?;
+        if wanted && line_start < bytes.end {
+            // A unit that the end of the file has cut does not decode, but it is part of the line.
+            open.extend(self.unit, &partial, longest);
+            let length = open.length;
+            each(open.line(number, length, None, bytes.end));
+        }
+        Ok(())
+    }
+}
+
+/// A place in the file that moves forward from line to line. See [`Lines::cursor`].
+#[derive(Debug)]
+pub struct Cursor<'a, S: ?Sized> {
+    lines: &'a Lines,
+    source: &'a S,
+    offset: u64,
+    terminators: u64,
+    /// Where the line at `offset` begins, if that has been seen.
+    start: Option<u64>,
+}
+
+impl<S: Source + ?Sized> Cursor<'_, S> {
+    /// As [`Lines::line_at`].
+    pub fn line_at(&mut self, offset: u64) -> Result<(LineNumber, u64), S::Error> {
+        let lines = self.lines;
+        // A place inside a code unit is that unit's.
+        let offset = offset - offset.saturating_sub(lines.bytes.start) % width(lines.unit) as u64;
+        let (mark, _) = lines.mark(|mark| mark.offset <= offset);
+        if mark.offset > self.offset || offset < self.offset {
+            self.offset = mark.offset;
+            self.terminators = lines.terminators_before(&mark);
+            self.start = (mark.offset == lines.bytes.start).then_some(mark.offset);
+        }
+        let (mut terminators, mut start) = (self.terminators, self.start);
+        let to = offset.min(lines.bytes.end);
+        lines.for_each_terminator(self.source, self.offset..to, |after| {
+            terminators += 1;
+            start = Some(after);
+            true
+        })?;
+        let number = LineNumber::from_index(terminators);
+        // Where no line begins between the mark and the offset, the line began before the mark.
+        let start = match start {
+            Some(start) => start,
+            None => lines.offset_of(self.source, number)?,
+        };
+        (self.offset, self.terminators, self.start) = (to, terminators, Some(start));
+        Ok((number, start))
+    }
+}
+
+/// The line that [`Lines::for_each`] is collecting.
+struct OpenLine {
+    start: u64,
+    text: Vec<u8>,
+    length: u64,
+    ends_with_cr: bool,
+}
+
+impl OpenLine {
+    fn begin(&mut self, start: u64) {
+        self.start = start;
+        self.text.clear();
+        self.length = 0;
+        self.ends_with_cr = false;
+    }
+
+    fn extend(&mut self, unit: Unit, bytes: &[u8], longest: usize) {
+        if bytes.is_empty() {
+            return;
+        }
+        let room = longest.saturating_sub(self.text.len()).min(bytes.len());
+        self.text.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        self.length += bytes.len() as u64;
+        self.ends_with_cr = ends_with_unit(unit, CR, bytes);
+    }
+
+    fn line(&self, number: LineNumber, length: u64, ending: Option<LineEnding>, end: u64) -> Line<'_> {
+        let kept = usize::try_from(length).unwrap_or(usize::MAX).min(self.text.len());
+        Line {
+            number,
+            start: self.start,
+            length,
+            text: self.text.get(..kept).unwrap_or_default(),
+            ending,
+            end,
+        }
+    }
+}

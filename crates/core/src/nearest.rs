@@ -1,0 +1,808 @@
+//! Where something stands that is similar to a text that was not found. Feeds errors, never an edit.
+//!
+//! Why it differs is told by [`crate::cause`]; where the very text stands is found by the matcher.
+//!
+//! Two stages. The lines stream by once, and a window as long as the wanted text counts how many of the wanted text's
+//! trigrams it holds: a few nanoseconds a byte, whatever the wanted text is. The best windows that do not overlap
+//! are kept, a handful; only they are then aligned line by line and measured.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use crate::cause;
+use crate::line::{LineNumber, LineRange};
+
+/// How many places are returned.
+const PLACES: usize = 3;
+
+/// How many windows are kept for the second stage.
+const CANDIDATES: usize = 16;
+
+/// How many lines of the wanted text are looked at. What comes after them is taken to follow.
+const WANTED_LINES: usize = 100;
+
+/// How many bytes of a line are looked at.
+const LINE_BYTES: usize = 2000;
+
+/// How many characters of a line the second stage compares, where there is more than one line.
+const COMPARED_CHARS: usize = 200;
+
+/// How many lines the text of a place has.
+const TEXT_LINES: usize = 20;
+
+/// How many bytes the text of a place has.
+const TEXT_BYTES: usize = 2000;
+
+/// How many lines more than the window a candidate has above and below, where the wanted text is long enough for it:
+/// lines may have been added or removed inside.
+const MARGIN: usize = 2;
+
+/// The share of the wanted trigrams, in percent, without which a window is not worth a comparison.
+const WORTH_COMPARING: u64 = 25;
+
+/// Less similar places than this, of 1000, are not returned: a random place is worse than none.
+const SIMILAR: u64 = 550;
+
+/// Nor are those that have less than this share, in percent, of the best place's similarity.
+const SHARE_OF_BEST: u64 = 70;
+
+/// Less similar lines than this, of 1000, are not taken for one another.
+const SIMILAR_LINES: u64 = 400;
+
+/// Less similar parts of lines than this, of 1000, are not taken for the wanted ones: in a long line some part is
+/// always a little like anything.
+const SIMILAR_PARTS: u64 = 650;
+
+/// A part of a line is less of a match than a line, in percent.
+const PART: u64 = 95;
+
+/// A place that is similar to the wanted text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Near {
+    /// Its lines.
+    pub lines: LineRange,
+    /// Their text, each ended by `\n`: at most 20 lines and 2000 bytes. Complete if it ends in `\n` and has as many
+    /// lines as [`Near::lines`].
+    pub text: String,
+}
+
+/// The search for what is similar, in a file whose lines are fed in order. Its memory is bounded, whatever is fed.
+#[derive(Debug)]
+pub struct Nearest {
+    near: Option<LineRange>,
+    /// The wanted text as it is and, where it seems to be meant otherwise, as it is meant.
+    searches: Vec<Search>,
+    total: u64,
+}
+
+impl Nearest {
+    /// A search for `wanted`; of places that are equally similar, the one closest to `near` comes first, without it
+    /// the first in the file.
+    ///
+    /// Blanks, letter case and the style of quotes hardly count. A text with a gutter, or one that spells out its line
+    /// ends, is looked for without them, too. The first and the last wanted line may be parts of lines.
+    #[must_use]
+    pub fn new(wanted: &str, near: Option<LineRange>) -> Self {
+        let meant = cause::meant(wanted);
+        let searches =
+            [Some(wanted), meant.as_deref()].into_iter().flatten().filter_map(Search::new).collect();
+        Self { near, searches, total: 0 }
+    }
+
+    /// Takes one line, without its terminator. Lines come in order; only the head of a long one is looked at.
+    pub fn feed(&mut self, line: LineNumber, text: &str) {
+        self.total = line.get();
+        let text = head(text, LINE_BYTES);
+        for search in &mut self.searches {
+            search.feed(line.index(), text, self.near);
+        }
+    }
+
+    /// The places, at most 3, that do not overlap: the most similar first.
+    #[must_use]
+    pub fn finish(self) -> Vec<Near> {
+        let mut places = Vec::new();
+        for search in self.searches {
+            places.extend(search.places(self.total));
+        }
+        let distance = |lines: LineRange| self.near.map_or(0, |near| near.distance(lines));
+        places.sort_by_key(|place| (Reverse(place.similarity), distance(place.near.lines), place.near.lines));
+        let floor = places.first().map_or(0, |best| best.similarity * SHARE_OF_BEST / 100).max(SIMILAR);
+        let mut best: Vec<Near> = Vec::new();
+        for place in places.into_iter().filter(|place| place.similarity >= floor) {
+            if best.len() < PLACES && !best.iter().any(|other| overlap(other.lines, place.near.lines)) {
+                best.push(place.near);
+            }
+        }
+        best
+    }
+}
+
+fn overlap(a: LineRange, b: LineRange) -> bool {
+    a.start().index() < b.end() && b.start().index() < a.end()
+}
+
+/// The head of a text that is at most `bytes` long, cut between characters.
+fn head(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
+}
+
+/// What is looked at of the wanted text.
+#[derive(Debug)]
+struct Wanted {
+    /// Its first lines, folded; at least one.
+    lines: Vec<Vec<char>>,
+    /// How many lines come after those.
+    more: u64,
+}
+
+impl Wanted {
+    fn new(text: &str) -> Self {
+        let mut rest = text.strip_suffix('\n').unwrap_or(text).split('\n');
+        let heads: Vec<_> = rest.by_ref().take(WANTED_LINES).collect();
+        let chars = compared_chars(heads.len());
+        let lines = heads.iter().map(|line| {
+            let mut folded = Vec::new();
+            fold(head(line, LINE_BYTES), chars, &mut folded);
+            folded
+        });
+        Self { lines: lines.collect(), more: rest.count() as u64 }
+    }
+}
+
+/// How many characters of each line are compared where the wanted text has so many lines. One line may be a sentence
+/// in the middle of a paragraph.
+fn compared_chars(lines: usize) -> usize {
+    if lines == 1 { LINE_BYTES } else { COMPARED_CHARS }
+}
+
+/// One text on its way through the file.
+#[derive(Debug)]
+struct Search {
+    wanted: Wanted,
+    grams: Grams<3>,
+    /// The last lines that were fed: all that a candidate may still be made of.
+    recent: VecDeque<Recent>,
+    /// The index of the last of them.
+    last: u64,
+    /// The best window that the next ones may still overlap.
+    pending: Option<Rank>,
+    /// The best of the windows that came before, no two of which overlap.
+    candidates: Vec<Candidate>,
+    /// The folded line at hand, kept for its memory.
+    folded: Vec<char>,
+}
+
+#[derive(Debug, Default)]
+struct Recent {
+    text: String,
+    /// The wanted trigrams that it holds.
+    slots: Vec<u16>,
+}
+
+/// What is known of a window before it is compared.
+#[derive(Clone, Copy, Debug)]
+struct Rank {
+    /// The index of the window's last line.
+    last: u64,
+    /// How many wanted trigrams it holds.
+    held: u64,
+    distance: u64,
+}
+
+impl Rank {
+    fn beats(self, other: Self) -> bool {
+        (self.held, Reverse(self.distance)) > (other.held, Reverse(other.distance))
+    }
+}
+
+/// A window with its margins.
+#[derive(Debug)]
+struct Candidate {
+    rank: Rank,
+    /// The index of the first of its lines.
+    first: u64,
+    lines: Vec<String>,
+}
+
+impl Search {
+    /// `None` where there is nothing in `wanted` to be similar to.
+    fn new(wanted: &str) -> Option<Self> {
+        let wanted = Wanted::new(wanted);
+        let grams = Grams::new(wanted.lines.iter().map(Vec::as_slice));
+        (grams.total > 0).then(|| Self {
+            wanted,
+            grams,
+            recent: VecDeque::new(),
+            last: 0,
+            pending: None,
+            candidates: Vec::new(),
+            folded: Vec::new(),
+        })
+    }
+
+    fn window(&self) -> usize {
+        self.wanted.lines.len()
+    }
+
+    fn margin(&self) -> usize {
+        MARGIN.min(self.window() - 1)
+    }
+
+    fn feed(&mut self, index: u64, text: &str, near: Option<LineRange>) {
+        let window = self.window();
+        // A pending window is settled at the latest when the first line comes that is a whole window below it.
+        let reach = 2 * window + self.margin();
+        let mut recent =
+            if self.recent.len() < reach { None } else { self.recent.pop_front() }.unwrap_or_default();
+        recent.text.clear();
+        recent.text.push_str(text);
+        recent.slots.clear();
+        fold(text, compared_chars(window), &mut self.folded);
+        self.grams.enter(&self.folded, &mut recent.slots);
+        self.recent.push_back(recent);
+        self.last = index;
+        if let Some(left) = self.recent.len().checked_sub(window + 1).and_then(|left| self.recent.get(left)) {
+            self.grams.leave(&left.slots);
+        }
+        if self.pending.is_some_and(|pending| index.saturating_sub(pending.last) >= window as u64) {
+            self.settle();
+        }
+        if self.grams.held * 100 < self.grams.total * WORTH_COMPARING {
+            return;
+        }
+        let start = LineNumber::from_index(index.saturating_sub(window as u64 - 1));
+        let distance = near.map_or(0, |near| near.distance(LineRange::new(start, window as u64)));
+        let here = Rank { last: index, held: self.grams.held, distance };
+        if self.pending.is_none_or(|pending| here.beats(pending)) {
+            self.pending = Some(here);
+        }
+    }
+
+    /// Keeps the pending window if it is among the best.
+    fn settle(&mut self) {
+        let Some(rank) = self.pending.take() else { return };
+        if self.candidates.len() >= CANDIDATES {
+            let worst = self
+                .candidates
+                .iter()
+                .enumerate()
+                .reduce(|worst, other| if other.1.rank.beats(worst.1.rank) { worst } else { other });
+            match worst {
+                Some((at, worst)) if rank.beats(worst.rank) => _ = self.candidates.remove(at),
+                _ => return,
+            }
+        }
+        let oldest = (self.last + 1).saturating_sub(self.recent.len() as u64);
+        let first = rank.last.saturating_sub((self.window() - 1 + self.margin()) as u64).max(oldest);
+        let end = rank.last.saturating_add(self.margin() as u64 + 1);
+        let lines = (oldest..).zip(&self.recent).filter(|(index, _)| (first..end).contains(index));
+        let lines = lines.map(|(_, recent)| recent.text.clone()).collect();
+        self.candidates.push(Candidate { rank, first, lines });
+    }
+
+    /// The candidates as they were found to be similar, in a file of `total` lines.
+    fn places(mut self, total: u64) -> Vec<Place> {
+        self.settle();
+        let last = self.window() - 1;
+        let more = self.wanted.more;
+        let mut patterns: Vec<_> = self
+            .wanted
+            .lines
+            .iter()
+            .enumerate()
+            .map(|(index, line)| Pattern::new(line, index == 0 || index == last && more == 0))
+            .collect();
+        self.candidates
+            .iter()
+            .filter_map(|candidate| candidate.compared(&mut patterns, more, total))
+            .collect()
+    }
+}
+
+/// A candidate's lines that are like the wanted ones.
+struct Place {
+    /// Of 1000.
+    similarity: u64,
+    near: Near,
+}
+
+/// How like a wanted line another one is, and how much of the other was compared.
+#[derive(Clone, Copy, Default)]
+struct Likeness {
+    similarity: u64,
+    compared: u64,
+}
+
+impl Likeness {
+    /// What the two lines have in common.
+    fn gain(self, wanted: u64) -> u64 {
+        self.similarity * (wanted + self.compared)
+    }
+}
+
+/// A folded line and how much it counts: what is no letter or digit says little of where it stands.
+struct Line {
+    chars: Vec<char>,
+    weight: u64,
+}
+
+impl Line {
+    fn new(chars: Vec<char>) -> Self {
+        let weight = 1 + chars.iter().filter(|c| c.is_alphanumeric()).count() as u64;
+        Self { chars, weight }
+    }
+}
+
+impl Candidate {
+    /// Aligns the lines with the wanted ones in order (global alignment, Needleman and Wunsch 1970, where lines above
+    /// and below cost nothing) and measures what was aligned by the Dice coefficient.
+    fn compared(&self, wanted: &mut [Pattern], more: u64, total: u64) -> Option<Place> {
+        let chars = compared_chars(wanted.len());
+        let fold_line = |line: &String| {
+            let mut folded = Vec::new();
+            fold(line, chars, &mut folded);
+            Line::new(folded)
+        };
+        let folded: Vec<_> = self.lines.iter().map(fold_line).collect();
+        let pairs = aligned(wanted, &folded);
+        let ((first_wanted, first, _), (last_wanted, last, _)) = (*pairs.first()?, *pairs.last()?);
+        // Wanted lines without a counterpart above the first pair and below the last one are taken to have changed.
+        let start = first.saturating_sub(first_wanted);
+        let end = last.saturating_add(wanted.len() - last_wanted).min(folded.len());
+
+        let mut common = 0;
+        let mut all: u64 = wanted.iter().map(|pattern| pattern.line.weight).sum();
+        all += folded.get(start..end)?.iter().map(|line| line.weight).sum::<u64>();
+        for (at_wanted, at, likeness) in pairs {
+            common += likeness.gain(wanted.get(at_wanted)?.line.weight);
+            all = (all + likeness.compared).saturating_sub(folded.get(at)?.weight);
+        }
+        let similarity = common / all.max(1);
+
+        let first_line = self.first.saturating_add(start as u64);
+        let count = ((end - start) as u64).saturating_add(more).min(total.saturating_sub(first_line));
+        let near = Near {
+            lines: LineRange::new(LineNumber::from_index(first_line), count),
+            text: excerpt(self.lines.get(start..end)?),
+        };
+        Some(Place { similarity, near })
+    }
+}
+
+/// Which of the wanted lines is which of `lines`, both in order.
+fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likeness)> {
+    #[derive(Clone, Copy, Default)]
+    enum Step {
+        #[default]
+        Above,
+        Left,
+        Pair(Likeness),
+    }
+    // One row a wanted line, with the column of no line in front; `steps` has no row for no wanted line.
+    let mut row = vec![0_i64; lines.len() + 1];
+    let mut steps: Vec<Vec<Step>> = Vec::with_capacity(wanted.len());
+    let count = wanted.len();
+    for (index, pattern) in wanted.iter_mut().enumerate() {
+        let mut next = vec![0_i64];
+        let mut steps_of_row = Vec::with_capacity(lines.len());
+        let mut left = 0;
+        for ((line, &diagonal), &above) in lines.iter().zip(&row).zip(row.iter().skip(1)) {
+            let mut best = (above, Step::Above);
+            let likeness = pattern.likeness(line);
+            if likeness.similarity >= SIMILAR_LINES {
+                let gain = i64::try_from(likeness.gain(pattern.line.weight)).unwrap_or(0);
+                if diagonal + gain >= best.0 {
+                    best = (diagonal + gain, Step::Pair(likeness));
+                }
+            }
+            // A line more in the middle costs half of what it would be worth.
+            let skip = if index + 1 == count { 0 } else { i64::try_from(line.weight * 500).unwrap_or(0) };
+            if left - skip > best.0 {
+                best = (left - skip, Step::Left);
+            }
+            left = best.0;
+            next.push(best.0);
+            steps_of_row.push(best.1);
+        }
+        row = next;
+        steps.push(steps_of_row);
+    }
+    let mut pairs = Vec::new();
+    let (mut at_wanted, mut at) = (wanted.len(), lines.len());
+    while at_wanted > 0 && at > 0 {
+        match steps.get(at_wanted - 1).and_then(|steps| steps.get(at - 1)).copied().unwrap_or_default() {
+            Step::Above => at_wanted -= 1,
+            Step::Left => at -= 1,
+            Step::Pair(likeness) => {
+                (at_wanted, at) = (at_wanted - 1, at - 1);
+                pairs.push((at_wanted, at, likeness));
+            }
+        }
+    }
+    pairs.reverse();
+    pairs
+}
+
+fn excerpt(lines: &[String]) -> String {
+    let mut text = String::new();
+    for line in lines.iter().take(TEXT_LINES) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.truncate(head(&text, TEXT_BYTES).len());
+    text
+}
+
+/// A wanted line, ready to be compared.
+struct Pattern {
+    line: Line,
+    whole: Grams<2>,
+    /// Where a part of a line will do: the bigrams without the blanks around the line.
+    part: Option<Grams<2>>,
+}
+
+impl Pattern {
+    fn new(line: &[char], may_be_part: bool) -> Self {
+        let inner = line.strip_prefix(&[' ']).and_then(|line| line.strip_suffix(&[' '])).unwrap_or_default();
+        Self {
+            line: Line::new(line.to_vec()),
+            whole: Grams::new([line]),
+            part: (may_be_part && inner.len() > 1).then(|| Grams::new([inner])),
+        }
+    }
+
+    /// How like the wanted line `other` is, or the part of it that is as long and most like it.
+    fn likeness(&mut self, other: &Line) -> Likeness {
+        if self.line.chars == other.chars {
+            return Likeness { similarity: 1000, compared: other.weight };
+        }
+        let mut whole = Likeness { similarity: 0, compared: other.weight };
+        let (short, long) =
+            (self.line.chars.len().min(other.chars.len()), self.line.chars.len().max(other.chars.len()));
+        // No more than all of the shorter one can be in common.
+        if 2000 * short as u64 >= SIMILAR_LINES * (short + long) as u64 {
+            whole.similarity = self.whole.dice(&other.chars);
+        }
+        let Some(part) = self.part.as_mut().filter(|_| self.line.chars.len() < other.chars.len()) else {
+            return whole;
+        };
+        let part =
+            Likeness { similarity: part.best_part(&other.chars) * PART / 100, compared: self.line.weight };
+        if part.similarity > whole.similarity.max(SIMILAR_PARTS) { part } else { whole }
+    }
+}
+
+/// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text holds.
+///
+/// A sequence is known by a hash; that two share one makes texts look a little more similar than they are.
+#[derive(Debug)]
+struct Grams<const N: usize> {
+    /// How many are wanted and how many are there, by hash.
+    slots: Vec<(u16, u16)>,
+    /// How far a 64-bit hash is shifted to make it an index.
+    shift: u32,
+    /// How many are wanted, and how many of these are there.
+    total: u64,
+    held: u64,
+}
+
+impl<const N: usize> Grams<N> {
+    fn new<'a>(texts: impl IntoIterator<Item = &'a [char]> + Clone) -> Self {
+        let count: usize = texts.clone().into_iter().map(<[char]>::len).sum();
+        let bits = (count * 4).next_power_of_two().clamp(1 << 6, 1 << 15).trailing_zeros();
+        let mut grams = Self { slots: vec![(0, 0); 1 << bits], shift: 64 - bits, total: 0, held: 0 };
+        for text in texts {
+            for slot in slots::<N>(text, grams.shift) {
+                if let Some((wanted, _)) = grams.slots.get_mut(usize::from(slot)) {
+                    *wanted += 1;
+                    grams.total += 1;
+                }
+            }
+        }
+        grams
+    }
+
+    /// Adds the sequences of `text`; those that are wanted are added to `entered`, too.
+    fn enter(&mut self, text: &[char], entered: &mut Vec<u16>) {
+        for slot in slots::<N>(text, self.shift) {
+            if self.enter_one(slot) {
+                entered.push(slot);
+            }
+        }
+    }
+
+    fn enter_one(&mut self, slot: u16) -> bool {
+        let Some((wanted, there)) = self.slots.get_mut(usize::from(slot)).filter(|(wanted, _)| *wanted > 0)
+        else {
+            return false;
+        };
+        self.held += u64::from(there < wanted);
+        *there += 1;
+        true
+    }
+
+    /// Takes away what was added.
+    fn leave(&mut self, entered: &[u16]) {
+        for slot in entered {
+            if let Some((wanted, there)) =
+                self.slots.get_mut(usize::from(*slot)).filter(|(wanted, _)| *wanted > 0)
+            {
+                self.held -= u64::from(there <= wanted);
+                *there -= 1;
+            }
+        }
+    }
+
+    /// Twice what both have, of 1000 of what they are (Dice coefficient).
+    fn dice(&mut self, text: &[char]) -> u64 {
+        let mut entered = Vec::new();
+        self.enter(text, &mut entered);
+        let held = self.held;
+        self.leave(&entered);
+        let all = self.total + text.len().saturating_sub(N - 1) as u64;
+        2000 * held / all.max(1)
+    }
+
+    /// The same, with the part of `text` that is as long and has the most.
+    fn best_part(&mut self, text: &[char]) -> u64 {
+        let entered: Vec<_> = slots::<N>(text, self.shift).collect();
+        let width = usize::try_from(self.total).unwrap_or(usize::MAX);
+        let mut best = 0;
+        for (index, slot) in entered.iter().enumerate() {
+            self.enter_one(*slot);
+            if let Some(gone) = index.checked_sub(width).and_then(|gone| entered.get(gone..=gone)) {
+                self.leave(gone);
+            }
+            best = best.max(self.held);
+        }
+        self.leave(entered.get(entered.len().saturating_sub(width)..).unwrap_or_default());
+        1000 * best / self.total.max(1)
+    }
+}
+
+/// The hashes, below 2¹⁵, of the sequences of `N` characters in `text`, in order.
+fn slots<const N: usize>(text: &[char], shift: u32) -> impl Iterator<Item = u16> + '_ {
+    /// 2⁶⁴ divided by the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    // Each character in 21 bits, as many as Unicode has.
+    let mask = (1 << (21 * N)) - 1;
+    let mut key = 0;
+    let keys = text.iter().map(move |c| {
+        key = (key << 21 | u64::from(u32::from(*c))) & mask;
+        key
+    });
+    keys.skip(N - 1).map(move |key| u16::try_from(key.wrapping_mul(GOLDEN) >> shift).unwrap_or(0))
+}
+
+/// A line as it is compared: between blanks, of which it has no two in a row; in small letters, with straight quotes,
+/// plain spaces and plain hyphens. At most `most` characters and the blanks around them.
+fn fold(line: &str, most: usize, folded: &mut Vec<char>) {
+    folded.clear();
+    folded.push(' ');
+    for c in line.chars() {
+        let c = match c {
+            c if c.is_ascii() => c.to_ascii_lowercase(),
+            '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+            c => c.to_lowercase().next().map_or(c, cause::straight),
+        };
+        if folded.len() > most {
+            break;
+        }
+        if !c.is_whitespace() {
+            folded.push(c);
+        } else if folded.last() != Some(&' ') {
+            folded.push(' ');
+        }
+    }
+    if folded.last() != Some(&' ') {
+        folded.push(' ');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn search(wanted: &str, near: Option<(u64, u64)>, file: &str) -> Vec<Near> {
+        let near = near.map(|(start, end)| LineRange::inclusive(start, end).unwrap());
+        let mut nearest = Nearest::new(wanted, near);
+        for (index, line) in (0..).zip(file.lines()) {
+            nearest.feed(LineNumber::from_index(index), line);
+        }
+        nearest.finish()
+    }
+
+    /// The places, with an arrow for each tab.
+    fn check(wanted: &str, near: Option<(u64, u64)>, file: &str) -> String {
+        let places = search(wanted, near, file);
+        let text = places
+            .iter()
+            .fold(String::new(), |text, place| format!("{text}{:?}\n{}", place.lines, place.text));
+        text.replace('\t', "→")
+    }
+
+    const PROGRAM: &str = "\
+use std::io;
+
+fn first(count: usize) -> usize {
+\tlet mut total = 0;
+\tfor index in 0..count {
+\t\ttotal += index * 2;
+\t}
+\tprintln!(\"the total is {total}, isn't it\");
+\ttotal
+}
+
+fn second(name: &str) -> io::Result<String> {
+\tlet text = std::fs::read_to_string(name)?;
+\tif text.is_empty() {
+\t\treturn Err(io::ErrorKind::UnexpectedEof.into());
+\t}
+\tOk(text)
+}
+";
+
+    #[test]
+    fn other_indentation() {
+        let wanted = "    for index in 0..count {\n        total += index * 2;\n    }\n";
+        insta::assert_snapshot!(check(wanted, None, PROGRAM), @r"
+        5-7
+        →for index in 0..count {
+        →→total += index * 2;
+        →}
+        ");
+    }
+
+    #[test]
+    fn one_word_of_a_block() {
+        let wanted = "\tlet text = std::fs::read_to_string(path)?;\n\tif text.is_empty() {\n\
+            \t\treturn Err(io::ErrorKind::NotFound.into());\n\t}\n\tOk(text)\n";
+        insta::assert_snapshot!(check(wanted, None, PROGRAM), @r"
+        13-17
+        →let text = std::fs::read_to_string(name)?;
+        →if text.is_empty() {
+        →→return Err(io::ErrorKind::UnexpectedEof.into());
+        →}
+        →Ok(text)
+        ");
+    }
+
+    #[test]
+    fn a_line_more_or_less() {
+        let more = "\tlet mut total = 0;\n\tlet mut other = 1;\n\tfor index in 0..count {\n\
+            \t\ttotal += index * 2;\n\t}\n";
+        insta::assert_snapshot!(check(more, None, PROGRAM), @r"
+        4-7
+        →let mut total = 0;
+        →for index in 0..count {
+        →→total += index * 2;
+        →}
+        ");
+        let less = "fn second(name: &str) -> io::Result<String> {\n\tif text.is_empty() {\n\
+            \t\treturn Err(io::ErrorKind::UnexpectedEof.into());\n\t}\n";
+        insta::assert_snapshot!(check(less, None, PROGRAM), @r"
+        12-16
+        fn second(name: &str) -> io::Result<String> {
+        →let text = std::fs::read_to_string(name)?;
+        →if text.is_empty() {
+        →→return Err(io::ErrorKind::UnexpectedEof.into());
+        →}
+        ");
+    }
+
+    #[test]
+    fn a_part_of_a_line() {
+        insta::assert_snapshot!(check("“the total is {sum}, isn’t it”", None, PROGRAM), @r#"
+        8-8
+        →println!("the total is {total}, isn't it");
+        "#);
+        insta::assert_snapshot!(check("read_to_string( name )", None, PROGRAM), @r"
+        13-13
+        →let text = std::fs::read_to_string(name)?;
+        ");
+    }
+
+    #[test]
+    fn nothing_is_better_than_anything() {
+        for wanted in ["", "\n", " \n\t\n", "The quick brown fox jumps.\n", "xyz", "class Foo:\n    pass\n"] {
+            assert_eq!(check(wanted, None, PROGRAM), "", "{wanted:?}");
+        }
+        assert_eq!(check("a", None, ""), "");
+    }
+
+    #[test]
+    fn what_was_meant() {
+        let escaped = "let mut total = 0;\\n\\tfor index in 0..counts {";
+        insta::assert_snapshot!(check(escaped, None, PROGRAM), @r"
+        4-5
+        →let mut total = 0;
+        →for index in 0..count {
+        ");
+        let guttered = "13\tlet text = std::fs::read(name)?;\n14\tif text.is_empty() {\n";
+        insta::assert_snapshot!(check(guttered, None, PROGRAM), @r"
+        13-14
+        →let text = std::fs::read_to_string(name)?;
+        →if text.is_empty() {
+        ");
+    }
+
+    #[test]
+    fn the_best_is_first_and_then_the_closest() {
+        let file = "same thing\nother\n".repeat(50) + "same things\n" + &"same thing\nother\n".repeat(50);
+        let lines = |near| {
+            search("Same things", near, &file).iter().map(|place| place.lines.end()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(None), [101, 1, 3]);
+        assert_eq!(lines(Some((151, 151)))[..2], [101, 150]);
+        assert_eq!(lines(Some((10, 10)))[..2], [101, 9]);
+    }
+
+    #[test]
+    fn the_text_is_bounded() {
+        let block = (0..300).fold(String::new(), |text, n| format!("{text}entry number {n} of the list\n"));
+        let file = format!("above\n{}below\n", block.replace("entry", "item"));
+        let places = search(&block, None, &file);
+        assert_eq!(places[0].lines, LineRange::inclusive(2, 301).unwrap());
+        assert_eq!(places[0].text.lines().count(), TEXT_LINES);
+        let long = format!("a {}", "ä".repeat(5_000_000));
+        let places = search(&long, None, &long);
+        assert_eq!((places[0].lines.count(), places[0].text.len()), (1, TEXT_BYTES));
+    }
+
+    #[test]
+    fn hostile_sizes() {
+        let many = "x\n".repeat(100_000);
+        for wanted in [many.as_str(), "x y", "x\nx\nx\n", "x\ny"] {
+            assert!(search(wanted, Some((50_000, 50_000)), &many).len() <= PLACES);
+        }
+        let mut nearest = Nearest::new("x = y", None);
+        nearest.feed(LineNumber::from_index(u64::MAX), "x == y");
+        nearest.feed(LineNumber::FIRST, "x == y");
+        _ = nearest.finish();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Words from an alphabet large enough that no two lines are alike by chance.
+        #[test]
+        fn a_block_with_one_slip_is_found(
+            file in prop::collection::vec("( {0,8}|\t{0,2})([a-zä]{4,9}[ ._(]){3,6}", 8..60),
+            place in any::<prop::sample::Index>(),
+            length in 2..8_usize,
+            slip in 0..5,
+        ) {
+            let start = place.index(file.len() - length + 1);
+            let block = file[start..start + length].join("\n");
+            let wanted = match slip {
+                0 => block.replace([' ', '\t'], ""),
+                1 => block.replacen(char::is_alphabetic, "Q", 3),
+                2 => block.replace('\n', "\n    "),
+                3 => block.to_uppercase(),
+                _ => block.replacen('\n', "\nsome more\n", 1),
+            };
+            let best = search(&wanted, None, &file.join("\n")).into_iter().next();
+            let expected = LineRange::new(LineNumber::from_index(start as u64), length as u64);
+            prop_assert_eq!(best.map(|best| (best.lines, best.text)), Some((expected, block + "\n")));
+        }
+
+        #[test]
+        fn places_are_what_stands_there(
+            file in prop::collection::vec("[ab]{0,3}( [“ab]{0,3})?", 0..40),
+            wanted in "([ab ]{0,3}\n?){0,8}",
+            near in prop::option::of((1..50_u64, 0..50_u64)),
+        ) {
+            let near = near.map(|(start, more)| (start, start + more));
+            let places = search(&wanted, near, &(file.join("\n") + "\n"));
+            prop_assert!(places.len() <= PLACES);
+            for (index, place) in places.iter().enumerate() {
+                let lines = usize::try_from(place.lines.start().index()).unwrap()..usize::try_from(place.lines.end()).unwrap();
+                prop_assert_eq!(&place.text, &(file[lines].join("\n") + "\n"));
+                prop_assert!(places[..index].iter().all(|other| !overlap(other.lines, place.lines)));
+            }
+        }
+    }
+}

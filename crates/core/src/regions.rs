@@ -1,0 +1,108 @@
+//! Where new text stands after an edit, as a fresh read would number it.
+
+use crate::digest::Digest;
+use crate::line::{LineNumber, LineRange};
+use crate::matching::Tier;
+use crate::resolve::{Plan, digest_of};
+use crate::scan::Scan;
+use crate::source::Source;
+
+/// The whole lines that an edit left, and those that they replaced.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// The lines of the new file; empty where nothing is left.
+    pub lines: LineRange,
+    /// The digest of their bytes.
+    pub digest: Digest,
+    /// The lines of the old file that held what was replaced; empty for an insertion.
+    pub replaced: LineRange,
+    /// The loosest tier in which old text was found.
+    pub tier: Tier,
+}
+
+/// One region per splice, in file order; splices whose text shares a line share one.
+pub fn regions<O: Source + ?Sized, N: Source + ?Sized>(
+    (old, old_scan): (&O, &Scan),
+    (new, new_scan): (&N, &Scan),
+    plan: &Plan,
+) -> Result<Result<Vec<Region>, N::Error>, O::Error> {
+    let mut olds = Vec::new();
+    let mut cursor = old_scan.lines.cursor(old);
+    for splice in plan.splices.as_slice() {
+        let (first, start) = cursor.line_at(splice.at.start)?;
+        if splice.at.is_empty() {
+            // An insertion at the end of a last line without terminator stands after that line.
+            let after = splice.at.start > start;
+            let lines = LineRange::new(LineNumber::from_index(first.index() + u64::from(after)), 0);
+            olds.push(Replaced { lines, whole: false, to_line_end: false, inside_line: false });
+            continue;
+        }
+        let (last, _) = cursor.line_at(splice.at.end - 1)?;
+        let lines = LineRange::new(first, last.get() - first.index());
+        let (_, next_start) = cursor.line_at(splice.at.end)?;
+        let (to_line_end, to_end) = (next_start == splice.at.end, splice.at.end == old_scan.size);
+        let whole = splice.at.start == start && (to_line_end || to_end);
+        let (inside_line, to_line_end) = (!to_line_end && !to_end, to_line_end && !to_end);
+        olds.push(Replaced { lines, whole, to_line_end, inside_line });
+    }
+    Ok(new_regions(new, new_scan, plan, &olds))
+}
+
+/// What a splice removed from the old file.
+struct Replaced {
+    /// The lines it touched.
+    lines: LineRange,
+    /// Whether it removed them whole.
+    whole: bool,
+    /// Whether it removed a line's end that another line follows.
+    to_line_end: bool,
+    /// Whether it left the end of a line, which then stands after the new text.
+    inside_line: bool,
+}
+
+fn new_regions<N: Source + ?Sized>(
+    new: &N,
+    scan: &Scan,
+    plan: &Plan,
+    olds: &[Replaced],
+) -> Result<Vec<Region>, N::Error> {
+    let mut cursor = scan.lines.cursor(new);
+    let mut regions: Vec<Region> = Vec::new();
+    for ((place, fact), old) in plan.splices.new_places().zip(&plan.facts).zip(olds) {
+        let start = place.start + fact.lead as u64;
+        let (first, first_start) = cursor.line_at(start)?;
+        let lines = if start < place.end {
+            let (last, _) = cursor.line_at(if old.inside_line { place.end } else { place.end - 1 })?;
+            LineRange::new(first, last.get() - first.index())
+        } else if old.whole || first.get() > scan.lines.count() {
+            // Whole lines are gone: what is before them may have lost its terminator to another splice.
+            LineRange::new(LineNumber::from_index(first.index() + u64::from(first_start < start)), 0)
+        } else {
+            LineRange::new(first, 1)
+        };
+        let (_, line_start) = cursor.line_at(place.end)?;
+        let mut replaced = old.lines;
+        if old.to_line_end && line_start < place.end && place.end < scan.size {
+            // The text that follows has become part of the last new line.
+            replaced = LineRange::new(replaced.start(), replaced.count() + 1);
+        }
+        match regions.last_mut().filter(|last| !lines.is_empty() && lines.start().get() <= last.lines.end()) {
+            Some(last) => {
+                last.lines = joined(last.lines, lines);
+                last.replaced = joined(last.replaced, replaced);
+                last.tier = last.tier.max(fact.tier);
+            }
+            None => regions.push(Region { lines, digest: Digest::of(&[]), replaced, tier: fact.tier }),
+        }
+    }
+    for region in &mut regions {
+        let bytes = scan.lines.bytes_of(new, region.lines)?;
+        region.digest = digest_of(new, bytes)?;
+    }
+    Ok(regions)
+}
+
+/// The lines of both, and those between them; `a` begins first.
+fn joined(a: LineRange, b: LineRange) -> LineRange {
+    LineRange::new(a.start(), a.end().max(b.end()) - a.start().index())
+}

@@ -1,0 +1,174 @@
+//! From a request to splices, or to every reason why not. Nothing here writes; a failure changes nothing.
+//!
+//! All numbers in a request refer to the file as it was scanned. The caller has seen to it that the file decodes.
+
+pub mod append;
+pub mod delete;
+mod evidence;
+pub mod insert;
+pub mod patch;
+mod terminators;
+
+use std::ops::Range;
+
+use crate::digest::{Digest, Hasher, Tag};
+use crate::encoding::{Unencodable, Validator};
+use crate::error::{At, Rejection};
+use crate::line::{LineNumber, LineRange};
+use crate::matching::Tier;
+use crate::scan::Scan;
+use crate::source::{Source, for_each_chunk};
+use crate::splice::{Splice, SpliceSet, Spliced};
+
+pub use append::append;
+pub use delete::delete;
+pub use insert::{Position, insert};
+pub use patch::{Patch, patch};
+
+/// Lines as a client names them, with the digest it remembers of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GuardedRange {
+    /// The first line, as it was sent; below 1 is out of range.
+    pub start: i64,
+    /// The last line, included; `None` is the file's last.
+    pub end: Option<i64>,
+    /// The digest of the lines' bytes, terminators included.
+    pub range_hash: Option<Tag>,
+}
+
+/// What an edit will do to one file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// The replacements.
+    pub splices: SpliceSet,
+    /// What is to be known of each, in the same order.
+    pub facts: Vec<Fact>,
+    /// Whether a final newline is put where there was none, so that new text starts on a line of its own.
+    pub adds_final_newline: bool,
+    /// Whether the new bytes are the old ones.
+    pub unchanged: bool,
+}
+
+/// What is known of a splice besides its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fact {
+    /// How its old text was found.
+    pub tier: Tier,
+    /// How many of the inserted bytes end the line before: they are not part of the new lines.
+    pub lead: usize,
+}
+
+/// How strictly to match, and how much to tell of a failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Match only character by character.
+    pub strict: bool,
+}
+
+/// A plan, or all that is wrong with a request.
+pub type Resolution = Result<Plan, Vec<Rejection>>;
+
+/// A resolution, given what the client remembers of the file's digest; problems come in the order of the request's
+/// parts, what concerns the whole file first.
+fn guarded(scan: &Scan, expected: Option<&Tag>, resolution: Resolution) -> Resolution {
+    let mut rejections = match (expected.filter(|tag| !tag.matches(&scan.digest)), resolution) {
+        (None, Ok(plan)) => return Ok(plan),
+        (None, Err(rejections)) => rejections,
+        (Some(_), resolution) => {
+            let mut rejections = resolution.err().unwrap_or_default();
+            let still_applies = rejections.is_empty();
+            rejections.push(Rejection::HashMismatch { actual: scan.digest, still_applies });
+            rejections
+        }
+    };
+    rejections.sort_by_key(Rejection::at);
+    Err(rejections)
+}
+
+/// The lines a client means, which must exist.
+fn existing_lines(scan: &Scan, at: At, start: i64, end: Option<i64>) -> Result<LineRange, Rejection> {
+    let total = scan.lines.count();
+    if let Some(end) = end.filter(|end| *end < start) {
+        return Err(Rejection::InvalidRange { at, start, end });
+    }
+    let out_of_range = Rejection::LineOutOfRange { at, start, end, total };
+    let (Ok(first), Ok(last)) = (u64::try_from(start), end.map_or(Ok(total), u64::try_from)) else {
+        return Err(out_of_range);
+    };
+    match LineRange::inclusive(first, last) {
+        Some(range) if first <= total && last <= total && !range.is_empty() => Ok(range),
+        _ => Err(out_of_range),
+    }
+}
+
+/// The digest of some bytes of the file.
+pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Digest, S::Error> {
+    let mut hasher = Hasher::default();
+    for_each_chunk(source, range, |_, chunk| {
+        hasher.update(chunk);
+        true
+    })?;
+    Ok(hasher.finish())
+}
+
+/// One replacement that a request asks for.
+struct Claim {
+    at: At,
+    lines: LineRange,
+    splice: Splice,
+    fact: Fact,
+}
+
+/// Puts the claims of a call together, or says which of them cannot be.
+fn plan<S: Source + ?Sized>(
+    source: &S,
+    scan: &Scan,
+    claims: Vec<Claim>,
+    mut rejections: Vec<Rejection>,
+) -> Result<Resolution, S::Error> {
+    let mut claims = claims;
+    claims.sort_by_key(|claim| (claim.splice.at.start, claim.splice.at.end));
+    let facts = claims.iter().map(|claim| claim.fact).collect();
+    let named: Vec<(At, LineRange)> = claims.iter().map(|claim| (claim.at, claim.lines)).collect();
+    let lead = claims.iter().any(|claim| claim.fact.lead > 0);
+    match SpliceSet::new(claims.into_iter().map(|claim| claim.splice).collect()) {
+        Ok(splices) if rejections.is_empty() => {
+            if scan.encoding.is_stateful() && !still_decodes(source, scan, &splices)? {
+                let shifts = named.iter().map(|(at, lines)| Rejection::ShiftState { at: *at, lines: *lines });
+                return Ok(Err(shifts.collect()));
+            }
+            let unchanged = splices.is_identity(source)?;
+            Ok(Ok(Plan { splices, facts, adds_final_newline: lead, unchanged }))
+        }
+        Ok(_) => Ok(Err(rejections)),
+        Err(overlaps) => {
+            for overlap in overlaps {
+                if let (Some(&first), Some(&second)) = (named.get(overlap.first), named.get(overlap.second)) {
+                    rejections.push(Rejection::Overlap { first, second });
+                }
+            }
+            Ok(Err(rejections))
+        }
+    }
+}
+
+/// Whether the new bytes decode. Of ISO-2022-JP that is not a matter of course: an escape sequence may come to stand
+/// beside another, which is an error by the WHATWG standard.
+fn still_decodes<S: Source + ?Sized>(source: &S, scan: &Scan, splices: &SpliceSet) -> Result<bool, S::Error> {
+    let new = Spliced::new(source, splices);
+    let mut validator = Validator::new(scan.encoding);
+    for_each_chunk(&new, 0..new.size(), |_, chunk| {
+        validator.feed(chunk);
+        true
+    })?;
+    Ok(validator.finish().is_none())
+}
+
+/// Where a character of new text that the encoding lacks stands in it: its line, and its place there in characters from 1.
+#[must_use]
+pub fn place_of(text: &str, fault: &Unencodable) -> (LineNumber, u64) {
+    let before: Vec<char> = text.chars().take(fault.index).collect();
+    let line = before.iter().filter(|character| **character == '\n').count() as u64;
+    let column = before.iter().rev().take_while(|character| **character != '\n').count() as u64 + 1;
+    (LineNumber::from_index(line), column)
+}

@@ -1,0 +1,272 @@
+//! One pass over a file's bytes: digest, lines, line ends, whether they decode. Sans-IO: the scanner never asks for
+//! bytes, it is given them, in chunks of any size, and any chunking gives the same [`Scan`].
+//!
+//! A scan does not hold text. It says where lines are ([`crate::lines::Lines`]), and text is read from there.
+
+use crate::digest::{Digest, Hasher};
+use crate::encoding::{Encoding, Unit, Validator, sniff_bom};
+use crate::line_ending::{CR, Census, Convention, LF, unit_value, width};
+use crate::lines::{Lines, Mark};
+
+/// What one pass over a file has found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scan {
+    /// SHA-256 of all bytes, the BOM included.
+    pub digest: Digest,
+    /// The number of bytes.
+    pub size: u64,
+    /// The encoding in force: the BOM's, unless a label that is not Unicode was given; else the label's; else UTF-8.
+    pub encoding: Encoding,
+    /// Whether the file begins with that encoding's BOM.
+    pub bom: bool,
+    /// Where its lines are.
+    pub lines: Lines,
+    /// The offset of the first NUL byte, in an encoding whose code unit is a byte: the file is binary.
+    pub nul: Option<u64>,
+    /// The offset of the first bytes that do not decode.
+    pub undecodable: Option<u64>,
+}
+
+/// Takes a file's bytes in order and ends in a [`Scan`].
+#[derive(Debug)]
+pub struct Scanner {
+    label: Option<Encoding>,
+    hasher: Option<Hasher>,
+    /// The first bytes, until there are enough of them to tell a BOM.
+    head: Vec<u8>,
+    body: Option<Body>,
+}
+
+/// What is known once the encoding is.
+#[derive(Debug)]
+struct Body {
+    encoding: Encoding,
+    bom: bool,
+    validator: Validator,
+    nul: Option<u64>,
+    /// The offset of the next byte.
+    offset: u64,
+    counter: Counter,
+}
+
+const LONGEST_BOM: usize = 4;
+
+impl Scanner {
+    /// A scanner of a file whose encoding the client names, or does not.
+    #[must_use]
+    pub fn new(label: Option<Encoding>) -> Self {
+        Self { label, hasher: Some(Hasher::default()), head: Vec::new(), body: None }
+    }
+
+    /// A scanner that leaves the digest to somebody else: to be ended by [`Scanner::finish_with`].
+    #[must_use]
+    pub fn without_digest(label: Option<Encoding>) -> Self {
+        Self { label, hasher: None, head: Vec::new(), body: None }
+    }
+
+    /// Takes the next bytes.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(chunk);
+        }
+        if let Some(body) = &mut self.body {
+            body.feed(chunk);
+            return;
+        }
+        self.head.extend_from_slice(chunk);
+        if self.head.len() >= LONGEST_BOM {
+            self.begin();
+        }
+    }
+
+    /// The scan of all bytes that were fed.
+    #[must_use]
+    pub fn finish(mut self) -> Scan {
+        let digest = self.hasher.take().unwrap_or_default().finish();
+        self.finish_with(digest)
+    }
+
+    /// The scan of all bytes that were fed, whose digest somebody else has computed.
+    #[must_use]
+    pub fn finish_with(mut self, digest: Digest) -> Scan {
+        self.begin().finish(digest)
+    }
+
+    fn begin(&mut self) -> &mut Body {
+        let head = std::mem::take(&mut self.head);
+        let label = self.label;
+        self.body.get_or_insert_with(|| {
+            let marked = sniff_bom(&head).filter(|_| label.is_none_or(Encoding::is_unicode));
+            let encoding = marked.or(label).unwrap_or(Encoding::Utf8);
+            let start = if marked.is_some() { encoding.bom().len() } else { 0 };
+            let mut body = Body {
+                encoding,
+                bom: marked.is_some(),
+                validator: Validator::new(encoding),
+                nul: None,
+                offset: start as u64,
+                counter: Counter::new(encoding.unit(), start as u64),
+            };
+            body.feed(head.get(start..).unwrap_or_default());
+            body
+        })
+    }
+}
+
+impl Body {
+    fn feed(&mut self, chunk: &[u8]) {
+        self.validator.feed(chunk);
+        if self.nul.is_none() && self.encoding.unit() == Unit::Byte {
+            self.nul = memchr::memchr(0, chunk).map(|at| self.offset + at as u64);
+        }
+        self.counter.feed(chunk);
+        self.offset += chunk.len() as u64;
+    }
+
+    fn finish(&mut self, digest: Digest) -> Scan {
+        let start = self.counter.start;
+        let validator = std::mem::replace(&mut self.validator, Validator::new(self.encoding));
+        Scan {
+            digest,
+            size: self.offset,
+            encoding: self.encoding,
+            bom: self.bom,
+            nul: self.nul,
+            undecodable: validator.finish().map(|offset| start + offset),
+            lines: self.counter.finish(),
+        }
+    }
+}
+
+/// Marks are set this many bytes apart at first, so that a call may name thousands of lines …
+const FIRST_STRIDE: u64 = 1024;
+/// … and when there are this many, every second one is dropped, so that memory does not grow with the file.
+const MOST_MARKS: usize = 4096;
+
+/// Counts line ends and leaves marks on the way.
+#[derive(Debug)]
+struct Counter {
+    unit: Unit,
+    start: u64,
+    /// The offset of the next unit that was not counted.
+    offset: u64,
+    /// The bytes of a unit that a chunk's end has cut.
+    partial: Vec<u8>,
+    /// The last unit counted.
+    last: Option<u32>,
+    lf: u64,
+    crlf: u64,
+    cr: u64,
+    stride: u64,
+    marks: Vec<Mark>,
+}
+
+impl Counter {
+    fn new(unit: Unit, start: u64) -> Self {
+        Self {
+            unit,
+            start,
+            offset: start,
+            partial: Vec::new(),
+            last: None,
+            lf: 0,
+            crlf: 0,
+            cr: 0,
+            stride: FIRST_STRIDE,
+            marks: vec![Mark { offset: start, lf: 0, cr: 0 }],
+        }
+    }
+
+    fn feed(&mut self, mut chunk: &[u8]) {
+        let width = width(self.unit);
+        if !self.partial.is_empty() {
+            let (rest, after) = chunk.split_at((width - self.partial.len()).min(chunk.len()));
+            self.partial.extend_from_slice(rest);
+            chunk = after;
+            if self.partial.len() < width {
+                return;
+            }
+            let unit = std::mem::take(&mut self.partial);
+            self.count(&unit);
+        }
+        let (whole, partial) = chunk.split_at(chunk.len() - chunk.len() % width);
+        self.partial.extend_from_slice(partial);
+        let mut rest = whole;
+        while !rest.is_empty() {
+            let to_mark =
+                usize::try_from(self.stride - (self.offset - self.start) % self.stride).unwrap_or(usize::MAX);
+            let (piece, after) = rest.split_at(to_mark.min(rest.len()));
+            self.count(piece);
+            rest = after;
+        }
+    }
+
+    /// Counts whole units that do not go beyond the next mark.
+    fn count(&mut self, piece: &[u8]) {
+        if self.unit == Unit::Byte {
+            self.count_bytes(piece);
+        } else {
+            for unit in piece.chunks_exact(width(self.unit)) {
+                self.count_unit(unit_value(self.unit, unit));
+            }
+        }
+        self.offset += piece.len() as u64;
+        if (self.offset - self.start).is_multiple_of(self.stride) {
+            self.marks.push(Mark { offset: self.offset, lf: self.lf, cr: self.cr });
+            if self.marks.len() >= MOST_MARKS {
+                self.stride *= 2;
+                let (start, stride) = (self.start, self.stride);
+                self.marks.retain(|mark| (mark.offset - start).is_multiple_of(stride));
+            }
+        }
+    }
+
+    fn count_bytes(&mut self, piece: &[u8]) {
+        let lf = memchr::memchr_iter(b'\n', piece).count() as u64;
+        let cr = memchr::memchr_iter(b'\r', piece).count() as u64;
+        if cr > 0 && lf > 0 {
+            let before = |at: &usize| at.checked_sub(1).and_then(|at| piece.get(at)) == Some(&b'\r');
+            self.crlf += memchr::memchr_iter(b'\n', piece).filter(before).count() as u64;
+        }
+        if self.last == Some(CR) && piece.first() == Some(&b'\n') {
+            self.crlf += 1;
+        }
+        self.lf += lf;
+        self.cr += cr;
+        self.last = piece.last().map(|&byte| u32::from(byte)).or(self.last);
+    }
+
+    fn count_unit(&mut self, unit: u32) {
+        match unit {
+            LF => {
+                self.lf += 1;
+                self.crlf += u64::from(self.last == Some(CR));
+            }
+            CR => self.cr += 1,
+            _ => {}
+        }
+        self.last = Some(unit);
+    }
+
+    fn finish(&mut self) -> Lines {
+        let end = self.offset + self.partial.len() as u64;
+        let classic_mac = self.lf == 0 && self.cr > 0;
+        let (convention, terminators, last) =
+            if classic_mac { (Convention::Cr, self.cr, CR) } else { (Convention::Lf, self.lf, LF) };
+        let census = if classic_mac {
+            Census { cr: self.cr, ..Census::default() }
+        } else {
+            Census { lf: self.lf - self.crlf, crlf: self.crlf, cr: 0 }
+        };
+        let unterminated = end > self.start && (self.last != Some(last) || !self.partial.is_empty());
+        Lines::new(
+            self.unit,
+            convention,
+            self.start..end,
+            terminators,
+            unterminated,
+            census,
+            std::mem::take(&mut self.marks),
+        )
+    }
+}

@@ -1,0 +1,261 @@
+//! Edits of bytes: what is removed where, and what stands there instead.
+
+use std::ops::Range;
+
+use crate::source::{Source, read_range};
+
+/// One replacement: the bytes `at` are removed, `insert` takes their place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Splice {
+    /// What is removed, by offset in the old file; may be empty.
+    pub at: Range<u64>,
+    /// What is put there; may be empty.
+    pub insert: Vec<u8>,
+}
+
+/// Splices of one file. They are sorted and disjoint, and no two insertions stand at one place: [`SpliceSet::new`] sees to it, so their order in a call does not matter.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SpliceSet(Vec<Splice>);
+
+/// Two splices, by their place in what was given to [`SpliceSet::new`], that claim the same bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Overlap {
+    /// The one that begins first.
+    pub first: usize,
+    /// The other.
+    pub second: usize,
+}
+
+/// A part of the new file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Segment<'a> {
+    /// These bytes of the old file.
+    Old(Range<u64>),
+    /// These bytes.
+    New(&'a [u8]),
+}
+
+impl Segment<'_> {
+    /// How many bytes it has.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Old(range) => range.end - range.start,
+            Self::New(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+impl SpliceSet {
+    /// Sorts the splices. Answers every overlap of neighbours instead, in `n log n`; splices that only touch do not overlap, two empty ones at the same place do.
+    pub fn new(mut splices: Vec<Splice>) -> Result<Self, Vec<Overlap>> {
+        let mut order: Vec<usize> = (0..splices.len()).collect();
+        let place = |index: &usize| splices.get(*index).map(|splice| (splice.at.start, splice.at.end));
+        order.sort_by_key(|index| place(index));
+        let mut overlaps = Vec::new();
+        let mut widest: Option<(usize, u64, u64)> = None;
+        for &index in &order {
+            let Some((start, end)) = place(&index) else { continue };
+            if let Some((first, first_start, first_end)) = widest
+                && (start < first_end || (start, end) == (first_start, first_end))
+            {
+                overlaps.push(Overlap { first, second: index });
+            }
+            if widest.is_none_or(|(_, _, widest_end)| end >= widest_end) {
+                widest = Some((index, start, end));
+            }
+        }
+        if !overlaps.is_empty() {
+            return Err(overlaps);
+        }
+        splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
+        Ok(Self(splices))
+    }
+
+    /// The splices, in file order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Splice] {
+        &self.0
+    }
+
+    /// The new file, part by part, where the old one has `size` bytes. No part is empty.
+    pub fn segments(&self, size: u64) -> impl Iterator<Item = Segment<'_>> {
+        let mut from = 0;
+        let tail = self.0.last().map_or(0, |splice| splice.at.end)..size;
+        let parts = self.0.iter().flat_map(move |splice| {
+            let kept = from..splice.at.start;
+            from = splice.at.end;
+            [Segment::Old(kept), Segment::New(&splice.insert)]
+        });
+        parts.chain([Segment::Old(tail)]).filter(|part| part.length() > 0)
+    }
+
+    /// Where each splice's insertion stands in the new file.
+    pub fn new_places(&self) -> impl Iterator<Item = Range<u64>> {
+        let (mut removed, mut inserted) = (0, 0);
+        self.0.iter().map(move |splice| {
+            let start = splice.at.start - removed + inserted;
+            removed += splice.at.end - splice.at.start;
+            inserted += splice.insert.len() as u64;
+            start..start + splice.insert.len() as u64
+        })
+    }
+
+    /// The splices that turn the new file back into the old one, which `old` is.
+    pub fn inverse<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
+        let places: Vec<_> = self.new_places().collect();
+        let inverted = self
+            .0
+            .iter()
+            .zip(places)
+            .map(|(splice, place)| Ok(Splice { at: place, insert: read_range(old, splice.at.clone())? }));
+        inverted.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether the new file has the very bytes of `old`.
+    pub fn is_identity<S: Source + ?Sized>(&self, old: &S) -> Result<bool, S::Error> {
+        for splice in &self.0 {
+            let same_length = splice.at.end - splice.at.start == splice.insert.len() as u64;
+            if !same_length || read_range(old, splice.at.clone())? != splice.insert {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The new file, before it is written: a view of the old one through its splices.
+#[derive(Clone, Debug)]
+pub struct Spliced<'a, S: ?Sized> {
+    old: &'a S,
+    /// Each part and the offset in the new file at which it begins.
+    parts: Vec<(u64, Segment<'a>)>,
+    size: u64,
+}
+
+impl<'a, S: Source + ?Sized> Spliced<'a, S> {
+    /// The view of `old` through `splices`.
+    #[must_use]
+    pub fn new(old: &'a S, splices: &'a SpliceSet) -> Self {
+        let mut size = 0;
+        let mut parts = Vec::new();
+        for segment in splices.segments(old.size()) {
+            parts.push((size, segment.clone()));
+            size += segment.length();
+        }
+        Self { old, parts, size }
+    }
+}
+
+impl<S: Source + ?Sized> Source for Spliced<'_, S> {
+    type Error = S::Error;
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, S::Error> {
+        let mut filled = 0;
+        let first = self.parts.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
+        for (start, segment) in self.parts.get(first..).unwrap_or_default() {
+            let Some(skip) =
+                (offset + filled as u64).checked_sub(*start).filter(|skip| *skip < segment.length())
+            else {
+                break;
+            };
+            let rest = buffer.get_mut(filled..).unwrap_or_default();
+            let want = usize::try_from(segment.length() - skip).unwrap_or(usize::MAX).min(rest.len());
+            let Some(part) = rest.get_mut(..want).filter(|part| !part.is_empty()) else { break };
+            let got = match segment {
+                Segment::Old(range) => self.old.read_at(range.start + skip, part)?,
+                Segment::New(bytes) => bytes.read_at(skip, part).unwrap_or_else(|never| match never {}),
+            };
+            filled += got;
+            if got < want {
+                break;
+            }
+        }
+        Ok(filled)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "the files are small")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn apply(old: &[u8], splices: &SpliceSet) -> Vec<u8> {
+        let new = Spliced::new(old, splices);
+        read_range(&new, 0..new.size()).unwrap()
+    }
+
+    #[test]
+    fn splices_that_claim_the_same_bytes_are_refused() {
+        let overlaps = |places: &[Range<u64>]| {
+            let splices = places.iter().map(|at| Splice { at: at.clone(), insert: vec![] }).collect();
+            SpliceSet::new(splices)
+                .err()
+                .unwrap_or_default()
+                .iter()
+                .map(|o| (o.first, o.second))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(overlaps(&[0..3, 3..5, 5..5]), []);
+        assert_eq!(overlaps(&[3..5, 0..4]), [(1, 0)]);
+        assert_eq!(overlaps(&[2..2, 2..2]), [(0, 1)]);
+        assert_eq!(overlaps(&[0..10, 1..2, 3..4]), [(0, 1), (0, 2)]);
+        assert_eq!(overlaps(&[2..2, 2..4]), []);
+    }
+
+    prop_compose! {
+        /// Old bytes, and disjoint splices of them in any order.
+        fn edits()(old in prop::collection::vec(any::<u8>(), 0..200))(
+            cuts in prop::collection::btree_set(0..=old.len() as u64, 0..12),
+            inserts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6), 6),
+            old in Just(old),
+        ) -> (Vec<u8>, Vec<Splice>) {
+            let cuts: Vec<u64> = cuts.into_iter().collect();
+            let splices = cuts.chunks_exact(2).zip(inserts).map(|(pair, insert)| Splice { at: pair[0]..pair[1], insert });
+            (old, splices.collect())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn inverse_after_apply_is_identity((old, splices) in edits()) {
+            let forward = SpliceSet::new(splices).unwrap();
+            let new = apply(&old, &forward);
+            let back = forward.inverse(old.as_slice()).unwrap();
+            prop_assert_eq!(apply(&new, &back), old);
+        }
+
+        #[test]
+        fn order_does_not_matter((old, mut splices) in edits()) {
+            let one = apply(&old, &SpliceSet::new(splices.clone()).unwrap());
+            splices.reverse();
+            prop_assert_eq!(apply(&old, &SpliceSet::new(splices).unwrap()), one);
+        }
+
+        #[test]
+        fn bytes_outside_splices_never_change((old, splices) in edits()) {
+            let set = SpliceSet::new(splices).unwrap();
+            let new = apply(&old, &set);
+            let mut naive = old.clone();
+            for splice in set.as_slice().iter().rev() {
+                naive.splice(splice.at.start as usize..splice.at.end as usize, splice.insert.iter().copied());
+            }
+            prop_assert_eq!(&new, &naive);
+            let view = Spliced::new(old.as_slice(), &set);
+            for (from, length) in [(0, 3), (new.len() / 2, 7), (new.len(), 1)] {
+                let to = (from + length).min(new.len());
+                let part = read_range(&view, from as u64..to as u64).unwrap();
+                prop_assert_eq!(&part, &new[from..to]);
+            }
+            for (splice, place) in set.as_slice().iter().zip(set.new_places()) {
+                prop_assert_eq!(&new[place.start as usize..place.end as usize], &splice.insert[..]);
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Random edits leave exactly the bytes that the model says, and regions are what a fresh read says.
+
+use mcp_text_editor_core::digest::{Digest, Tag};
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::regions::regions;
+use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Position, Resolution};
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_core::splice::Spliced;
+use proptest::prelude::*;
+
+use crate::model::{self, Line};
+
+fn scan(bytes: &[u8]) -> Scan {
+    let mut scanner = Scanner::new(None);
+    scanner.feed(bytes);
+    scanner.finish()
+}
+
+fn apply(old: &[u8], plan: &resolve::Plan) -> Vec<u8> {
+    let new = Spliced::new(old, &plan.splices);
+    read_range(&new, 0..new.size()).unwrap()
+}
+
+fn tag(bytes: &[u8]) -> Tag {
+    Tag::parse(&Digest::of(bytes).to_string()).unwrap()
+}
+
+/// Short texts over few characters, so that things occur again, with every line end there is.
+fn file() -> impl Strategy<Value = String> {
+    let ending = prop_oneof![
+        Just(vec!["\n"]),
+        Just(vec!["\r\n"]),
+        Just(vec!["\r"]),
+        Just(vec!["\n", "\r\n"]),
+        Just(vec!["\n", "\r\n", "\r"])
+    ];
+    ending.prop_flat_map(|endings| {
+        let line = (text(), prop::sample::select(endings)).prop_map(|(text, ending)| text + ending);
+        (prop::collection::vec(line, 0..8), text()).prop_map(|(lines, last)| lines.concat() + &last)
+    })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[ab]{0,4}",
+        1 => "[ \t]{0,2}[a\u{e9}\u{2028}\u{b}]{0,3}[ \t]{0,2}",
+    ]
+}
+
+fn new_text() -> impl Strategy<Value = String> {
+    prop::collection::vec(text(), 0..4).prop_flat_map(|lines| {
+        let joined = lines.join("\n");
+        prop_oneof![Just(joined.clone()), Just(joined + "\n")]
+    })
+}
+
+fn check_plan(old: &str, resolution: Resolution, expected: &str) -> Result<(), TestCaseError> {
+    let plan = resolution.map_err(|rejections| TestCaseError::fail(format!("{rejections:?}")))?;
+    let new = apply(old.as_bytes(), &plan);
+    prop_assert_eq!(String::from_utf8_lossy(&new), expected);
+    prop_assert_eq!(plan.unchanged, old == expected);
+    let (old_scan, new_scan) = (scan(old.as_bytes()), scan(&new));
+    let regions = regions((old.as_bytes(), &old_scan), (new.as_slice(), &new_scan), &plan).unwrap().unwrap();
+    let fresh = model::lines(expected);
+    for region in &regions {
+        let (start, end) = (region.lines.start().get() as usize, region.lines.end() as usize);
+        prop_assert!(end <= fresh.len(), "{regions:?} of {fresh:?}");
+        prop_assert_eq!(region.digest, Digest::of(model::join(&fresh[start - 1..end]).as_bytes()));
+    }
+    // Lines that no region names are lines of the old file, in their order.
+    let named = |number: u64, range: fn(&mcp_text_editor_core::regions::Region) -> LineRange| {
+        regions.iter().any(|region| (range(region).start().get()..=range(region).end()).contains(&number))
+    };
+    let kept = |lines: &[Line], range: fn(&mcp_text_editor_core::regions::Region) -> LineRange| {
+        let lines = lines.iter().zip(1..).filter(|(_, number)| !named(*number, range));
+        // A last line that ends in a lone CR becomes one that ends in CRLF when it is ended.
+        lines.map(|(line, _)| line.0.trim_end_matches('\r').to_owned()).collect::<Vec<_>>()
+    };
+    if old_scan.lines.convention() == new_scan.lines.convention() {
+        let old_lines = model::lines(old);
+        prop_assert_eq!(kept(&fresh, |region| region.lines), kept(&old_lines, |region| region.replaced));
+    }
+    Ok(())
+}
+
+fn ranged(old_string: Option<String>, new: &str, start: usize, end: usize, hash: Option<Tag>) -> Patch {
+    let range = GuardedRange { start: start as i64, end: Some(end as i64), range_hash: hash };
+    Patch { old_string, new_string: new.to_owned(), ranges: vec![range], replace_all: false }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2500))]
+
+    #[test]
+    fn any_chunking_gives_the_same_scan(file in file(), cuts in prop::collection::vec(0..5usize, 0..40)) {
+        let mut scanner = Scanner::new(None);
+        let mut rest = file.as_bytes();
+        for cut in cuts {
+            let (chunk, after) = rest.split_at(cut.min(rest.len()));
+            scanner.feed(chunk);
+            rest = after;
+        }
+        scanner.feed(rest);
+        prop_assert_eq!(scanner.finish(), scan(file.as_bytes()));
+    }
+
+    #[test]
+    fn a_line_number_and_its_offset_find_each_other(file in file()) {
+        let (scan, lines) = (scan(file.as_bytes()), model::lines(&file));
+        prop_assert_eq!(scan.lines.count(), lines.len() as u64);
+        let mut offset = 0;
+        for (line, number) in lines.iter().zip(1..) {
+            let line_number = mcp_text_editor_core::line::LineNumber::new(number).unwrap();
+            prop_assert_eq!(scan.lines.offset_of(file.as_bytes(), line_number).unwrap(), offset);
+            let end = offset + (line.0.len() + line.1.len()) as u64;
+            for at in offset..end {
+                prop_assert_eq!(scan.lines.line_at(file.as_bytes(), at).unwrap(), (line_number, offset));
+            }
+            offset = end;
+        }
+    }
+
+    #[test]
+    fn lines_are_replaced(file in file(), new in new_text(), at in any::<prop::sample::Index>(), count in 1..4usize, ended: bool, by_hash: bool) {
+        let lines = model::lines(&file);
+        prop_assume!(!lines.is_empty());
+        let at = at.index(lines.len());
+        let count = count.min(lines.len() - at);
+        let range = &lines[at..at + count];
+        let mut old = range.iter().map(|line| line.0.as_str()).collect::<Vec<_>>().join("\n");
+        if ended || old.is_empty() || old.ends_with('\n') {
+            old.push('\n');
+        }
+        let hash = by_hash.then(|| tag(model::join(range).as_bytes()));
+        let old_ends = (!by_hash).then(|| old.ends_with('\n'));
+        let expected = model::join(&model::replace_lines(&lines, at, count, &new, old_ends));
+        let patch = ranged((!by_hash).then_some(old), &new, at + 1, at + count, hash);
+        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options::default()).unwrap();
+        check_plan(&file, resolution, &expected)?;
+    }
+
+    #[test]
+    fn text_is_replaced_where_it_is_unique(file in file(), new in new_text(), from in any::<prop::sample::Index>(), length in 1..8usize) {
+        let flat: Vec<char> = model::lines(&file).iter().flat_map(|line| line.0.chars().chain(['\n'])).collect();
+        prop_assume!(!flat.is_empty());
+        let from = from.index(flat.len());
+        let old: String = flat[from..].iter().take(length).collect();
+        prop_assume!(!(old.contains('\r')));
+        let places = model::occurrences(&model::lines(&file), &old);
+        let patch = Patch { old_string: Some(old.clone()), new_string: new.clone(), ranges: vec![], replace_all: false };
+        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options { strict: true }).unwrap();
+        match places.as_slice() {
+            [place] => check_plan(&file, resolution, &model::replace_text(&file, *place, &old, &new))?,
+            places => prop_assert!(resolution.is_err(), "{places:?}"),
+        }
+    }
+
+    #[test]
+    fn every_occurrence_is_replaced(file in file(), new in "[abc]{0,3}", old in "[ab]{1,2}") {
+        let patch = Patch { old_string: Some(old.clone()), new_string: new.clone(), ranges: vec![], replace_all: true };
+        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options { strict: true }).unwrap();
+        if file.contains(&old) {
+            check_plan(&file, resolution, &file.replace(&old, &new))?;
+        } else {
+            prop_assert!(resolution.is_err());
+        }
+    }
+
+    #[test]
+    fn lines_are_inserted(file in file(), new in new_text(), above in any::<prop::sample::Index>()) {
+        let lines = model::lines(&file);
+        let above = above.index(lines.len() + 1);
+        let new = if new.is_empty() { "\n".to_owned() } else { new };
+        let expected = model::join(&model::insert_lines(&lines, above, &new));
+        let resolution = resolve::insert(file.as_bytes(), &scan(file.as_bytes()), Some(&tag(file.as_bytes())), &new, Position::After(above as u64)).unwrap();
+        check_plan(&file, resolution, &expected)?;
+    }
+
+    #[test]
+    fn lines_are_deleted(file in file(), chosen in prop::collection::vec(any::<bool>(), 8)) {
+        let lines = model::lines(&file);
+        let named = lines.iter().zip(1..).zip(&chosen).filter(|(_, chosen)| **chosen).map(|(line, _)| line);
+        let mut ranges: Vec<GuardedRange> = named
+            .map(|(line, number)| {
+                let range_hash = Some(tag((line.0.clone() + line.1).as_bytes()));
+                GuardedRange { start: number, end: Some(number), range_hash }
+            })
+            .collect();
+        ranges.reverse();
+        prop_assume!(!ranges.is_empty());
+        let kept: Vec<Line> = lines.iter().zip(&chosen).filter(|(_, chosen)| !**chosen).map(|(line, _)| line.clone()).chain(lines.iter().skip(chosen.len()).cloned()).collect();
+        let resolution = resolve::delete(file.as_bytes(), &scan(file.as_bytes()), Some(&tag(file.as_bytes())), &ranges).unwrap();
+        check_plan(&file, resolution, &model::join(&kept))?;
+    }
+
+    #[test]
+    fn the_second_tier_ignores_blanks_at_line_ends(file in file(), new in new_text(), at in any::<prop::sample::Index>(), count in 1..4usize) {
+        let lines = model::lines(&file);
+        prop_assume!(!lines.is_empty());
+        let at = at.index(lines.len());
+        let count = count.min(lines.len() - at);
+        let strip = |line: &Line| line.0.trim_end_matches([' ', '\t']).to_owned();
+        let mut old = lines[at..at + count].iter().map(|line| strip(line) + " \t \n").collect::<String>();
+        // Blanks are added, so that the first tier never matches.
+        let patch = ranged(Some(old.clone()), &new, at + 1, at + count, None);
+        let expected = model::join(&model::replace_lines(&lines, at, count, &new, Some(true)));
+        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options::default()).unwrap();
+        check_plan(&file, resolution, &expected)?;
+        // The same by text alone, where it is unique.
+        let stripped: Vec<Line> = lines.iter().map(|line| (strip(line), line.1)).collect();
+        let bare: String = lines[at..at + count].iter().map(|line| strip(line) + "\n").collect();
+        let unique = model::occurrences(&stripped, &bare).len() == 1 && bare != "\n";
+        let starts_line = at == 0 || unique && !strip(&lines[at]).is_empty();
+        if unique && starts_line {
+            old.pop();
+            old.push('\n');
+            let patch = Patch { old_string: Some(old), new_string: new.clone(), ranges: vec![], replace_all: false };
+            let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options::default()).unwrap();
+            let offset = model::join(&lines[..at]).len();
+            let end = offset + model::join(&lines[at..at + count]).len();
+            let expected = model::replace_text(&file, (offset, end), "\n", &new);
+            check_plan(&file, resolution, &expected)?;
+        }
+    }
+}

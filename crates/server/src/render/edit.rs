@@ -1,0 +1,80 @@
+//! What an edit has done, as compact JSON: the same for a model and for a program, but for the length of hashes.
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_store::edit::{Edited, Warning};
+use serde_json::{Map, Value, json};
+
+/// How digests are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hashes {
+    /// Their first 16 digits, for a model.
+    Short,
+    /// All 64, for a program.
+    Whole,
+}
+
+impl Hashes {
+    pub(crate) fn print(self, digest: &Digest) -> String {
+        match self {
+            Self::Short => digest.short(),
+            Self::Whole => digest.to_string(),
+        }
+    }
+}
+
+/// The reply to an edit of these files, named as the call named them.
+pub(crate) fn json(files: &[(&str, Edited)], dry_run: bool, hashes: Hashes) -> Value {
+    let files: Vec<Value> =
+        files.iter().map(|(file_path, edited)| file_json(file_path, edited, hashes)).collect();
+    json!({ "result": if dry_run { "dry_run" } else { "ok" }, "files": files })
+}
+
+fn file_json(file_path: &str, edited: &Edited, hashes: Hashes) -> Value {
+    let mut object = Map::new();
+    object.insert("file_path".to_owned(), json!(file_path));
+    if let Some(digest) = &edited.digest {
+        object.insert("file_hash".to_owned(), json!(hashes.print(digest)));
+    }
+    if let Some(diff) = &edited.diff {
+        object.insert("diff".to_owned(), json!(diff));
+    } else {
+        let regions: Vec<Value> = edited.regions.iter().map(|region| region_json(region, hashes)).collect();
+        object.insert("total_lines".to_owned(), json!(edited.total_lines));
+        object.insert("regions".to_owned(), json!(regions));
+    }
+    if !edited.warnings.is_empty() {
+        let warnings: Vec<&str> = edited.warnings.iter().map(|warning| words(*warning)).collect();
+        object.insert("warnings".to_owned(), json!(warnings));
+    }
+    Value::Object(object)
+}
+
+fn region_json(region: &Region, hashes: Hashes) -> Value {
+    let mut object = lines_json(region.lines);
+    object.insert("range_hash".to_owned(), json!(hashes.print(&region.digest)));
+    object.insert("replaced".to_owned(), Value::Object(lines_json(region.replaced)));
+    if region.tier == Tier::TrailingWhitespace {
+        object.insert("match".to_owned(), json!("trailing_whitespace"));
+    }
+    Value::Object(object)
+}
+
+fn lines_json(lines: LineRange) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("start".to_owned(), json!(lines.start().get()));
+    object.insert("end".to_owned(), json!(lines.end()));
+    object
+}
+
+fn words(warning: Warning) -> &'static str {
+    match warning {
+        Warning::Unchanged => "unchanged",
+        Warning::EditedInPlace => {
+            "the file has several hard links, so it was edited in place: another program's write in the last instant, or a crash, could have spoiled it"
+        }
+        Warning::FinalNewlineAdded => "the last line had no line end; one was added before the new text",
+    }
+}

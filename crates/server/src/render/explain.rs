@@ -1,0 +1,483 @@
+//! What the core and the store refuse, in words: each [`Problem`] says what was not done, why, and the exact next call.
+
+use std::path::Path;
+
+use mcp_text_editor_core::cause::Cause;
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::error::{At, Evidence, Rejection};
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_store::document::NotText;
+use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
+use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};
+use mcp_text_editor_store::roots::{PathProblem, Roots};
+use serde_json::json;
+
+use crate::problem::{Code, Problem};
+use crate::tools::{self, Tool};
+
+/// What the words need to know of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    /// The tool that was called.
+    pub(crate) tool: &'static Tool,
+    /// The allowed directories.
+    pub(crate) roots: &'a Roots,
+    /// Whether the call names more than one file.
+    pub(crate) many_files: bool,
+}
+
+/// A file of a call, as the client named it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'a> {
+    /// Its path.
+    pub(crate) file_path: &'a str,
+    /// The encoding that the client named, in its own word.
+    pub(crate) encoding: Option<&'a str>,
+    /// How many ranges each of its patches names; empty for tools without patches.
+    pub(crate) patches: &'a [usize],
+}
+
+/// Puts a refusal into words.
+pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Problem {
+    match &refusal.reason {
+        Reason::Path(problem) => path(call, named.file_path, problem),
+        Reason::UnknownEncoding => unknown_encoding(named),
+        Reason::Store(error) => store(call, named.file_path, error),
+        Reason::NotText(fault) => not_text(named, fault),
+        Reason::Differs(what) => differs(named, *what),
+        Reason::Rejected { rejection, digest, total_lines } => {
+            let mut problem = rejected(call, named, refusal.entry, rejection, *total_lines);
+            problem.file_hash = *digest;
+            problem
+        }
+    }
+    .of_file(named.file_path)
+}
+
+/// Why a path is refused.
+pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Problem {
+    match problem {
+        PathProblem::NotAbsolute { candidates } => {
+            let hint = match candidates.as_slice() {
+                [] => format!(
+                    "give the whole path, beginning with an allowed directory: {}",
+                    list(call.roots.paths())
+                ),
+                [one] => format!("use {}", one.display()),
+                many => format!("use one of {}", list(many)),
+            };
+            Problem::new(Code::PathNotAbsolute, format!("File path must be absolute: {file_path}"), hint)
+        }
+        PathProblem::Traversal => Problem::new(
+            Code::PathTraversal,
+            format!("Path traversal not allowed: {file_path}"),
+            "write the path without any `..` component",
+        ),
+        PathProblem::Outside => Problem::new(
+            Code::OutsideAllowedDirectories,
+            format!("{file_path} is not inside an allowed directory"),
+            format!(
+                "the allowed directories are {}; a person can add one to this server's command line",
+                list(call.roots.paths())
+            ),
+        ),
+        PathProblem::NulByte => Problem::new(
+            Code::InvalidArguments,
+            "file_path holds a NUL character",
+            "send the path without it",
+        ),
+        PathProblem::Failed(error) => store(call, file_path, error),
+    }
+    .of_file(file_path)
+}
+
+/// Why an encoding's label is refused.
+pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
+    let label = named.encoding.unwrap_or_default();
+    let hint = match Label::suggestion(label) {
+        Some(known) => format!("did you mean \"{known}\"? Without encoding, the file's BOM decides, else utf-8"),
+        None => "use a WHATWG label or a Python codec name, such as utf-8, utf-16, shift_jis, gbk, big5, euc_kr, latin1 or \
+                 cp1252; without encoding, the file's BOM decides, else utf-8"
+            .to_owned(),
+    };
+    Problem::new(Code::UnknownEncoding, format!("there is no encoding named \"{label}\""), hint)
+        .of_file(named.file_path)
+}
+
+/// What the operating system, or a lock, had against it.
+pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
+    let (code, reason, hint) = match &error.kind {
+        StoreErrorKind::NotFound if !call.tool.read_only => (
+            Code::NotFound,
+            format!("there is no file {file_path}"),
+            format!(
+                "to create it, call create_text_file {}",
+                json!({"file_path": file_path, "contents": "…"})
+            ),
+        ),
+        StoreErrorKind::NotFound => (
+            Code::NotFound,
+            format!("there is no file {file_path}"),
+            "check the path; names are case-sensitive".to_owned(),
+        ),
+        StoreErrorKind::AlreadyExists => (
+            Code::AlreadyExists,
+            format!("{file_path} already exists"),
+            "edit it with patch_text_file_contents, or choose another name".to_owned(),
+        ),
+        StoreErrorKind::IsADirectory => {
+            (Code::IsADirectory, format!("{file_path} is a directory"), "name a file in it".to_owned())
+        }
+        StoreErrorKind::NotADirectory => (
+            Code::NotADirectory,
+            format!("a component of {file_path} is a file, not a directory"),
+            "check the path".to_owned(),
+        ),
+        StoreErrorKind::NotARegularFile { what } => {
+            let what = match what {
+                SpecialFile::Fifo => "a FIFO",
+                SpecialFile::Socket => "a socket",
+                SpecialFile::Device => "a device",
+                SpecialFile::Other => "a special file",
+            };
+            let reason = format!("{file_path} is {what}, not a regular file");
+            (Code::NotARegularFile, reason, "name a regular file".to_owned())
+        }
+        StoreErrorKind::PermissionDenied => (
+            Code::PermissionDenied,
+            format!("the system denies access to {}", error.path.display()),
+            "a person has to change the permissions, or choose another file".to_owned(),
+        ),
+        StoreErrorKind::LinkLoop => (
+            Code::IoError,
+            format!("there are too many symbolic links on the way to {file_path}"),
+            "check the links with a shell".to_owned(),
+        ),
+        StoreErrorKind::NameTooLong => (
+            Code::IoError,
+            "the path, or a name in it, is too long for the file system".to_owned(),
+            "use a shorter one".to_owned(),
+        ),
+        StoreErrorKind::NoSpace => (
+            Code::NoSpace,
+            format!("there is no space left on the disk of {file_path}"),
+            "free some space, then send the same call again".to_owned(),
+        ),
+        StoreErrorKind::Busy => (
+            Code::Busy,
+            format!("another process has held the lock on {file_path} for too long"),
+            "send the same call again".to_owned(),
+        ),
+        StoreErrorKind::Cancelled => (
+            Code::Cancelled,
+            "the call was cancelled".to_owned(),
+            "send it again if it is still wanted".to_owned(),
+        ),
+        StoreErrorKind::Changed => (
+            Code::Conflict,
+            format!("{file_path} keeps changing while it is worked on"),
+            "send the same call again once the other program has finished".to_owned(),
+        ),
+        StoreErrorKind::NotRestored { paths } => (
+            Code::IoError,
+            format!("an edit of several files failed and these could not be put back: {}", list(paths)),
+            "read them again before anything else".to_owned(),
+        ),
+        StoreErrorKind::Io => {
+            let cause = error.source.as_ref().map_or_else(String::new, |source| format!(": {source}"));
+            let reason = format!("the system failed on {}{cause}", error.path.display());
+            (Code::IoError, reason, "try again; if it stays, a person has to look at the disk".to_owned())
+        }
+    };
+    Problem::new(code, reason, hint).of_file(file_path)
+}
+
+/// Why a file is no text.
+pub(crate) fn not_text(named: Named<'_>, fault: &NotText) -> Problem {
+    let file_path = named.file_path;
+    let problem = match fault {
+        NotText::Binary { offset, looks_like: None } => Problem::new(
+            Code::BinaryFile,
+            format!("{file_path} is binary: it holds a NUL byte at offset {offset}"),
+            "this server works on text files only",
+        ),
+        NotText::Binary { offset, looks_like: Some(encoding) } => {
+            let name = encoding.name();
+            Problem::new(
+                Code::BinaryFile,
+                format!(
+                    "{file_path} holds a NUL byte at offset {offset}; it looks like {name} without a BOM"
+                ),
+                format!("send the same call with \"encoding\": \"{name}\""),
+            )
+        }
+        NotText::Undecodable { offset, line, looks_like } => {
+            let label = named.encoding.unwrap_or("utf-8");
+            let reason = format!(
+                "Failed to decode file with {label} encoding: {file_path} has invalid bytes at offset {offset}, in line {line}"
+            );
+            let hint = match looks_like {
+                Some(encoding) => {
+                    let name = encoding.name();
+                    format!("the bytes look like {name}: send the same call with \"encoding\": \"{name}\"")
+                }
+                None => "name the file's encoding with \"encoding\"; \"latin1\" reads any bytes, one character each".to_owned(),
+            };
+            Problem::new(Code::DecodeFailed, reason, hint)
+        }
+    };
+    problem.of_file(file_path)
+}
+
+fn differs(named: Named<'_>, what: Differing) -> Problem {
+    let (key, first) = match what {
+        Differing::Encoding { first } => ("encoding", first),
+        Differing::FileHash { first } => ("file_hash", first),
+    };
+    Problem::new(
+        Code::InvalidArguments,
+        format!("{} is the same file as files[{first}], but their {key} differs", named.file_path),
+        "put all patches of one file into one entry",
+    )
+}
+
+fn rejected(
+    call: Call<'_>,
+    named: Named<'_>,
+    entry: usize,
+    rejection: &Rejection,
+    total_lines: u64,
+) -> Problem {
+    let place = |at: At| place(call, named, entry, at);
+    let mut problem = match rejection {
+        Rejection::HashMismatch { actual, still_applies: true } => Problem::new(
+            Code::HashMismatch,
+            "the file is not the one that file_hash was taken of, but all that the call names is still there",
+            format!("send the same call with \"file_hash\": \"{}\"", actual.short()),
+        ),
+        Rejection::HashMismatch { still_applies: false, .. } => Problem::new(
+            Code::HashMismatch,
+            "the file is not the one that file_hash was taken of, and the call does not fit it any more",
+            format!("read it again: get_text_file_contents {}", json!({"file_path": named.file_path})),
+        ),
+        Rejection::InvalidRange { start, end, .. } => Problem::new(
+            Code::InvalidRange,
+            format!("end {end} is before start {start}"),
+            "send start and end in rising order; without end, the range goes to the last line",
+        ),
+        Rejection::LineOutOfRange { start, end, total, .. } => {
+            let reason = match end {
+                Some(end) => format!("lines {start}-{end} are not all in the file, which has {total} lines"),
+                None => format!("line {start} is not in the file, which has {total} lines"),
+            };
+            Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call.tool, *total))
+        }
+        Rejection::EmptyOldString { .. } => Problem::new(
+            Code::InvalidArguments,
+            format!(
+                "an empty old_string without ranges stands for an empty file, and this one has {total_lines} lines"
+            ),
+            "say what to replace by its text or by ranges; to add lines, call insert_text_file_contents",
+        ),
+        Rejection::Overlap { first, second } => {
+            let name = |at: At| place(at).trim_end_matches(": ").to_owned();
+            let which = match (name(first.0), name(second.0)) {
+                (a, b) if a.is_empty() || a == b => String::new(),
+                (a, b) => format!("{a} and {b}: "),
+            };
+            return Problem::new(
+                Code::OverlappingRanges,
+                format!("{which}two edits of one call overlap, at lines {:?} and {:?}", first.1, second.1),
+                "join them into one patch; a range owns its whole lines",
+            );
+        }
+        Rejection::Unencodable { character, line, column, .. } => {
+            let what = if call.tool.name == tools::patch::TOOL.name { "new_string" } else { "contents" };
+            let encoding = named.encoding.unwrap_or("the file's encoding");
+            let code_point = u32::from(*character);
+            Problem::new(
+                Code::EncodeFailed,
+                format!(
+                    "{encoding} has no {character:?} (U+{code_point:04X}), which is at line {line}, column {column} of {what}"
+                ),
+                "write it with characters that the encoding has",
+            )
+        }
+        Rejection::ShiftState { lines, .. } => Problem::new(
+            Code::EncodeFailed,
+            format!("an edit cannot begin or end inside a shifted sequence of bytes, in lines {lines:?}"),
+            format!("replace whole lines: \"ranges\": [{}]", range(*lines)),
+        ),
+        Rejection::TooManyOccurrences { count, most, .. } => Problem::new(
+            Code::TooLarge,
+            format!("old_string occurs {count} times, and one patch replaces at most {most}"),
+            "make old_string longer, so that it occurs less often",
+        ),
+        Rejection::RangeHashMismatch { .. }
+        | Rejection::ContentMismatch { .. }
+        | Rejection::NoMatch { .. }
+        | Rejection::AmbiguousMatch { .. } => mismatched(call.tool, named.file_path, rejection),
+    };
+    if let Some(at) = rejection.at() {
+        problem.reason.insert_str(0, &place(at));
+    }
+    problem
+}
+
+/// A guard that does not hold: what is there instead, and where the wanted text is.
+fn mismatched(tool: &Tool, file_path: &str, rejection: &Rejection) -> Problem {
+    let (problem, lines, evidence) = match rejection {
+        Rejection::RangeHashMismatch { lines, digest, evidence, .. } => {
+            let reason = format!("lines {lines:?} are not those that range_hash was taken of");
+            let hint = match evidence.found_at.first() {
+                Some(found) => format!(
+                    "the lines now stand at {found:?}: call {} with \"ranges\": [{}] and the same range_hash",
+                    tool.name,
+                    range(*found)
+                ),
+                None => format!(
+                    "if the text shown is what you mean, send \"range_hash\": \"{}\"; else read the file again",
+                    digest.short()
+                ),
+            };
+            (Problem::new(Code::RangeHashMismatch, reason, hint), Some(*lines), evidence)
+        }
+        Rejection::ContentMismatch { lines, evidence, .. } => {
+            let reason =
+                format!("the text of lines {lines:?} is not old_string{}", because(evidence, *lines));
+            let hint = content_hint(*lines, evidence);
+            (Problem::new(Code::ContentMismatch, reason, hint), Some(*lines), evidence)
+        }
+        Rejection::AmbiguousMatch { count, tier, evidence, .. } => {
+            let blanks =
+                if *tier == Tier::TrailingWhitespace { " but for spaces and tabs at line ends" } else { "" };
+            let reason = format!("old_string occurs {count} times{blanks}");
+            let hint = "add lines around it to old_string until it occurs once, or say which place is meant by \"ranges\" \
+                        with whole lines as old_string, or send \"replace_all\": true to change them all";
+            (Problem::new(Code::AmbiguousMatch, reason, hint), None, evidence)
+        }
+        Rejection::NoMatch { evidence, .. } => {
+            let reason =
+                format!("old_string is not in the file{}", evidence.cause.map_or_else(String::new, cause));
+            let hint = no_match_hint(file_path, evidence);
+            (Problem::new(Code::NoMatch, reason, hint), None, evidence)
+        }
+        // The caller sends no other.
+        _ => return Problem::new(Code::InternalError, "a mismatch of no known kind", "report this"),
+    };
+    Problem {
+        lines,
+        actual: evidence.actual.clone(),
+        found_at: evidence.found_at.clone(),
+        nearest: evidence.nearest.iter().map(|near| (near.lines, near.text.clone())).collect(),
+        ..problem
+    }
+}
+
+/// The part of the call that is meant, as a prefix; nothing where there is only one.
+fn place(call: Call<'_>, named: Named<'_>, entry: usize, at: At) -> String {
+    let mut parts = Vec::new();
+    if call.many_files {
+        parts.push(format!("files[{entry}]"));
+    }
+    if named.patches.len() > 1 {
+        parts.push(format!("patches[{}]", at.patch));
+    }
+    let ranges = named.patches.get(at.patch).copied().unwrap_or(2);
+    if let Some(range) = at.range.filter(|_| ranges > 1) {
+        parts.push(format!("ranges[{range}]"));
+    }
+    if parts.is_empty() { String::new() } else { parts.join(".") + ": " }
+}
+
+fn because(evidence: &Evidence, lines: LineRange) -> String {
+    match (evidence.cause, evidence.found_at.first()) {
+        (Some(why), _) => cause(why),
+        (None, Some(found)) if *found != lines => format!(": it stands at lines {found:?}"),
+        (None, _) => String::new(),
+    }
+}
+
+/// Why a match failed, as the end of a sentence.
+fn cause(cause: Cause) -> String {
+    let why = match cause {
+        Cause::TabsAgainstSpaces => "one has tabs where the other has spaces",
+        Cause::Indentation => "the indentation differs",
+        Cause::TypographicQuotes => "one has typographic quotes or dashes where the other has plain ones",
+        Cause::NoBreakSpace => "one has a no-break space where the other has a space",
+        Cause::SpelledOutEscapes => "line ends or tabs are spelled out as \\n or \\t",
+        Cause::Gutter => "the line numbers that reads show were copied along",
+        Cause::RangeTooLong => "the range has more lines than old_string",
+        Cause::RangeTooShort => "the range has fewer lines than old_string",
+        Cause::AlreadyThere => "new_string is already there, so perhaps the edit was made before",
+        Cause::Elided => "a line of `...` stands for text that was left out",
+        Cause::LetterCase => "upper and lower case differ",
+        Cause::TrailingWhitespace => "spaces or tabs at line ends differ, and this server matches strictly",
+    };
+    format!(": {why}")
+}
+
+fn content_hint(lines: LineRange, evidence: &Evidence) -> String {
+    match (evidence.found_at.as_slice(), evidence.cause) {
+        (_, Some(Cause::AlreadyThere)) => {
+            "if the text shown is what you want, nothing is left to do".to_owned()
+        }
+        ([found], _) if evidence.whole_lines => {
+            format!(
+                "old_string stands at lines {found:?}: send the patch with \"ranges\": [{}]",
+                range(*found)
+            )
+        }
+        ([found, ..], _) if evidence.whole_lines => format!(
+            "old_string stands at {} places; for the first of them send the patch with \"ranges\": [{}]",
+            evidence.found_at.len(),
+            range(*found)
+        ),
+        ([found, ..], _) => format!(
+            "old_string is a part of lines {found:?}: send the patch without ranges, or the whole lines as old_string"
+        ),
+        ([], _) => match evidence.nearest.first() {
+            Some(near) => format!(
+                "copy old_string from the text of the lines you mean: lines {lines:?}, or the similar ones at {:?}",
+                near.lines
+            ),
+            None => format!("copy old_string from the text of lines {lines:?} shown above"),
+        },
+    }
+}
+
+fn no_match_hint(file_path: &str, evidence: &Evidence) -> String {
+    match (evidence.cause, evidence.nearest.first()) {
+        (Some(Cause::AlreadyThere), _) => {
+            "if the text shown is what you want, nothing is left to do".to_owned()
+        }
+        (_, Some(near)) => format!(
+            "if lines {:?} are what you mean, copy old_string from their text shown above, without line numbers",
+            near.lines
+        ),
+        (_, None) if !evidence.found_at.is_empty() => {
+            "copy old_string from the file, with the blanks at line ends".to_owned()
+        }
+        (_, None) => format!("read the file: get_text_file_contents {}", json!({"file_path": file_path})),
+    }
+}
+
+fn out_of_range_hint(tool: &Tool, total: u64) -> String {
+    match total {
+        _ if tool.name == tools::insert::TOOL.name => {
+            format!("after takes 0 to {total}, before takes 1 to {}", total + 1)
+        }
+        0 => "the file is empty; to add lines, call append_text_file_contents".to_owned(),
+        _ => format!("lines are 1 to {total}; to add lines at the end, call append_text_file_contents"),
+    }
+}
+
+fn range(lines: LineRange) -> String {
+    json!({"start": lines.start().get(), "end": lines.end()}).to_string()
+}
+
+fn list(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> String {
+    let paths: Vec<String> = paths.into_iter().map(|path| path.as_ref().display().to_string()).collect();
+    paths.join(", ")
+}

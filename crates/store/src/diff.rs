@@ -1,0 +1,77 @@
+//! What a dry run would change, as a unified diff of at most a few hundred lines.
+
+use std::path::Path;
+
+use mcp_text_editor_core::diff::{Change, Side, unified};
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::scan::Scan;
+use mcp_text_editor_core::source::Source;
+
+/// The diff ends at a line's end before it has more bytes than this.
+const MOST_BYTES: usize = 40_000;
+/// Changes of more lines than this are counted, not shown: the diff would be cut before it came to their end.
+const MOST_LINES: u64 = 50_000;
+/// Of a line no more than this is shown.
+const LONGEST_LINE: usize = 4096;
+
+/// Compares two states of a file, which differ in `regions`.
+pub(crate) fn diff<O, N>(
+    (old, old_scan): (&O, &Scan),
+    (new, new_scan): (&N, &Scan),
+    regions: &[Region],
+    path: &Path,
+) -> Result<String, O::Error>
+where
+    O: Source + ?Sized,
+    N: Source<Error = O::Error> + ?Sized,
+{
+    let path = path.display().to_string();
+    let lines: u64 = regions.iter().map(|region| region.replaced.count() + region.lines.count()).sum();
+    if lines > MOST_LINES {
+        return Ok(summary(&path, regions));
+    }
+    let changes = regions.iter().map(|region| {
+        let start = region.replaced.start();
+        Ok(Change {
+            start,
+            old: text(old, old_scan, region.replaced)?,
+            new: text(new, new_scan, region.lines)?,
+        })
+    });
+    let changes = changes.collect::<Result<Vec<Change>, O::Error>>()?;
+    let side = |scan: &Scan| Side { path: &path, unterminated: scan.lines.is_unterminated() };
+    let context = |lines| text(old, old_scan, lines);
+    unified(side(old_scan), side(new_scan), old_scan.lines.count(), &changes, MOST_BYTES, context)
+}
+
+/// Hunk headers alone.
+fn summary(path: &str, regions: &[Region]) -> String {
+    let mut text = format!("--- {path}\n+++ {path}\n");
+    for region in regions.iter().take(MOST_BYTES / 100) {
+        let (old, new) = (region.replaced, region.lines);
+        let header = format!("@@ -{},{} +{},{} @@\n", old.start(), old.count(), new.start(), new.count());
+        text.push_str(&header);
+    }
+    text
+}
+
+fn text<S: Source + ?Sized>(source: &S, scan: &Scan, lines: LineRange) -> Result<Vec<String>, S::Error> {
+    let mut found = Vec::new();
+    if lines.is_empty() {
+        return Ok(found);
+    }
+    let bytes = scan.lines.bytes_of(source, lines)?;
+    scan.lines.for_each(source, lines.start(), bytes, LONGEST_LINE, |line| {
+        let encoding = scan.encoding;
+        let valid = |fault: usize| encoding.decode(line.text.get(..fault).unwrap_or_default()).ok();
+        let text = encoding.decode(line.text).or_else(|fault| valid(fault.offset).ok_or(fault));
+        let mut text = text.unwrap_or_default();
+        if !line.is_whole() {
+            text.push('…');
+        }
+        found.push(text);
+        line.number.get() < lines.end()
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,149 @@
+//! A file that has been read once: [`Document`]. What it holds is a [`Scan`] and the way back to the bytes.
+
+use std::io;
+
+use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide};
+use mcp_text_editor_core::line::LineNumber;
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::place::{OpenFile, Place};
+use crate::read::read_and_hash;
+
+/// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
+/// read in blocks, as often as needed.
+pub(crate) const SMALL: u64 = 1024 * 1024;
+
+/// How often a file that changes while it is worked on is read anew.
+pub(crate) const ROUNDS: usize = 5;
+
+/// A file, scanned, and its bytes.
+#[derive(Debug)]
+pub struct Document<'a> {
+    file: &'a OpenFile,
+    /// All bytes, if the file is small.
+    memory: Option<Vec<u8>>,
+    /// What the pass over it has found.
+    pub scan: Scan,
+}
+
+/// Why the bytes of a file are no text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotText {
+    /// It holds a NUL byte.
+    Binary {
+        /// The offset of the first one.
+        offset: u64,
+        /// The encoding that would explain it.
+        looks_like: Option<Encoding>,
+    },
+    /// It does not decode.
+    Undecodable {
+        /// The offset of the first bytes that do not.
+        offset: u64,
+        /// The line they are in.
+        line: LineNumber,
+        /// The encoding that the bytes look like, if the evidence is good.
+        looks_like: Option<Encoding>,
+    },
+}
+
+/// Opens and reads a file, and works on it. `label` is the encoding that the client named.
+///
+/// If the file changes meanwhile, this starts again; after five rounds it is [`StoreErrorKind::Changed`].
+pub fn read<T>(
+    place: &Place,
+    label: Option<Encoding>,
+    mut work: impl FnMut(&Document<'_>) -> io::Result<T>,
+) -> Result<T, StoreError> {
+    for _ in 0..ROUNDS {
+        let file = place.open_file(false)?;
+        let mut read = || -> io::Result<Option<T>> {
+            let document = Document::new(&file, label)?;
+            let result = work(&document)?;
+            Ok((document.is_whole() && document.is_current()?).then_some(result))
+        };
+        match read() {
+            Ok(Some(result)) => return Ok(result),
+            Err(error) if file.is_unchanged().unwrap_or(true) => {
+                return Err(StoreError::from_io(Operation::Read, place.path(), error));
+            }
+            // It changed; an error may have come of that, too.
+            Ok(None) | Err(_) => {}
+        }
+    }
+    Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed))
+}
+
+impl<'a> Document<'a> {
+    /// Reads a file once.
+    pub(crate) fn new(file: &'a OpenFile, label: Option<Encoding>) -> io::Result<Self> {
+        if file.size() <= SMALL {
+            let bytes = read_range(file, 0..file.size())?;
+            let mut scanner = Scanner::new(label);
+            scanner.feed(&bytes);
+            return Ok(Self { file, memory: Some(bytes), scan: scanner.finish() });
+        }
+        let mut scanner = Scanner::without_digest(label);
+        let digest = read_and_hash(file, |bytes| scanner.feed(bytes))?;
+        Ok(Self { file, memory: None, scan: scanner.finish_with(digest) })
+    }
+
+    /// As [`Document::new`]; a file that changed while it was read is [`StoreErrorKind::Changed`].
+    pub(crate) fn of_one_state(file: &'a OpenFile, label: Option<Encoding>) -> Result<Self, StoreError> {
+        let document = Self::new(file, label).context(Operation::Read, file.path())?;
+        if document.is_whole() && document.is_current().context(Operation::Read, file.path())? {
+            return Ok(document);
+        }
+        Err(StoreError::new(Operation::Read, file.path(), StoreErrorKind::Changed))
+    }
+
+    /// The file it was read from.
+    pub(crate) fn file(&self) -> &OpenFile {
+        self.file
+    }
+
+    /// Whether all bytes were there that the file had when it was opened.
+    fn is_whole(&self) -> bool {
+        self.scan.size == self.file.size()
+    }
+
+    /// Whether the file is still what was read.
+    fn is_current(&self) -> io::Result<bool> {
+        self.file.is_unchanged()
+    }
+
+    /// Why it is no text, if it is none. Reads it again to say what it looks like.
+    pub fn not_text(&self) -> io::Result<Option<NotText>> {
+        if let Some(offset) = self.scan.nul {
+            let head = read_range(self, 0..self.size().min(4096))?;
+            return Ok(Some(NotText::Binary { offset, looks_like: looks_wide(&head) }));
+        }
+        let Some(offset) = self.scan.undecodable else { return Ok(None) };
+        let (line, _) = self.scan.lines.line_at(self, offset)?;
+        let mut guesser = Guesser::new();
+        for_each_chunk(self, 0..self.size(), |_, chunk| {
+            guesser.feed(chunk);
+            true
+        })?;
+        Ok(Some(NotText::Undecodable { offset, line, looks_like: guesser.finish() }))
+    }
+}
+
+impl Source for Document<'_> {
+    type Error = io::Error;
+
+    fn size(&self) -> u64 {
+        self.scan.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match &self.memory {
+            Some(bytes) => {
+                Ok(bytes.as_slice().read_at(offset, buffer).unwrap_or_else(|never| match never {}))
+            }
+            None => self.file.read_at(offset, buffer),
+        }
+    }
+}
