@@ -799,7 +799,8 @@ fn second(name: &str) -> io::Result<String> {
             let places = search(&wanted, near, &(file.join("\n") + "\n"));
             prop_assert!(places.len() <= PLACES);
             for (index, place) in places.iter().enumerate() {
-                let lines = usize::try_from(place.lines.start().index()).unwrap()..usize::try_from(place.lines.end()).unwrap();
+                let [start, end] = [place.lines.start().index(), place.lines.end()];
+                let lines = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
                 prop_assert_eq!(&place.text, &(file[lines].join("\n") + "\n"));
                 prop_assert!(places[..index].iter().all(|other| !overlap(other.lines, place.lines)));
             }
