@@ -9,6 +9,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use crate::encoding::{Decoded, Decoder, Encoding, Seam};
+use crate::line::LineRange;
 use crate::line_ending::Convention;
 use crate::scan::Scan;
 use crate::source::{Source, for_each_chunk};
@@ -85,15 +86,38 @@ pub fn search<S: Source + ?Sized>(
         let last = offset + chunk.len() as u64 >= bytes.end;
         if search.linear {
             search.raw.push_linear(offset, chunk);
-        } else {
-            decoder.feed(chunk, last, &mut piece);
-            search.raw.push_decoded(&piece);
+            search.advance(last);
+            return true;
         }
-        search.advance(last);
+        let mut parts = chunk.chunks(DECODED).peekable();
+        while let Some(part) = parts.next() {
+            let last = last && parts.peek().is_none();
+            decoder.feed(part, last, &mut piece);
+            search.raw.push_decoded(&piece);
+            search.advance(last);
+        }
         true
     })?;
     Ok(search.patterns.into_iter().map(Pattern::finish).collect())
 }
+
+/// The lines that occurrences touch.
+pub(crate) fn lines_of<S: Source + ?Sized>(
+    source: &S,
+    scan: &Scan,
+    places: &[Occurrence],
+) -> Result<Vec<LineRange>, S::Error> {
+    let mut cursor = scan.lines.cursor(source);
+    let touched = places.iter().map(|place| {
+        let (first, _) = cursor.line_at(place.at.start)?;
+        let (last, _) = cursor.line_at(place.at.end.saturating_sub(1).max(place.at.start))?;
+        Ok(LineRange::new(first, last.get() - first.index()))
+    });
+    touched.collect()
+}
+
+/// So many bytes are decoded at a time: each character costs a [`Spot`].
+const DECODED: usize = 32 * 1024;
 
 /// Blanks before a line end are looked through up to this many; a longer run counts as text.
 const LONGEST_BLANKS: usize = 1024 * 1024;

@@ -1,11 +1,16 @@
 //! Where new text stands after an edit, as a fresh read would number it.
+//!
+//! Splices that touch a line in common make one region. Its old lines are those that held what was removed; its new lines
+//! are what stands between the unchanged lines around them.
 
 use crate::digest::Digest;
 use crate::line::{LineNumber, LineRange};
+use crate::lines::Cursor;
 use crate::matching::Tier;
-use crate::resolve::{Plan, digest_of};
+use crate::resolve::{Fact, Plan, digest_of};
 use crate::scan::Scan;
 use crate::source::Source;
+use crate::splice::Splice;
 
 /// The whole lines that an edit left, and those that they replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,89 +25,154 @@ pub struct Region {
     pub tier: Tier,
 }
 
-/// One region per splice, in file order; splices whose text shares a line share one.
-pub fn regions<O: Source + ?Sized, N: Source + ?Sized>(
+/// The regions of an edit, in file order. Both files are read; an error is of either.
+pub fn regions<O, N>(
     (old, old_scan): (&O, &Scan),
     (new, new_scan): (&N, &Scan),
     plan: &Plan,
-) -> Result<Result<Vec<Region>, N::Error>, O::Error> {
-    let mut olds = Vec::new();
-    let mut cursor = old_scan.lines.cursor(old);
-    for splice in plan.splices.as_slice() {
-        let (first, start) = cursor.line_at(splice.at.start)?;
-        if splice.at.is_empty() {
-            // An insertion at the end of a last line without terminator stands after that line.
-            let after = splice.at.start > start;
-            let lines = LineRange::new(LineNumber::from_index(first.index() + u64::from(after)), 0);
-            olds.push(Replaced { lines, whole: false, to_line_end: false, inside_line: false });
-            continue;
-        }
-        let (last, _) = cursor.line_at(splice.at.end - 1)?;
-        let lines = LineRange::new(first, last.get() - first.index());
-        let (_, next_start) = cursor.line_at(splice.at.end)?;
-        let (to_line_end, to_end) = (next_start == splice.at.end, splice.at.end == old_scan.size);
-        let whole = splice.at.start == start && (to_line_end || to_end);
-        let (inside_line, to_line_end) = (!to_line_end && !to_end, to_line_end && !to_end);
-        olds.push(Replaced { lines, whole, to_line_end, inside_line });
-    }
-    Ok(new_regions(new, new_scan, plan, &olds))
-}
-
-/// What a splice removed from the old file.
-struct Replaced {
-    /// The lines it touched.
-    lines: LineRange,
-    /// Whether it removed them whole.
-    whole: bool,
-    /// Whether it removed a line's end that another line follows.
-    to_line_end: bool,
-    /// Whether it left the end of a line, which then stands after the new text.
-    inside_line: bool,
-}
-
-fn new_regions<N: Source + ?Sized>(
-    new: &N,
-    scan: &Scan,
-    plan: &Plan,
-    olds: &[Replaced],
-) -> Result<Vec<Region>, N::Error> {
-    let mut cursor = scan.lines.cursor(new);
-    let mut regions: Vec<Region> = Vec::new();
-    for ((place, fact), old) in plan.splices.new_places().zip(&plan.facts).zip(olds) {
-        let start = place.start + fact.lead as u64;
-        let (first, first_start) = cursor.line_at(start)?;
-        let lines = if start < place.end {
-            let (last, _) = cursor.line_at(if old.inside_line { place.end } else { place.end - 1 })?;
-            LineRange::new(first, last.get() - first.index())
-        } else if old.whole || first.get() > scan.lines.count() {
-            // Whole lines are gone: what is before them may have lost its terminator to another splice.
-            LineRange::new(LineNumber::from_index(first.index() + u64::from(first_start < start)), 0)
-        } else {
-            LineRange::new(first, 1)
-        };
-        let (_, line_start) = cursor.line_at(place.end)?;
-        let mut replaced = old.lines;
-        if old.to_line_end && line_start < place.end && place.end < scan.size {
-            // The text that follows has become part of the last new line.
-            replaced = LineRange::new(replaced.start(), replaced.count() + 1);
-        }
-        match regions.last_mut().filter(|last| !lines.is_empty() && lines.start().get() <= last.lines.end()) {
-            Some(last) => {
-                last.lines = joined(last.lines, lines);
-                last.replaced = joined(last.replaced, replaced);
-                last.tier = last.tier.max(fact.tier);
+) -> Result<Vec<Region>, O::Error>
+where
+    O: Source + ?Sized,
+    N: Source<Error = O::Error> + ?Sized,
+{
+    let mut files = Files {
+        old,
+        old_scan,
+        old_cursor: old_scan.lines.cursor(old),
+        new,
+        new_scan,
+        new_cursor: new_scan.lines.cursor(new),
+    };
+    let mut regions = Vec::new();
+    let mut open: Option<Touched> = None;
+    for (splice, fact) in plan.splices.as_slice().iter().zip(&plan.facts) {
+        let shift = open.as_ref().map_or(Shift::default(), |open| open.after);
+        let mut touched = files.touched(splice, fact, shift)?;
+        if let Some(mut before) = open.take() {
+            while !before.shares_a_line(&touched) && files.is_joined(&before)? {
+                files.take_next_line(&mut before)?;
             }
-            None => regions.push(Region { lines, digest: Digest::of(&[]), replaced, tier: fact.tier }),
+            if before.shares_a_line(&touched) {
+                touched = before.with(&touched);
+            } else {
+                regions.push(files.region(&before)?);
+            }
         }
+        open = Some(touched);
     }
-    for region in &mut regions {
-        let bytes = scan.lines.bytes_of(new, region.lines)?;
-        region.digest = digest_of(new, bytes)?;
+    if let Some(mut last) = open {
+        while files.is_joined(&last)? {
+            files.take_next_line(&mut last)?;
+        }
+        regions.push(files.region(&last)?);
     }
     Ok(regions)
 }
 
-/// The lines of both, and those between them; `a` begins first.
-fn joined(a: LineRange, b: LineRange) -> LineRange {
-    LineRange::new(a.start(), a.end().max(b.end()) - a.start().index())
+/// How much has been removed and inserted up to some place.
+#[derive(Clone, Copy, Default)]
+struct Shift {
+    removed: u64,
+    inserted: u64,
+}
+
+impl Shift {
+    /// The place in the new file of an offset in the old one.
+    fn apply(self, offset: u64) -> u64 {
+        offset - self.removed + self.inserted
+    }
+}
+
+/// Lines of the old file that splices touch.
+#[derive(Clone, Copy)]
+struct Touched {
+    lines: LineRange,
+    /// Where the first of them begins, and how far the file has shifted there.
+    start: u64,
+    before: Shift,
+    /// Where the line after them begins, and how far the file has shifted there.
+    end: u64,
+    after: Shift,
+    /// How many of the inserted bytes end the line before.
+    lead: u64,
+    tier: Tier,
+}
+
+impl Touched {
+    fn shares_a_line(&self, next: &Self) -> bool {
+        next.lines.start().get() <= self.lines.end()
+    }
+
+    fn with(&self, next: &Self) -> Self {
+        let end = self.lines.end().max(next.lines.end());
+        let lines = LineRange::new(self.lines.start(), end - self.lines.start().index());
+        Self {
+            lines,
+            end: self.end.max(next.end),
+            after: next.after,
+            tier: self.tier.max(next.tier),
+            ..*self
+        }
+    }
+}
+
+struct Files<'a, O: ?Sized, N: ?Sized> {
+    old: &'a O,
+    old_scan: &'a Scan,
+    old_cursor: Cursor<'a, O>,
+    new: &'a N,
+    new_scan: &'a Scan,
+    new_cursor: Cursor<'a, N>,
+}
+
+impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
+    fn touched(&mut self, splice: &Splice, fact: &Fact, before: Shift) -> Result<Touched, O::Error> {
+        let at = &splice.at;
+        let (first, start) = self.old_cursor.line_at(at.start)?;
+        let removed = before.removed + (at.end - at.start);
+        let after = Shift { removed, inserted: before.inserted + splice.insert.len() as u64 };
+        let (lead, tier) = (fact.lead as u64, fact.tier);
+        if at.is_empty() {
+            // New lines; those at the end of a last line without terminator stand after that line.
+            let number = LineNumber::from_index(first.index() + u64::from(start < at.start));
+            let lines = LineRange::new(number, 0);
+            return Ok(Touched { lines, start: at.start, before, end: at.start, after, lead, tier });
+        }
+        let (last, _) = self.old_cursor.line_at(at.end - 1)?;
+        let lines = LineRange::new(first, last.get() - first.index());
+        let end = self.old_scan.lines.offset_of(self.old, LineNumber::from_index(last.get()))?;
+        Ok(Touched { lines, start, before, end, after, lead, tier })
+    }
+
+    /// Whether the line after the touched ones has become part of the last of them, which lost its line end.
+    fn is_joined(&mut self, touched: &Touched) -> Result<bool, O::Error> {
+        let end = touched.after.apply(touched.end);
+        if touched.end >= self.old_scan.size || touched.lines.is_empty() {
+            return Ok(false);
+        }
+        let (_, line_start) = self.new_cursor.line_at(end)?;
+        Ok(line_start < end)
+    }
+
+    fn take_next_line(&self, touched: &mut Touched) -> Result<(), O::Error> {
+        touched.lines = LineRange::new(touched.lines.start(), touched.lines.count() + 1);
+        let next = LineNumber::from_index(touched.lines.end());
+        touched.end = self.old_scan.lines.offset_of(self.old, next)?;
+        Ok(())
+    }
+
+    fn region(&mut self, touched: &Touched) -> Result<Region, O::Error> {
+        let start = touched.before.apply(touched.start) + touched.lead;
+        let end = touched.after.apply(touched.end);
+        let (first, line_start) = self.new_cursor.line_at(start)?;
+        let lines = if start < end {
+            let (last, _) = self.new_cursor.line_at(end - 1)?;
+            LineRange::new(first, last.get() - first.index())
+        } else {
+            // Nothing is left; what is before it may have lost its terminator to another splice.
+            LineRange::new(LineNumber::from_index(first.index() + u64::from(line_start < start)), 0)
+        };
+        let bytes = self.new_scan.lines.bytes_of(self.new, lines)?;
+        Ok(Region { lines, digest: digest_of(self.new, bytes)?, replaced: touched.lines, tier: touched.tier })
+    }
 }

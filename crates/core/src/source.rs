@@ -74,6 +74,13 @@ pub fn for_each_chunk<S: Source + ?Sized>(
 
 /// The bytes of `range`, which the caller knows to be small.
 pub fn read_range<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Vec<u8>, S::Error> {
+    let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+    if length <= CHUNK {
+        let mut bytes = vec![0; length];
+        let got = source.read_at(range.start, &mut bytes)?;
+        bytes.truncate(got);
+        return Ok(bytes);
+    }
     let mut bytes = Vec::new();
     for_each_chunk(source, range, |_, chunk| {
         bytes.extend_from_slice(chunk);

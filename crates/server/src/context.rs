@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::roots::Roots;
 use serde_json::Value;
 
@@ -15,6 +16,8 @@ pub struct Context {
     pub config: Config,
     /// The allowed directories, open; at least one when serving.
     pub roots: Roots,
+    /// What is remembered of files between reads.
+    pub index: Index,
 }
 
 /// Whether the client has withdrawn the call. Work polls it between files and chunks, and never after a commit has begun.

@@ -8,6 +8,7 @@ use clap::Parser as _;
 use mcp_text_editor::cli::{self, Action, LogLevel};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::{call, stdio};
+use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::roots::Roots;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let roots = Roots::open(&command.roots).context("an allowed directory cannot be opened")?;
-    let context = Context { config: command.config, roots };
+    let context = Context { config: command.config, roots, index: Index::default() };
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {

@@ -5,10 +5,9 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::resolve::{Options as Matching, digest_of};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 use mcp_text_editor_store::document::{self, Document};
-use mcp_text_editor_store::edit::{
-    Change, Edit, Edited, NewFile, Options, Reason, Refusal, create as create_file, edit,
-};
+use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Refusal, edit};
 use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::new_file::{NewFile, create as create_file};
 use serde_json::{Value, json};
 
 use crate::cli::Output;
@@ -112,7 +111,7 @@ fn try_read_file(
         }
     };
     let before = *share;
-    let read = document::read(&place, label, |document| {
+    let read = document::read(&context.index, &place, label, |document| {
         *share = before;
         if let Some(fault) = document.not_text()? {
             return Ok(Err(vec![explain::not_text(named, &fault)]));
@@ -279,7 +278,7 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
             let lines = digest_of(document, document.scan.lines.bytes())?;
             Ok((document.scan.digest, document.scan.lines.count(), lines))
         };
-        document::read(&place, None, read).ok()
+        document::read(&context.index, &place, None, read).ok()
     });
     let Some((digest, total_lines, all_lines)) = facts else {
         let reason = format!("{file_path} already exists, and is not a readable file");

@@ -1,6 +1,7 @@
 //! A file that has been read once: [`Document`]. What it holds is a [`Scan`] and the way back to the bytes.
 
 use std::io;
+use std::time::SystemTime;
 
 use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide};
 use mcp_text_editor_core::line::LineNumber;
@@ -8,6 +9,7 @@ use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::index::Index;
 use crate::place::{OpenFile, Place};
 use crate::read::read_and_hash;
 
@@ -49,20 +51,34 @@ pub enum NotText {
     },
 }
 
-/// Opens and reads a file, and works on it. `label` is the encoding that the client named.
+/// Opens and reads a file, and works on it. `label` is the encoding that the client named. What the index remembers of
+/// the file is not read again.
 ///
 /// If the file changes meanwhile, this starts again; after five rounds it is [`StoreErrorKind::Changed`].
 pub fn read<T>(
+    index: &Index,
     place: &Place,
     label: Option<Encoding>,
     mut work: impl FnMut(&Document<'_>) -> io::Result<T>,
 ) -> Result<T, StoreError> {
     for _ in 0..ROUNDS {
+        let began = now();
         let file = place.open_file(false)?;
         let mut read = || -> io::Result<Option<T>> {
-            let document = Document::new(&file, label)?;
+            let remembered = index.get(file.identity(), label);
+            let is_new = remembered.is_none();
+            let document = match remembered {
+                Some(scan) => Document { file: &file, memory: None, scan },
+                None => Document::new(&file, label)?,
+            };
             let result = work(&document)?;
-            Ok((document.is_whole() && document.is_current()?).then_some(result))
+            if !document.is_whole() || !document.is_current()? {
+                return Ok(None);
+            }
+            if is_new {
+                index.put(*file.identity(), label, &document.scan, began);
+            }
+            Ok(Some(result))
         };
         match read() {
             Ok(Some(result)) => return Ok(result),
@@ -74,6 +90,11 @@ pub fn read<T>(
         }
     }
     Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file's times are compared with the clock they come from")]
+fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 impl<'a> Document<'a> {

@@ -4,13 +4,12 @@ use crate::cause::{Cause, cause, cause_inside, cause_without_place};
 use crate::digest::{Digest, Tag};
 use crate::error::{At, Evidence, Excerpt, Rejection};
 use crate::line::LineRange;
-use crate::matching::{CLOSEST, Keep, Needle, Tier, search};
+use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search};
 use crate::nearest::Nearest;
 use crate::scan::Scan;
 use crate::show::excerpt;
 use crate::source::{Source, read_range};
 
-use super::patch::lines_of;
 use super::{Options, digest_of};
 
 /// A match that failed, before anything is known of why.

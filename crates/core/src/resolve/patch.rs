@@ -6,7 +6,7 @@ use crate::digest::Tag;
 use crate::encoding::Seam;
 use crate::error::{At, Evidence, Rejection};
 use crate::line::{LineNumber, LineRange};
-use crate::matching::{Found, Keep, Needle, Occurrence, Tier, search};
+use crate::matching::{Found, Keep, Needle, Tier, lines_of, search};
 use crate::scan::Scan;
 use crate::source::Source;
 use crate::splice::Splice;
@@ -239,21 +239,6 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     fn starts_line(&self, offset: u64) -> Result<bool, S::Error> {
         self.scan.lines.line_at(self.source, offset).map(|(_, start)| start == offset)
     }
-}
-
-/// The lines that occurrences touch.
-pub(super) fn lines_of<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
-    places: &[Occurrence],
-) -> Result<Vec<LineRange>, S::Error> {
-    let mut cursor = scan.lines.cursor(source);
-    let touched = places.iter().map(|place| {
-        let (first, _) = cursor.line_at(place.at.start)?;
-        let (last, _) = cursor.line_at(place.at.end.saturating_sub(1).max(place.at.start))?;
-        Ok(LineRange::new(first, last.get() - first.index()))
-    });
-    touched.collect()
 }
 
 /// `text`, ended like a line.

@@ -61,7 +61,7 @@ fn check_plan(old: &str, resolution: Resolution, expected: &str) -> Result<(), T
     prop_assert_eq!(String::from_utf8_lossy(&new), expected);
     prop_assert_eq!(plan.unchanged, old == expected);
     let (old_scan, new_scan) = (scan(old.as_bytes()), scan(&new));
-    let regions = regions((old.as_bytes(), &old_scan), (new.as_slice(), &new_scan), &plan).unwrap().unwrap();
+    let regions = regions((old.as_bytes(), &old_scan), (new.as_slice(), &new_scan), &plan).unwrap();
     let fresh = model::lines(expected);
     for region in &regions {
         let (start, end) = (region.lines.start().get() as usize, region.lines.end() as usize);

@@ -28,7 +28,7 @@ pub(super) fn edit() -> Map<String, Value> {
             ("diff", text("With dry_run: what would change, as a unified diff.")),
             ("warnings", list("What else is worth knowing.", json!({"type": "string"}))),
         ],
-        &["file_path", "file_hash"],
+        &["file_path"],
     );
     arguments(
         &[

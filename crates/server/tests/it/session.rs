@@ -10,6 +10,7 @@ use mcp_text_editor::context::{Context, Reply};
 use mcp_text_editor::server::{AT_ONCE, Server};
 use mcp_text_editor::stdio::{Draining, runtime};
 use mcp_text_editor::tools::{self, Run, Tool};
+use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::roots::Roots;
 use rmcp::ServiceExt as _;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -148,8 +149,10 @@ fn answers(run: Run, calls: usize) -> Vec<Value> {
     let runtime = runtime().unwrap();
     let answers = runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
-        let server =
-            Server::with_tools(Context { config: Config::default(), roots: Roots::open(&[]).unwrap() }, tool);
+        let server = Server::with_tools(
+            Context { config: Config::default(), roots: Roots::open(&[]).unwrap(), index: Index::default() },
+            tool,
+        );
         let (reader, writer) = tokio::io::split(far);
         let transport = Draining::new(AsyncRwTransport::new_server(reader, writer));
         let ended =
@@ -233,8 +236,10 @@ fn a_cancelled_call_is_told() {
     let runtime = runtime().unwrap();
     runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
-        let server =
-            Server::with_tools(Context { config: Config::default(), roots: Roots::open(&[]).unwrap() }, tool);
+        let server = Server::with_tools(
+            Context { config: Config::default(), roots: Roots::open(&[]).unwrap(), index: Index::default() },
+            tool,
+        );
         let (reader, writer) = tokio::io::split(far);
         let transport = Draining::new(AsyncRwTransport::new_server(reader, writer));
         let ended =

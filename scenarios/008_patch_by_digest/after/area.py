@@ -1,0 +1,9 @@
+def area(w, h):
+    return w * h
+
+
+def run():
+    print(area(4, 5))
+
+
+main()

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Runs every black-box test against $MCP_TEXT_EDITOR_BIN (default: the workspace's debug build).
+# The virtual environments are made once, under a folder that git ignores. CASES, SEED: see random_edits.py; LARGE=1 adds 1 GB files.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+: "${MCP_TEXT_EDITOR_BIN:=$here/../../target/debug/mcp-text-editor}"
+export MCP_TEXT_EDITOR_BIN
+[ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
+: "${PYTHON:=python3}"
+status=0
+step() {
+    echo "== $*"
+    "$@" || { status=1; echo "== failed: $*"; }
+}
+for major in v1 v2; do
+    venv=$here/.venv-$major
+    if [ ! -f "$venv/complete" ]; then
+        "$PYTHON" -m venv "$venv"
+        "$venv/bin/pip" install --quiet --requirement "$here/requirements-$major.txt"
+        touch "$venv/complete"
+    fi
+done
+step "$PYTHON" "$here/random_edits.py" --self-check --cases 20000
+step "$PYTHON" "$here/scenarios.py"
+step "$PYTHON" "$here/corners.py" ${LARGE:+--large}
+step "$PYTHON" "$here/random_edits.py" --cases "${CASES:-10000}" ${SEED:+--seed "$SEED"}
+step "$here/.venv-v1/bin/python" "$here/sdk_v1.py"
+step "$here/.venv-v2/bin/python" "$here/sdk_v2.py"
+exit $status

@@ -1,0 +1,45 @@
+"""A session with the official Python SDK, major version 1 (see requirements-v1.txt), in both output modes."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from sdk_steps import Result, Tool, steps
+from session import binary
+
+
+async def session(as_json: bool) -> None:
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as state:
+        root = Path(place).resolve()
+        arguments = ["--output", "json", str(root)] if as_json else [str(root)]
+        server = StdioServerParameters(command=binary(), args=arguments, env={"MCP_TEXT_EDITOR_STATE_DIR": state})
+        async with stdio_client(server) as (read, write), ClientSession(read, write, timedelta(seconds=20)) as client:
+            hello = await client.initialize()
+            listed = await client.list_tools()
+            tools = [Tool(t.name, t.title, t.description, t.inputSchema, t.outputSchema, {} if t.annotations is None else {
+                "readOnly": t.annotations.readOnlyHint, "destructive": t.annotations.destructiveHint,
+                "idempotent": t.annotations.idempotentHint, "openWorld": t.annotations.openWorldHint}) for t in listed.tools]
+
+            async def call(name: str, arguments: dict[str, Any]) -> Result:
+                r = await client.call_tool(name, arguments)
+                return Result(bool(r.isError), "\n".join(b.text for b in r.content if b.type == "text"), r.structuredContent)
+
+            calls = await steps(root, as_json, tools, call)
+            print(f"mcp {version('mcp')}, {hello.protocolVersion}, {'json' if as_json else 'text'}: {calls} calls passed")
+
+
+async def main() -> None:
+    for as_json in (False, True):
+        await session(as_json)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,47 @@
+"""Sessions with the official Python SDK, major version 2 (see requirements-v2.txt), in both output modes.
+
+Each once with the `initialize` handshake of the older revisions, and once as the SDK does by itself, by discovery.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+from sdk_steps import Result, Tool, steps
+from session import binary
+
+
+async def session(as_json: bool, mode: str) -> None:
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as state:
+        root = Path(place).resolve()
+        arguments = ["--output", "json", str(root)] if as_json else [str(root)]
+        server = StdioServerParameters(command=binary(), args=arguments, env={"MCP_TEXT_EDITOR_STATE_DIR": state})
+        async with Client(server, mode=mode, read_timeout_seconds=20) as client:
+            listed = await client.list_tools()
+            tools = [Tool(t.name, t.title, t.description, t.input_schema, t.output_schema, {} if t.annotations is None else {
+                "readOnly": t.annotations.read_only_hint, "destructive": t.annotations.destructive_hint,
+                "idempotent": t.annotations.idempotent_hint, "openWorld": t.annotations.open_world_hint}) for t in listed.tools]
+
+            async def call(name: str, arguments: dict[str, Any]) -> Result:
+                r = await client.call_tool(name, arguments)
+                return Result(bool(r.is_error), "\n".join(b.text for b in r.content if b.type == "text"), r.structured_content)
+
+            calls = await steps(root, as_json, tools, call)
+            print(f"mcp {version('mcp')}, {mode} ({client.protocol_version}), {'json' if as_json else 'text'}: {calls} calls passed")
+
+
+async def main() -> None:
+    for mode in ("legacy", "auto"):
+        for as_json in (False, True):
+            await session(as_json, mode)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,265 @@
+"""A minimal MCP client over stdio: spawn a server, initialize, call tools, keep many calls in flight.
+
+Standard library alone (Python 3.11), one thread: `select` on both pipes, so that neither side can block the other
+however much is in flight. Every wait has a deadline, after which `Timeout` is raised: a hang is a finding, not a wait.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+PROTOCOL = "2025-06-18"
+
+
+class Timeout(Exception):
+    """The server did not answer in time."""
+
+
+class Closed(Exception):
+    """The server ended while an answer was due."""
+
+
+def binary() -> str:
+    """The server to test: MCP_TEXT_EDITOR_BIN, else the workspace's debug build."""
+    named = os.environ.get("MCP_TEXT_EDITOR_BIN")
+    if named:
+        return os.path.abspath(named)
+    return str(Path(__file__).resolve().parents[2] / "target" / "debug" / "mcp-text-editor")
+
+
+class Reply:
+    """What one `tools/call` gave: a result, or a JSON-RPC error."""
+
+    def __init__(self, message: dict[str, Any]) -> None:
+        self.message = message
+        self.rpc_error: dict[str, Any] | None = message.get("error")
+        self.result: dict[str, Any] = message.get("result") or {}
+
+    @property
+    def is_error(self) -> bool:
+        return self.rpc_error is not None or bool(self.result.get("isError"))
+
+    @property
+    def text(self) -> str:
+        """All text blocks, joined."""
+        return "\n".join(block.get("text", "") for block in self.result.get("content", []) if block.get("type") == "text")
+
+    @property
+    def structured(self) -> Any:
+        return self.result.get("structuredContent")
+
+    @property
+    def json(self) -> Any:
+        """The reply's facts: `structuredContent`, else the text read as JSON; None where it is neither."""
+        if self.structured is not None:
+            return self.structured
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            return None
+
+    @property
+    def code(self) -> str | None:
+        """The error's code in either mode; None on success."""
+        if not self.is_error:
+            return None
+        if self.rpc_error is not None:
+            return f"json-rpc {self.rpc_error.get('code')}"
+        facts = self.json
+        if isinstance(facts, dict) and "code" in facts:
+            return facts["code"]
+        head = self.text.split("\n", 1)[0].split(": ", 2)
+        return head[1] if len(head) > 1 and head[0] == "error" else None
+
+    def __repr__(self) -> str:
+        return json.dumps(self.message, ensure_ascii=False)
+
+
+class Server:
+    """One server process, initialized."""
+
+    def __init__(self, *roots: str | os.PathLike[str], options: tuple[str, ...] | list[str] = (), timeout: float = 20.0,
+                 env: dict[str, str] | None = None, initialize: bool = True) -> None:
+        self.timeout = timeout
+        self.state = tempfile.mkdtemp(prefix="mte-state-")
+        self.log = tempfile.TemporaryFile()
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MCP_TEXT_EDITOR_")}
+        environment["MCP_TEXT_EDITOR_STATE_DIR"] = self.state
+        environment.update(env or {})
+        self.process = subprocess.Popen([binary(), *options, *map(str, roots)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.log, env=environment, bufsize=0)
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self._in = self.process.stdin.fileno()
+        self._out = self.process.stdout.fileno()
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        self._reads = selectors.DefaultSelector()
+        self._reads.register(self._out, selectors.EVENT_READ)
+        self._both = selectors.DefaultSelector()
+        self._both.register(self._out, selectors.EVENT_READ)
+        self._both.register(self._in, selectors.EVENT_WRITE)
+        self._to_send = bytearray()
+        self._partial = bytearray()
+        self._answers: dict[Any, dict[str, Any]] = {}
+        self.notifications: list[dict[str, Any]] = []
+        self.strays: list[bytes] = []  # lines on stdout that are not JSON-RPC: there must be none
+        self._next_id = 0
+        self.hello: dict[str, Any] = {}
+        if initialize:
+            self.initialize()
+
+    # The life of a session
+
+    def initialize(self) -> dict[str, Any]:
+        answer = self.wait(self.send("initialize", {
+            "protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "black-box", "version": "0"}}))
+        if "error" in answer:
+            raise Closed(f"initialize failed: {answer['error']}")
+        self.hello = answer["result"]
+        self.notify("notifications/initialized")
+        return self.hello
+
+    def close(self) -> int:
+        """Ends the input, waits for the end of the process (5 s, then it is killed), and gives its status."""
+        try:
+            self.process.stdin.close()  # type: ignore[union-attr]
+            try:
+                status = self.process.wait(8)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                status = self.process.wait()
+        finally:
+            self.process.stdout.close()  # type: ignore[union-attr]
+            self._reads.close()
+            self._both.close()
+            self.log.close()
+            shutil.rmtree(self.state, ignore_errors=True)
+        return status
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stderr(self) -> str:
+        self.log.seek(0)
+        return self.log.read().decode("utf-8", "replace")
+
+    def peak_rss_kib(self) -> int:
+        """VmHWM of the server, in KiB (Linux)."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+        raise RuntimeError("no VmHWM")
+
+    # Messages
+
+    def send(self, method: str, params: dict[str, Any] | None = None) -> int:
+        """Queues a request and gives its id."""
+        self._next_id += 1
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": self._next_id, "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send_line(json.dumps(message, ensure_ascii=False).encode())
+        return self._next_id
+
+    def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send_line(json.dumps(message, ensure_ascii=False).encode())
+
+    def send_line(self, line: bytes) -> None:
+        self._to_send += line + b"\n"
+        self._write()
+
+    def _write(self) -> None:
+        while self._to_send:
+            try:
+                sent = os.write(self._in, self._to_send[:65536])
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                raise Closed(self._obituary()) from None
+            del self._to_send[:sent]
+
+    def _obituary(self) -> str:
+        try:
+            self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            pass
+        return f"the server ended (status {self.process.poll()}): {self.stderr()[-2000:]}"
+
+    def _pump(self, deadline: float) -> None:
+        """Waits until something could be written or read, and does that."""
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise Timeout("no answer in time")
+        events = (self._both if self._to_send else self._reads).select(left)
+        if not events:
+            raise Timeout("no answer in time")
+        for key, _ in events:
+            if key.fd == self._in:
+                self._write()
+            else:
+                chunk = os.read(self._out, 1 << 20)
+                if not chunk:
+                    raise Closed(self._obituary())
+                self._partial += chunk
+                if b"\n" in chunk:
+                    *lines, rest = bytes(self._partial).split(b"\n")
+                    self._partial = bytearray(rest)
+                    for line in lines:
+                        self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = json.loads(line)
+            assert isinstance(message, dict)
+        except (ValueError, AssertionError):
+            self.strays.append(line)
+            return
+        if "method" in message:
+            if "id" in message:  # a request from the server: none is expected but ping
+                self.send_line(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {}}).encode())
+            self.notifications.append(message)
+        else:
+            self._answers[message.get("id")] = message
+
+    def wait(self, request: int, timeout: float | None = None) -> dict[str, Any]:
+        """The answer to a request, as sent by the server."""
+        deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
+        while request not in self._answers:
+            self._pump(deadline)
+        return self._answers.pop(request)
+
+    def request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        return self.wait(self.send(method, params))
+
+    # Tools
+
+    def tools(self) -> list[dict[str, Any]]:
+        return self.request("tools/list", {})["result"]["tools"]
+
+    def start(self, tool: str, arguments: dict[str, Any]) -> int:
+        return self.send("tools/call", {"name": tool, "arguments": arguments})
+
+    def call(self, tool: str, arguments: dict[str, Any], timeout: float | None = None) -> Reply:
+        return Reply(self.wait(self.start(tool, arguments), timeout))
+
+    def pipeline(self, calls: list[tuple[str, dict[str, Any]]], timeout: float | None = None) -> list[Reply]:
+        """All calls sent before the first answer is looked at; the replies in the order of the calls."""
+        ids = [self.start(tool, arguments) for tool, arguments in calls]
+        deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
+        return [Reply(self.wait(i, max(0.001, deadline - time.monotonic()))) for i in ids]
