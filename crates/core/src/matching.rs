@@ -357,8 +357,8 @@ impl<'a> Pattern<'a> {
             return None;
         }
         let at_end = virtual_end && text_end == window.end();
-        // The end of the file is a line end only after other text.
-        if at_end && self.length() == 1 {
+        // The end of the file is a line end only after other text, and for a text that ends with it.
+        if at_end && (self.length() == 1 || !self.ends_line) {
             return None;
         }
         if tier == Tier::TrailingWhitespace && !self.ends_line {

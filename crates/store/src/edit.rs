@@ -299,7 +299,7 @@ fn round(
 /// Replaces all files, or none; those that are written over come last, when nothing else can fail any more.
 fn commit(ready: Vec<Prepared>, in_place: &[Overwrite]) -> Result<(), StoreError> {
     let exchanged = exchange(ready)?;
-    let written = exchanged.sync_directories().and_then(|()| in_place.iter().try_for_each(overwrite));
+    let written = exchanged.sync_directories().and_then(|()| overwrite(in_place));
     match written {
         Ok(()) => {
             exchanged.finish();

@@ -16,7 +16,7 @@ const BLOCKS: usize = 3;
 /// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and returns
 /// their digest.
 ///
-/// Of a file that shrinks meanwhile the bytes come short: the caller must ask [`OpenFile::is_unchanged`] afterwards.
+/// Of a file that shrinks meanwhile the bytes come short: the caller must ask [`OpenFile::is_unchanged`](crate::place::OpenFile::is_unchanged) afterwards.
 /// Memory does not grow with the file.
 pub fn read_and_hash<S: Source<Error = io::Error> + ?Sized>(
     file: &S,

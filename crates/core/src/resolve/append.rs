@@ -6,7 +6,7 @@ use crate::source::Source;
 
 use super::{Position, Resolution, insert};
 
-/// Appends lines: what [`insert`] does after the last line.
+/// Appends lines: what [`insert`](fn@super::insert) does after the last line.
 pub fn append<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,

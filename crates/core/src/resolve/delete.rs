@@ -1,14 +1,16 @@
 //! `delete_text_file_contents`: whole lines go, each range guarded by its digest.
 
 use crate::digest::Tag;
-use crate::error::At;
+use crate::error::{At, Rejection};
 use crate::matching::Tier;
 use crate::scan::Scan;
 use crate::source::Source;
 use crate::splice::Splice;
 
 use super::evidence::{Failed, explain};
-use super::{Claim, Fact, GuardedRange, Options, Resolution, digest_of, existing_lines, guarded, plan};
+use super::{
+    Claim, Fact, GuardedRange, Options, Resolution, digest_of, existing_lines, guarded, plan, seams_around,
+};
 
 /// Deletes lines.
 pub fn delete<S: Source + ?Sized>(
@@ -33,6 +35,9 @@ pub fn delete<S: Source + ?Sized>(
             if !tag.matches(&digest) {
                 failed.push(Failed::RangeHash { at, lines, digest, tag });
             }
+        }
+        if seams_around(source, scan, &bytes)?.is_none() {
+            rejections.push(Rejection::ShiftState { at, lines });
         }
         let splice = Splice { at: bytes, insert: Vec::new() };
         claims.push(Claim { at, lines, splice, fact: Fact { tier: Tier::Exact, lead: 0 } });

@@ -9,7 +9,7 @@ use crate::source::Source;
 use crate::splice::Splice;
 
 use super::terminators::Terminators;
-use super::{Claim, Fact, Resolution, guarded, place_of, plan};
+use super::{Claim, Fact, Resolution, guarded, place_of, plan, seams_around};
 
 /// Where new lines go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,15 @@ pub fn insert<S: Source + ?Sized>(
             let start = i64::try_from(named).unwrap_or(i64::MAX);
             rejections.push(Rejection::LineOutOfRange { at: At::default(), start, end: None, total });
         }
-        Some(above) => claims.extend(lines_after(source, scan, above, contents)?),
+        Some(above) => {
+            let claim = lines_after(source, scan, above, contents)?;
+            if let Some(claim) = &claim
+                && seams_around(source, scan, &claim.splice.at)?.is_none()
+            {
+                rejections.push(Rejection::ShiftState { at: At::default(), lines: claim.lines });
+            }
+            claims.extend(claim);
+        }
     }
     Ok(guarded(scan, file_hash, plan(source, scan, claims, rejections)?))
 }

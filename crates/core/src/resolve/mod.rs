@@ -12,12 +12,12 @@ mod terminators;
 use std::ops::Range;
 
 use crate::digest::{Digest, Hasher, Tag};
-use crate::encoding::{Unencodable, Validator};
+use crate::encoding::{Seam, Unencodable, Validator};
 use crate::error::{At, Rejection};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::scan::Scan;
-use crate::source::{Source, for_each_chunk};
+use crate::source::{Source, for_each_chunk, read_range};
 use crate::splice::{Splice, SpliceSet, Spliced};
 
 pub use append::append;
@@ -117,6 +117,40 @@ struct Claim {
     lines: LineRange,
     splice: Splice,
     fact: Fact,
+}
+
+/// The places around some whole lines, between which new text is to be fitted in; `None` where a stateful encoding is not
+/// in its ASCII state there.
+fn seams_around<S: Source + ?Sized>(
+    source: &S,
+    scan: &Scan,
+    bytes: &Range<u64>,
+) -> Result<Option<(Seam, Seam)>, S::Error> {
+    if scan.encoding.is_stateful()
+        && !(ascii_state_at(source, bytes.start)? && ascii_state_at(source, bytes.end)?)
+    {
+        return Ok(None);
+    }
+    Ok(Some((Seam::ascii(bytes.start), Seam::ascii(bytes.end))))
+}
+
+/// Whether ISO-2022-JP is in its ASCII state at `offset`: the last escape sequence before it says so. In a file that
+/// decodes, every ESC begins an escape sequence.
+fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Result<bool, S::Error> {
+    const ESCAPE: u8 = 0x1B;
+    const BLOCK: u64 = 4096;
+    let mut end = offset;
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        // Two bytes more than are searched, so that no escape sequence is seen without its end.
+        let bytes = read_range(source, start..(end + 2).min(offset))?;
+        let searched = usize::try_from(end - start).unwrap_or(usize::MAX).min(bytes.len());
+        if let Some(at) = memchr::memrchr(ESCAPE, bytes.get(..searched).unwrap_or_default()) {
+            return Ok(bytes.get(at + 1..at + 3) == Some(b"(B"));
+        }
+        end = start;
+    }
+    Ok(true)
 }
 
 /// Puts the claims of a call together, or says which of them cannot be.

@@ -15,6 +15,7 @@ use super::evidence::{Failed, explain};
 use super::terminators::Terminators;
 use super::{
     Claim, Fact, GuardedRange, Options, Resolution, digest_of, existing_lines, guarded, place_of, plan,
+    seams_around,
 };
 
 /// How many occurrences one patch may replace.
@@ -96,7 +97,11 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         }
         let Some(tier) = tier else { return Ok(()) };
         let new = self.whole_lines(lines, patch);
-        self.claim(at, lines, (Seam::ascii(bytes.start), Seam::ascii(bytes.end)), &new, tier)
+        let Some(seams) = seams_around(self.source, self.scan, &bytes)? else {
+            self.rejections.push(Rejection::ShiftState { at, lines });
+            return Ok(());
+        };
+        self.claim(at, lines, seams, &new, tier)
     }
 
     /// The new text of whole lines: ended like a line, but for the end of a file that has no final newline.

@@ -320,7 +320,7 @@ fn rejected(
         Rejection::ShiftState { lines, .. } => Problem::new(
             Code::EncodeFailed,
             format!("an edit cannot begin or end inside a shifted sequence of bytes, in {}", spelled(*lines)),
-            format!("replace whole lines: \"ranges\": [{}]", range(*lines)),
+            "widen the edit until it begins and ends where the file is in ASCII, as most lines do",
         ),
         Rejection::TooManyOccurrences { count, most, .. } => Problem::new(
             Code::TooLarge,
