@@ -36,7 +36,7 @@ pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<
         if cancel.is_cancelled() {
             return Err(cancelled(&tools::get::TOOL));
         }
-        files.push(read_file(context, call, file, &mut share, gutter));
+        files.push(read_file(context, call, file, &mut share, gutter, cancel));
     }
     if files.iter().all(|file| matches!(file, FileRead::Failed(_))) {
         let problems = files.into_iter().flat_map(|file| match file {
@@ -75,10 +75,11 @@ fn read_file(
     file: &ReadFile,
     share: &mut Share,
     gutter: bool,
+    cancel: &Cancel,
 ) -> FileRead {
     let count = file.ranges.as_ref().map_or(1, Vec::len);
     let before = *share;
-    let outcome = try_read_file(context, call, file, share, gutter);
+    let outcome = try_read_file(context, call, file, share, gutter, cancel);
     // A file that failed leaves its share to the others.
     outcome.unwrap_or_else(|problems| {
         *share = Share { left: before.left, ranges: before.ranges.saturating_sub(count) };
@@ -92,6 +93,7 @@ fn try_read_file(
     file: &ReadFile,
     share: &mut Share,
     gutter: bool,
+    cancel: &Cancel,
 ) -> Result<FileRead, Vec<Problem>> {
     let file_path = &file.file_path;
     let named = Named { file_path, encoding: file.encoding.as_deref(), patches: &[] };
@@ -111,7 +113,7 @@ fn try_read_file(
         }
     };
     let before = *share;
-    let read = document::read(&context.index, &place, label, |document| {
+    let read = document::read(&context.index, &place, label, &|| cancel.is_cancelled(), |document| {
         *share = before;
         if let Some(fault) = document.not_text()? {
             return Ok(Err(vec![explain::not_text(named, &fault)]));
@@ -278,7 +280,7 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
             let lines = digest_of(document, document.scan.lines.bytes())?;
             Ok((document.scan.digest, document.scan.lines.count(), lines))
         };
-        document::read(&context.index, &place, None, read).ok()
+        document::read(&context.index, &place, None, &|| false, read).ok()
     });
     let Some((digest, total_lines, all_lines)) = facts else {
         let reason = format!("{file_path} already exists, and is not a readable file");

@@ -11,7 +11,7 @@ use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::index::Index;
 use crate::place::{OpenFile, Place};
-use crate::read::read_and_hash;
+use crate::read::try_read_and_hash;
 
 /// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
 /// read in blocks, as often as needed.
@@ -59,6 +59,7 @@ pub fn read<T>(
     index: &Index,
     place: &Place,
     label: Option<Encoding>,
+    is_cancelled: &dyn Fn() -> bool,
     mut work: impl FnMut(&Document<'_>) -> io::Result<T>,
 ) -> Result<T, StoreError> {
     for _ in 0..ROUNDS {
@@ -69,7 +70,7 @@ pub fn read<T>(
             let is_new = remembered.is_none();
             let document = match remembered {
                 Some(scan) => Document { file: &file, memory: None, scan },
-                None => Document::new(&file, label)?,
+                None => Document::new(&file, label, is_cancelled)?,
             };
             let result = work(&document)?;
             if !document.is_whole() || !document.is_current()? {
@@ -97,9 +98,18 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
+/// An error once the client has withdrawn the call: long work asks between blocks.
+pub(crate) fn unless(is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
+    if is_cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+}
+
 impl<'a> Document<'a> {
     /// Reads a file once.
-    pub(crate) fn new(file: &'a OpenFile, label: Option<Encoding>) -> io::Result<Self> {
+    pub(crate) fn new(
+        file: &'a OpenFile,
+        label: Option<Encoding>,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> io::Result<Self> {
         if file.size() <= SMALL {
             let bytes = read_range(file, 0..file.size())?;
             let mut scanner = Scanner::new(label);
@@ -107,13 +117,20 @@ impl<'a> Document<'a> {
             return Ok(Self { file, memory: Some(bytes), scan: scanner.finish() });
         }
         let mut scanner = Scanner::without_digest(label);
-        let digest = read_and_hash(file, |bytes| scanner.feed(bytes))?;
+        let digest = try_read_and_hash(file, |bytes| {
+            scanner.feed(bytes);
+            unless(is_cancelled)
+        })?;
         Ok(Self { file, memory: None, scan: scanner.finish_with(digest) })
     }
 
     /// As [`Document::new`]; a file that changed while it was read is [`StoreErrorKind::Changed`].
-    pub(crate) fn of_one_state(file: &'a OpenFile, label: Option<Encoding>) -> Result<Self, StoreError> {
-        let document = Self::new(file, label).context(Operation::Read, file.path())?;
+    pub(crate) fn of_one_state(
+        file: &'a OpenFile,
+        label: Option<Encoding>,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Self, StoreError> {
+        let document = Self::new(file, label, is_cancelled).context(Operation::Read, file.path())?;
         if document.is_whole() && document.is_current().context(Operation::Read, file.path())? {
             return Ok(document);
         }

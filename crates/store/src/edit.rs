@@ -15,7 +15,7 @@ use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
 use crate::diff::diff;
-use crate::document::{Document, NotText, ROUNDS, SMALL};
+use crate::document::{Document, NotText, ROUNDS, SMALL, unless};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::in_place::{Overwrite, has_several_names, overwrite};
 use crate::lock::{LockedFile, LockedSet, Wait, lock_all};
@@ -258,7 +258,7 @@ fn round(
     let mut edited = Vec::new();
     for (index, (group, file)) in groups.iter().zip(&files).enumerate() {
         let at = |error: StoreError| (group.entry, error);
-        let document = Document::of_one_state(file.file(), group.label).map_err(at)?;
+        let document = Document::of_one_state(file.file(), group.label, options.is_cancelled).map_err(at)?;
         let plan = match plan(group, &document, options).map_err(at)? {
             Ok(plan) => plan,
             Err(reasons) => {
@@ -267,7 +267,7 @@ fn round(
             }
         };
         let write = may_write && refusals.is_empty() && !options.dry_run && !plan.unchanged;
-        let (outcome, temporary) = carry_out(group, &document, &plan, options.dry_run, write).map_err(at)?;
+        let (outcome, temporary) = carry_out(group, &document, &plan, write, options).map_err(at)?;
         edited.push(outcome);
         prepared.extend(temporary.map(|temporary| (index, temporary)));
     }
@@ -380,8 +380,8 @@ fn carry_out(
     group: &Group<'_>,
     document: &Document<'_>,
     plan: &Plan,
-    dry_run: bool,
     write: bool,
+    options: Options<'_>,
 ) -> Result<(Edited, Option<Temporary>), StoreError> {
     let path = group.place.path();
     let new = Spliced::new(document, &plan.splices);
@@ -390,8 +390,8 @@ fn carry_out(
         document.scan.clone()
     } else {
         let mut file = if write { Some(Temporary::create(&group.place)?) } else { None };
-        let scan =
-            copy(&new, document.scan.encoding, file.as_mut()).context(Operation::WriteTemporary, path)?;
+        let scan = copy(&new, document.scan.encoding, file.as_mut(), options.is_cancelled)
+            .context(Operation::WriteTemporary, path)?;
         if let Some(file) = &file {
             // What cannot be kept, others can do less with than before.
             let _ = file.keep_metadata(document.file())?;
@@ -419,7 +419,7 @@ fn carry_out(
         diff: None,
         warnings,
     };
-    if dry_run {
+    if options.dry_run {
         let text = diff((document, &document.scan), (&new, &scan), &edited.regions, path)
             .context(Operation::Read, path)?;
         (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
@@ -432,6 +432,7 @@ fn copy(
     new: &Spliced<'_, Document<'_>>,
     encoding: Encoding,
     mut temporary: Option<&mut Temporary>,
+    is_cancelled: &dyn Fn() -> bool,
 ) -> io::Result<Scan> {
     if new.size() <= SMALL {
         let bytes = read_range(new, 0..new.size())?;
@@ -445,6 +446,7 @@ fn copy(
     let mut scanner = Scanner::without_digest(Some(encoding));
     let digest = try_read_and_hash(new, |bytes| {
         scanner.feed(bytes);
+        unless(is_cancelled)?;
         temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes))
     })?;
     Ok(scanner.finish_with(digest))

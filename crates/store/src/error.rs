@@ -131,6 +131,8 @@ impl StoreErrorKind {
             Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Self::PermissionDenied,
             Kind::InvalidFilename => Self::NameTooLong,
             Kind::StorageFull | Kind::QuotaExceeded => Self::NoSpace,
+            // A system call that was interrupted is repeated, so this can only be the caller's wish.
+            Kind::Interrupted => Self::Cancelled,
             _ => Self::Io,
         }
     }
