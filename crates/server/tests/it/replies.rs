@@ -45,7 +45,7 @@ fn check(name: &str, set_up: fn(&World), options: &[&str], calls: &[Call]) {
         for (name, entry) in after.iter().filter(|(name, entry)| before.get(*name) != Some(entry)) {
             assert!(tool != &GET && arguments["dry_run"] != true, "{what}");
             let Entry::File(bytes) = entry else { panic!("{name}: {entry:?}") };
-            let _ = writeln!(out, "{name}: {:?}", String::from_utf8_lossy(bytes));
+            let _ = writeln!(out, "{name}: {}", bytes.escape_ascii());
         }
         out.push('\n');
     }
@@ -353,5 +353,5 @@ fn a_file_of_several_names_is_edited_in_place() {
         &patches("one.txt", &[json!({"old_string": "one", "new_string": "1"})]),
     );
     assert_eq!(std::fs::read_to_string(world.path("other.txt")).unwrap(), "1\n");
-    insta::assert_snapshot!(reply.text, @"");
+    insta::assert_snapshot!(reply.text, @r#"{"result":"ok","files":[{"file_path":"$ROOT/one.txt","file_hash":"4355a46b19d348dc","total_lines":1,"regions":[{"start":1,"end":1,"range_hash":"4355a46b19d348dc","replaced":{"start":1,"end":1}}],"warnings":["the file has several hard links, so it was edited in place: another program's write in the last instant, or a crash, could have spoiled it"]}]}"#);
 }
