@@ -605,6 +605,55 @@ mod tests {
         }
     }
 
+    /// The bytes where each text stands, in both tiers; a text that ends in a line end is also looked for as whole lines.
+    fn check(rows: &[(&str, &str)]) -> String {
+        let tell = |&(file, text): &(&str, &str)| {
+            let places = |tier, whole_lines, keep| {
+                let needle = Needle { text, whole_lines, keep };
+                let found = search(file.as_bytes(), &scan(file.as_bytes()), &[needle], tier).unwrap();
+                let end = |at_end| if at_end { " at the end" } else { "" };
+                let places =
+                    found[0].places.iter().map(|place| format!("{:?}{}", place.at, end(place.at_end)));
+                let places = places.collect::<Vec<_>>().join(" ");
+                if places.is_empty() { "none".to_owned() } else { places }
+            };
+            let exactly = places(Tier::Exact, false, Keep::Closest(0));
+            let loosely = places(Tier::TrailingWhitespace, false, Keep::Closest(0));
+            let apart = places(Tier::Exact, false, Keep::All(9));
+            let ends = text.ends_with('\n');
+            let lines = if ends { places(Tier::Exact, true, Keep::Closest(0)) } else { "-".to_owned() };
+            format!("{file:?} {text:?}: {exactly} | loosely {loosely} | apart {apart} | as lines {lines}\n")
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn where_a_text_stands() {
+        insta::assert_snapshot!(check(&[
+            ("a\nba\n", "a"),
+            ("a\nba\n", "a\n"),
+            ("aaaa", "aa"),
+            ("a\r\nb", "a\nb"),
+            ("a\r\nb", "b\n"),
+            ("a\r\nb\r\n", "\n"),
+            ("a  \nb\t", "a\nb\n"),
+            ("a  \nb\t", "a"),
+            ("a b", "a\n"),
+            ("\u{feff}é\n", "é"),
+        ]), @r#"
+        "a\nba\n" "a": 0..1 3..4 | loosely 0..1 3..4 | apart 0..1 3..4 | as lines -
+        "a\nba\n" "a\n": 0..2 3..5 | loosely 0..2 3..5 | apart 0..2 3..5 | as lines 0..2
+        "aaaa" "aa": 0..2 1..3 2..4 | loosely 0..2 1..3 2..4 | apart 0..2 2..4 | as lines -
+        "a\r\nb" "a\nb": 0..4 | loosely 0..4 | apart 0..4 | as lines -
+        "a\r\nb" "b\n": 3..4 at the end | loosely 3..4 at the end | apart 3..4 at the end | as lines 3..4 at the end
+        "a\r\nb\r\n" "\n": 1..3 4..6 | loosely 1..3 4..6 | apart 1..3 4..6 | as lines none
+        "a  \nb\t" "a\nb\n": none | loosely 0..6 at the end | apart none | as lines none
+        "a  \nb\t" "a": 0..1 | loosely 0..3 | apart 0..1 | as lines -
+        "a b" "a\n": none | loosely none | apart none | as lines none
+        "\u{feff}é\n" "é": 3..5 | loosely 3..5 | apart 3..5 | as lines -
+        "#);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 

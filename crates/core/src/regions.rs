@@ -176,3 +176,93 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
         Ok(Region { lines, digest: digest_of(self.new, bytes)?, replaced: touched.lines, tier: touched.tier })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolve::{GuardedRange, Options, Patch, Position, Resolution, insert, patch};
+    use crate::scan::Scanner;
+    use crate::source::read_range;
+    use crate::splice::Spliced;
+
+    fn scan(bytes: &[u8]) -> Scan {
+        let mut scanner = Scanner::new(None);
+        scanner.feed(bytes);
+        scanner.finish()
+    }
+
+    /// What is told of an edit: the new file, and for each region the old lines and the new ones.
+    fn told(file: &str, resolution: Resolution) -> String {
+        let (old, plan) = (scan(file.as_bytes()), resolution.unwrap());
+        let spliced = Spliced::new(file.as_bytes(), &plan.splices);
+        let new = read_range(&spliced, 0..spliced.size()).unwrap();
+        let found = regions((file.as_bytes(), &old), (new.as_slice(), &scan(&new)), &plan).unwrap().unwrap();
+        let regions = found.iter().map(|region| format!("{:?} to {:?}", region.replaced, region.lines));
+        format!(
+            "{file:?} -> {:?}: {}\n",
+            String::from_utf8_lossy(&new),
+            regions.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    /// An old text, a new one, and the line to replace it on, where not everywhere.
+    type Replacement = (&'static str, &'static str, Option<i64>);
+
+    fn check(rows: &[(&str, &[Replacement])]) -> String {
+        let tell = |(file, patches): &(&str, &[Replacement])| {
+            let patches = patches.iter().map(|(old, new, line)| Patch {
+                old_string: Some((*old).to_owned()),
+                new_string: (*new).to_owned(),
+                ranges: line
+                    .iter()
+                    .map(|line| GuardedRange { start: *line, end: Some(*line), range_hash: None })
+                    .collect(),
+                replace_all: line.is_none(),
+            });
+            let patches: Vec<Patch> = patches.collect();
+            told(
+                file,
+                patch(file.as_bytes(), &scan(file.as_bytes()), None, &patches, Options::default()).unwrap(),
+            )
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn new_text_is_told_as_whole_lines() {
+        insta::assert_snapshot!(check(&[
+            ("a\nb\nc\n", &[("b", "x", None)]),
+            ("a\nb\nc\n", &[("b", "x\ny", Some(2))]),
+            ("a\nb\nc\n", &[("b", "", Some(2))]),
+            ("a\nb\nc\n", &[("b", "", None)]),
+            ("a\nb\nc\n", &[("b\n", "", None)]),
+            ("a\nb\nc\n", &[("a\n", "", None), ("c\n", "x\ny\n", None)]),
+            // Occurrences on one line share a region, and so do lines that become one.
+            ("b b\nb\n", &[("b", "x", None)]),
+            ("a\nb\nc\n", &[("a\n", "x", None), ("b\n", "y", None)]),
+            ("a\nb\n", &[("a\nb", "x", None)]),
+        ]), @r#"
+        "a\nb\nc\n" -> "a\nx\nc\n": 2-2 to 2-2
+        "a\nb\nc\n" -> "a\nx\ny\nc\n": 2-2 to 2-3
+        "a\nb\nc\n" -> "a\nc\n": 2-2 to 2-1
+        "a\nb\nc\n" -> "a\n\nc\n": 2-2 to 2-2
+        "a\nb\nc\n" -> "a\nc\n": 2-2 to 2-1
+        "a\nb\nc\n" -> "b\nx\ny\n": 1-1 to 1-0, 3-3 to 2-3
+        "b b\nb\n" -> "x x\nx\n": 1-1 to 1-1, 2-2 to 2-2
+        "a\nb\nc\n" -> "xyc\n": 1-3 to 1-1
+        "a\nb\n" -> "x\n": 1-2 to 1-1
+        "#);
+    }
+
+    #[test]
+    fn inserted_lines_replace_none() {
+        let check = |file: &str, position| {
+            told(file, insert(file.as_bytes(), &scan(file.as_bytes()), None, "x\ny", position).unwrap())
+        };
+        insta::assert_snapshot!(check("a\nb\n", Position::After(0)), @r#""a\nb\n" -> "x\ny\na\nb\n": 1-0 to 1-2"#);
+        insta::assert_snapshot!(check("a\nb\n", Position::After(1)), @r#""a\nb\n" -> "a\nx\ny\nb\n": 2-1 to 2-3"#);
+        insta::assert_snapshot!(check("a\nb\n", Position::After(2)), @r#""a\nb\n" -> "a\nb\nx\ny\n": 3-2 to 3-4"#);
+        insta::assert_snapshot!(check("a\nb", Position::After(2)), @r#""a\nb" -> "a\nb\nx\ny\n": 3-2 to 3-4"#);
+        insta::assert_snapshot!(check("", Position::After(0)), @r#""" -> "x\ny\n": 1-0 to 1-2"#);
+    }
+}

@@ -213,3 +213,83 @@ pub(crate) fn excerpt<S: Source + ?Sized>(
     let truncated = shown.cut.is_some() || some.count() < lines.count();
     Ok(Excerpt { start: lines.start(), text: shown.content, truncated })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::Scanner;
+
+    /// A file, the first and the last line, the character to begin with, and the budget in bytes, with a gutter or not.
+    type Row = (&'static str, (u64, u64), u64, usize, bool);
+
+    fn check(rows: &[Row]) -> String {
+        let tell = |&(file, (start, end), from_char, bytes, gutter): &(
+            &str,
+            (u64, u64),
+            u64,
+            usize,
+            bool,
+        )| {
+            let mut scanner = Scanner::new(None);
+            scanner.feed(file.as_bytes());
+            let lines = LineRange::inclusive(start, end).unwrap();
+            let budget = Budget { bytes, gutter };
+            let (shown, _) = show(file.as_bytes(), &scanner.finish(), lines, from_char, budget).unwrap();
+            let Shown { lines: range, content, digest, cut, line_length } = shown;
+            let next = cut.map(|cut| (cut.next_start.get(), cut.next_char));
+            let digest = if digest.is_some() { "digest" } else { "no digest" };
+            format!(
+                "{file:?} {start}-{end} from {from_char}, {bytes} bytes: {range:?} {content:?} {digest}, next {next:?}, length {line_length:?}\n"
+            )
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn a_budget_ends_at_a_lines_end() {
+        insta::assert_snapshot!(check(&[
+            ("ab\ncd\nef\n", (1, 3), 1, 9, false),
+            ("ab\ncd\nef\n", (1, 3), 1, 8, false),
+            ("ab\ncd\nef\n", (1, 3), 1, 8, true),
+            ("ab\ncd\nef\n", (1, 3), 1, 15, true),
+            ("ab\r\ncd\r\n", (1, 2), 1, 6, false),
+            ("ab\ncd", (1, 2), 1, 5, false),
+            ("é\né\n", (1, 2), 1, 3, false),
+            ("ab\n", (2, 1), 1, 9, false),
+            ("", (1, 0), 1, 9, false),
+        ]), @r#"
+        "ab\ncd\nef\n" 1-3 from 1, 9 bytes: 1-3 "ab\ncd\nef\n" digest, next None, length None
+        "ab\ncd\nef\n" 1-3 from 1, 8 bytes: 1-2 "ab\ncd\n" digest, next Some((3, None)), length None
+        "ab\ncd\nef\n" 1-3 from 1, 8 bytes: 1-1 "ab\n" digest, next Some((2, None)), length None
+        "ab\ncd\nef\n" 1-3 from 1, 15 bytes: 1-3 "ab\ncd\nef\n" digest, next None, length None
+        "ab\r\ncd\r\n" 1-2 from 1, 6 bytes: 1-2 "ab\ncd\n" digest, next None, length None
+        "ab\ncd" 1-2 from 1, 5 bytes: 1-2 "ab\ncd" digest, next None, length None
+        "é\né\n" 1-2 from 1, 3 bytes: 1-1 "é\n" digest, next Some((2, None)), length None
+        "ab\n" 2-1 from 1, 9 bytes: 2-1 "" digest, next None, length None
+        "" 1-0 from 1, 9 bytes: 1-0 "" digest, next None, length None
+        "#);
+    }
+
+    #[test]
+    fn a_first_line_that_is_too_long_is_cut_inside() {
+        insta::assert_snapshot!(check(&[
+            ("abcdef\ng\n", (1, 2), 1, 4, false),
+            ("abcdef\ng\n", (1, 2), 1, 4, true),
+            ("abcdef\ng\n", (1, 2), 5, 9, false),
+            ("abcdef\ng\n", (1, 1), 99, 4, false),
+            ("ab\nabcdef\n", (1, 2), 1, 6, false),
+            ("éééé", (1, 1), 1, 5, false),
+            ("éééé", (1, 1), 3, 5, false),
+            ("😀😀", (1, 1), 1, 1, false),
+        ]), @r#"
+        "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "abcd" no digest, next Some((1, Some(5))), length Some(6)
+        "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "ab" no digest, next Some((1, Some(3))), length Some(6)
+        "abcdef\ng\n" 1-2 from 5, 9 bytes: 1-2 "ef\ng\n" no digest, next None, length None
+        "abcdef\ng\n" 1-1 from 99, 4 bytes: 1-1 "" no digest, next None, length None
+        "ab\nabcdef\n" 1-2 from 1, 6 bytes: 1-1 "ab\n" digest, next Some((2, None)), length None
+        "éééé" 1-1 from 1, 5 bytes: 1-1 "éé" no digest, next Some((1, Some(3))), length Some(4)
+        "éééé" 1-1 from 3, 5 bytes: 1-1 "éé" no digest, next None, length None
+        "😀😀" 1-1 from 1, 1 bytes: 1-1 "😀" no digest, next Some((1, Some(2))), length Some(2)
+        "#);
+    }
+}

@@ -15,3 +15,40 @@ pub fn append<S: Source + ?Sized>(
 ) -> Result<Resolution, S::Error> {
     insert(source, scan, file_hash, contents, Position::After(scan.lines.count()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{scan, told};
+    use super::*;
+
+    fn check(rows: &[(&str, &str)]) -> String {
+        let tell = |(file, contents): &(&str, &str)| {
+            let resolution = append(file.as_bytes(), &scan(file.as_bytes()), None, contents).unwrap();
+            format!("{file:?} -> {}\n", told(file, resolution))
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn new_text_has_lines_of_its_own() {
+        insta::assert_snapshot!(check(&[
+            ("a\n", "x"),
+            ("a\n", "x\ny\n"),
+            ("a\n", "\n"),
+            ("a", "x"),
+            ("", "x"),
+            ("a\nb\r\n", "x\ny"),
+            ("a\r\nb", "x\n"),
+            ("a\rb", "x"),
+        ]), @r#"
+        "a\n" -> "a\nx\n"
+        "a\n" -> "a\nx\ny\n"
+        "a\n" -> "a\n\n"
+        "a" -> "a\nx\n" and ends the last line first
+        "" -> "x\n"
+        "a\nb\r\n" -> "a\nb\r\nx\r\ny\r\n"
+        "a\r\nb" -> "a\r\nb\r\nx\r\n" and ends the last line first
+        "a\rb" -> "a\rb\rx\r" and ends the last line first
+        "#);
+    }
+}

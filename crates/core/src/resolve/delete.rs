@@ -45,3 +45,49 @@ pub fn delete<S: Source + ?Sized>(
     explain(source, scan, Options::default(), failed, &mut rejections)?;
     Ok(guarded(scan, file_hash, plan(source, scan, claims, rejections)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{scan, tag, told};
+    use super::*;
+
+    /// The first and the last line, and the bytes whose digest guards them.
+    type Range = (i64, i64, &'static str);
+
+    fn check(rows: &[(&str, &[Range])]) -> String {
+        let tell = |(file, ranges): &(&str, &[Range])| {
+            let range = |&(start, end, bytes): &Range| GuardedRange {
+                start,
+                end: Some(end),
+                range_hash: Some(tag(bytes)),
+            };
+            let ranges: Vec<GuardedRange> = ranges.iter().map(range).collect();
+            let resolution = delete(file.as_bytes(), &scan(file.as_bytes()), None, &ranges).unwrap();
+            format!("{file:?} -> {}\n", told(file, resolution))
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn whole_lines_go() {
+        insta::assert_snapshot!(check(&[
+            ("a\nb\r\nc\n", &[(2, 2, "b\r\n")]),
+            ("a\nb\nc\n", &[(3, 3, "c\n"), (1, 1, "a\n")]),
+            ("a\nb\nc\n", &[(1, 3, "a\nb\nc\n")]),
+            ("a\nb", &[(2, 2, "b")]),
+            ("\u{feff}a\n", &[(1, 1, "a\n")]),
+            ("a\nb\nc\n", &[(1, 1, "c\n")]),
+            ("a\nb\nc\n", &[(1, 1, "a\n"), (2, 2, "x\n"), (4, 4, "")]),
+            ("a\nb\nc\n", &[(1, 2, "a\nb\n"), (2, 3, "b\nc\n")]),
+        ]), @r#"
+        "a\nb\r\nc\n" -> "a\nc\n"
+        "a\nb\nc\n" -> "b\n"
+        "a\nb\nc\n" -> ""
+        "a\nb" -> "a\n"
+        "\u{feff}a\n" -> "\u{feff}"
+        "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", at [3-3]
+        "a\nb\nc\n" -> RangeHashMismatch 2-2, is "b\n"; LineOutOfRange 4 to Some(4) of 3
+        "a\nb\nc\n" -> Overlap 1-2 2-3
+        "#);
+    }
+}

@@ -87,3 +87,66 @@ fn lines_after<S: Source + ?Sized>(
     });
     Ok(claim)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{scan, tag, told};
+    use super::*;
+    use Position::{After, Before};
+
+    fn check(rows: &[(&str, Position, &str)]) -> String {
+        let tell = |(file, position, contents): &(&str, Position, &str)| {
+            let resolution = insert(file.as_bytes(), &scan(file.as_bytes()), None, contents, *position);
+            format!("{file:?} {position:?} -> {}\n", told(file, resolution.unwrap()))
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn lines_are_put_between_lines() {
+        insta::assert_snapshot!(check(&[
+            ("a\nb\n", After(0), "x"),
+            ("a\nb\n", Before(1), "x\n"),
+            ("a\nb\n", After(1), "x\n\n"),
+            ("a\nb\n", Before(3), "x"),
+            ("", After(0), "x"),
+            ("a\nb\n", After(3), "x"),
+            ("a\nb\n", Before(4), "x"),
+            ("a\nb\n", Before(0), "x"),
+            // A last line without terminator is ended first.
+            ("a\r\nb", After(2), "x"),
+            ("b", After(1), "x"),
+            ("b", After(0), "x"),
+            // The nearest terminator above, else below.
+            ("a\nb\r\nc\n", After(2), "x\ny"),
+            ("a\r\nb\n", After(0), "x"),
+            ("\u{feff}a\n", After(0), "x"),
+        ]), @r#"
+        "a\nb\n" After(0) -> "x\na\nb\n"
+        "a\nb\n" Before(1) -> "x\na\nb\n"
+        "a\nb\n" After(1) -> "a\nx\n\nb\n"
+        "a\nb\n" Before(3) -> "a\nb\nx\n"
+        "" After(0) -> "x\n"
+        "a\nb\n" After(3) -> LineOutOfRange 3 to None of 2
+        "a\nb\n" Before(4) -> LineOutOfRange 4 to None of 2
+        "a\nb\n" Before(0) -> LineOutOfRange 0 to None of 2
+        "a\r\nb" After(2) -> "a\r\nb\r\nx\r\n" and ends the last line first
+        "b" After(1) -> "b\nx\n" and ends the last line first
+        "b" After(0) -> "x\nb"
+        "a\nb\r\nc\n" After(2) -> "a\nb\r\nx\r\ny\r\nc\n"
+        "a\r\nb\n" After(0) -> "x\r\na\r\nb\n"
+        "\u{feff}a\n" After(0) -> "\u{feff}x\na\n"
+        "#);
+    }
+
+    #[test]
+    fn the_file_must_be_the_one_that_was_read() {
+        let resolve = |file: &str, known: &str, position| {
+            let tag = tag(known);
+            told(file, insert(file.as_bytes(), &scan(file.as_bytes()), Some(&tag), "x", position).unwrap())
+        };
+        insta::assert_snapshot!(resolve("a\n", "a\n", After(1)), @r#""a\nx\n""#);
+        insta::assert_snapshot!(resolve("a\n", "b\n", After(1)), @"HashMismatch, still applies: true");
+        insta::assert_snapshot!(resolve("a\n", "b\n", After(2)), @"HashMismatch, still applies: false; LineOutOfRange 2 to None of 1");
+    }
+}

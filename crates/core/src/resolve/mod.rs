@@ -206,3 +206,70 @@ pub fn place_of(text: &str, fault: &Unencodable) -> (LineNumber, u64) {
     let column = before.iter().rev().take_while(|character| **character != '\n').count() as u64 + 1;
     (LineNumber::from_index(line), column)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Evidence;
+    use crate::scan::Scanner;
+    use crate::source::read_range;
+
+    pub(super) fn scan(bytes: &[u8]) -> Scan {
+        let mut scanner = Scanner::new(None);
+        scanner.feed(bytes);
+        scanner.finish()
+    }
+
+    /// What a file becomes, or all that is wrong with a request for it, on one line.
+    pub(super) fn told(file: &str, resolution: Resolution) -> String {
+        let plan = match resolution {
+            Ok(plan) => plan,
+            Err(rejections) => return rejections.iter().map(brief).collect::<Vec<_>>().join("; "),
+        };
+        let new = Spliced::new(file.as_bytes(), &plan.splices);
+        let new = String::from_utf8(read_range(&new, 0..new.size()).unwrap()).unwrap();
+        assert_eq!(plan.unchanged, new == file);
+        let loose = plan.facts.iter().any(|fact| fact.tier != Tier::Exact);
+        let lead = if plan.adds_final_newline { " and ends the last line first" } else { "" };
+        format!("{new:?}{}{lead}", if loose { " but for blanks" } else { "" })
+    }
+
+    fn brief(rejection: &Rejection) -> String {
+        match rejection {
+            Rejection::HashMismatch { still_applies, .. } => {
+                format!("HashMismatch, still applies: {still_applies}")
+            }
+            Rejection::InvalidRange { start, end, .. } => format!("InvalidRange {start} to {end}"),
+            Rejection::LineOutOfRange { start, end, total, .. } => {
+                format!("LineOutOfRange {start} to {end:?} of {total}")
+            }
+            Rejection::RangeHashMismatch { lines, evidence, .. } => {
+                format!("RangeHashMismatch {lines:?}{}", evident(evidence))
+            }
+            Rejection::ContentMismatch { lines, evidence, .. } => {
+                format!("ContentMismatch {lines:?}{}", evident(evidence))
+            }
+            Rejection::NoMatch { evidence, .. } => format!("NoMatch{}", evident(evidence)),
+            Rejection::AmbiguousMatch { count, tier, evidence, .. } => {
+                format!("AmbiguousMatch {count} {tier:?}{}", evident(evidence))
+            }
+            Rejection::Overlap { first, second } => format!("Overlap {:?} {:?}", first.1, second.1),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn evident(evidence: &Evidence) -> String {
+        let parts = [
+            evidence.actual.as_ref().map(|actual| format!(", is {:?}", actual.text)),
+            (!evidence.found_at.is_empty()).then(|| format!(", at {:?}", evidence.found_at)),
+            evidence.nearest.first().map(|near| format!(", near {:?}", near.lines)),
+            evidence.cause.map(|cause| format!(", {cause:?}")),
+        ];
+        parts.into_iter().flatten().collect()
+    }
+
+    /// The digest that a client would remember of `bytes`.
+    pub(super) fn tag(bytes: &str) -> Tag {
+        Tag::parse(&Digest::of(bytes.as_bytes()).to_string()).unwrap()
+    }
+}

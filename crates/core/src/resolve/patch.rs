@@ -268,3 +268,246 @@ fn without_final_newline(text: &str, starts_line: bool) -> String {
 fn without_blanks(line: &str) -> &str {
     line.trim_end_matches([' ', '\t'])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{scan, tag, told};
+    use super::*;
+
+    /// Says of each file what its patches make of it.
+    fn check(rows: &[(&str, &[Patch])]) -> String {
+        told_of(rows, Options::default())
+    }
+
+    fn told_of(rows: &[(&str, &[Patch])], options: Options) -> String {
+        let tell = |(file, patches): &(&str, &[Patch])| {
+            let resolution = patch(file.as_bytes(), &scan(file.as_bytes()), None, patches, options).unwrap();
+            format!("{file:?} -> {}\n", told(file, resolution))
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    fn text(old: &str, new: &str) -> Patch {
+        let old_string = Some(old.to_owned());
+        Patch { old_string, new_string: new.to_owned(), ranges: vec![], replace_all: false }
+    }
+
+    fn all(old: &str, new: &str) -> Patch {
+        Patch { replace_all: true, ..text(old, new) }
+    }
+
+    /// Lines that must hold a text.
+    fn lines(start: i64, end: i64, old: &str, new: &str) -> Patch {
+        let range = GuardedRange { start, end: Some(end), range_hash: None };
+        Patch { ranges: vec![range], ..text(old, new) }
+    }
+
+    /// Lines that must have the digest of these bytes.
+    fn bytes(start: i64, end: i64, bytes: &str, new: &str) -> Patch {
+        let range = GuardedRange { start, end: Some(end), range_hash: Some(tag(bytes)) };
+        Patch { old_string: None, ranges: vec![range], ..text("", new) }
+    }
+
+    #[test]
+    fn the_ways_to_say_what_is_replaced() {
+        let both = Patch { old_string: Some("b".to_owned()), ..bytes(2, 2, "b\n", "B") };
+        let two_places = Patch {
+            ranges: [lines(1, 1, "", ""), lines(3, 3, "", "")].map(|one| one.ranges[0].clone()).to_vec(),
+            ..text("a", "A")
+        };
+        let to_the_end = Patch {
+            ranges: vec![GuardedRange { start: 2, end: None, range_hash: None }],
+            ..text("b\nc\n", "B")
+        };
+        insta::assert_snapshot!(check(&[
+            ("a\nb\nc\n", &[text("b", "B")]),
+            ("a\nb\nc\n", &[text("b\nc", "B")]),
+            ("a\nb\nc\n", &[lines(2, 2, "b", "B")]),
+            ("a\nb\nc\n", &[to_the_end]),
+            ("a\nb\na\n", &[two_places]),
+            ("a\nb\nc\n", &[bytes(2, 3, "b\nc\n", "B")]),
+            ("a\nb\nc\n", &[both]),
+            ("aaaaa", &[all("aa", "b")]),
+            ("", &[text("", "a\nb")]),
+            ("\u{feff}", &[text("", "a")]),
+            ("a\nb\nc\n", &[text("c", "C"), lines(1, 1, "a", ""), text("b\n", "")]),
+            ("a b c\n", &[text("c", "a"), text("a", "c")]),
+        ]), @r#"
+        "a\nb\nc\n" -> "a\nB\nc\n"
+        "a\nb\nc\n" -> "a\nB\n"
+        "a\nb\nc\n" -> "a\nB\nc\n"
+        "a\nb\nc\n" -> "a\nB\n"
+        "a\nb\na\n" -> "A\nb\nA\n"
+        "a\nb\nc\n" -> "a\nB\n"
+        "a\nb\nc\n" -> "a\nB\nc\n"
+        "aaaaa" -> "bba"
+        "" -> "a\nb"
+        "\u{feff}" -> "\u{feff}a"
+        "a\nb\nc\n" -> "C\n"
+        "a b c\n" -> "c b a\n"
+        "#);
+    }
+
+    #[test]
+    fn whole_lines_are_ended_like_lines() {
+        insta::assert_snapshot!(check(&[
+            ("a\n\nc\n", &[lines(2, 2, "", "B")]),
+            ("a\n\nc\n", &[lines(2, 2, "\n", "B\n")]),
+            ("a\nb\nc\n", &[lines(2, 2, "b", "")]),
+            ("a\nb\nc\n", &[lines(2, 2, "b\n", "\n")]),
+            ("a\nb\nc\n", &[lines(2, 2, "b", "B\n\n")]),
+            ("a\n\n\nc\n", &[lines(2, 3, "\n", "")]),
+            ("a\n\n\nc\n", &[lines(2, 3, "\n\n", "")]),
+            ("a\nb\nc\n", &[lines(2, 3, "b\nc", "")]),
+        ]), @r#"
+        "a\n\nc\n" -> "a\nB\nc\n"
+        "a\n\nc\n" -> "a\nB\nc\n"
+        "a\nb\nc\n" -> "a\nc\n"
+        "a\nb\nc\n" -> "a\n\nc\n"
+        "a\nb\nc\n" -> "a\nB\n\nc\n"
+        "a\n\n\nc\n" -> ContentMismatch 2-3, is "\n\n", at [2-2, 3-3]
+        "a\n\n\nc\n" -> "a\nc\n"
+        "a\nb\nc\n" -> "a\n"
+        "#);
+    }
+
+    #[test]
+    fn a_missing_final_newline() {
+        insta::assert_snapshot!(check(&[
+            // By lines: a line end in both strings keeps the file without.
+            ("a\nb", &[lines(2, 2, "b\n", "c\n")]),
+            ("a\nb", &[lines(2, 2, "b\n", "c\nd\n")]),
+            ("a\nb", &[lines(2, 2, "b\n", "c\n\n")]),
+            ("a\nb", &[lines(2, 2, "b\n", "\n")]),
+            ("a\nb", &[lines(2, 2, "b\n", "c")]),
+            ("a\nb", &[lines(2, 2, "b", "c")]),
+            ("a\nb", &[lines(2, 2, "b", "c\n")]),
+            ("a\nb", &[lines(2, 2, "b", "")]),
+            ("a\nb", &[lines(1, 1, "a", "c")]),
+            // By digest: as the new text ends.
+            ("a\nb", &[bytes(2, 2, "b", "c")]),
+            ("a\nb", &[bytes(2, 2, "b", "c\n")]),
+            // By text: as by lines, also within a line.
+            ("a\nb", &[text("b\n", "c\n")]),
+            ("a\nb", &[text("b\n", "c")]),
+            ("a\nb", &[text("b", "c\n")]),
+            ("a\nbb", &[text("bb\n", "\n")]),
+            ("a\nxb", &[text("b\n", "\n")]),
+            ("a\nb", &[text("\n", "c")]),
+        ]), @r#"
+        "a\nb" -> "a\nc"
+        "a\nb" -> "a\nc\nd"
+        "a\nb" -> "a\nc\n\n"
+        "a\nb" -> "a\n\n"
+        "a\nb" -> "a\nc"
+        "a\nb" -> "a\nc"
+        "a\nb" -> "a\nc\n"
+        "a\nb" -> "a\n"
+        "a\nb" -> "c\nb"
+        "a\nb" -> "a\nc"
+        "a\nb" -> "a\nc\n"
+        "a\nb" -> "a\nc"
+        "a\nb" -> "a\nc"
+        "a\nb" -> "a\nc\n"
+        "a\nbb" -> "a\n\n"
+        "a\nxb" -> "a\nx"
+        "a\nb" -> "acb"
+        "#);
+    }
+
+    #[test]
+    fn new_lines_take_terminators_line_by_line() {
+        insta::assert_snapshot!(check(&[
+            ("a\r\nb\r\n", &[text("a\nb", "c\nd\ne")]),
+            ("a\rb\r", &[lines(1, 1, "a", "c\nd")]),
+            ("a\r\nb\nc\n", &[lines(1, 2, "a\nb", "1\n2\n3")]),
+            ("a\nb\r\nc\n", &[lines(1, 2, "a\nb", "1\n2\n3")]),
+            ("a\nb\r\nc", &[lines(3, 3, "c", "1\n2\n")]),
+            ("a\r\nb\nc", &[text("b", "1\n2")]),
+            ("a\n\u{2028}\u{b}\rb\n", &[text("\u{2028}", "-")]),
+        ]), @r#"
+        "a\r\nb\r\n" -> "c\r\nd\r\ne\r\n"
+        "a\rb\r" -> "c\rd\rb\r"
+        "a\r\nb\nc\n" -> "1\r\n2\n3\nc\n"
+        "a\nb\r\nc\n" -> "1\n2\r\n3\r\nc\n"
+        "a\nb\r\nc" -> "a\nb\r\n1\r\n2\r\n"
+        "a\r\nb\nc" -> "a\r\n1\n2\nc"
+        "a\n\u{2028}\u{b}\rb\n" -> "a\n-\u{b}\rb\n"
+        "#);
+    }
+
+    #[test]
+    fn only_blanks_at_line_ends_are_forgiven() {
+        let rows: &[(&str, &[Patch])] = &[
+            ("a  \nb\t\n", &[text("a\nb\n", "c\n")]),
+            ("a\nb\n", &[text("a \nb \n", "c\n")]),
+            ("a  \nb\n", &[lines(1, 1, "a", "c")]),
+            ("a  \n", &[text("a", "c")]),
+            ("a  b\n", &[text("a \n", "c")]),
+            ("a  \na\t\n", &[text("a\n", "c\n")]),
+            ("a  \na\t\n", &[all("a\n", "c\n")]),
+            ("a  \na\n", &[text("a\n", "c\n")]),
+            (" a\n", &[lines(1, 1, "a", "c")]),
+            ("A\n", &[text("a", "c")]),
+        ];
+        insta::assert_snapshot!(told_of(rows, Options { strict: false }), @r#"
+        "a  \nb\t\n" -> "c\n" but for blanks
+        "a\nb\n" -> "c\n" but for blanks
+        "a  \nb\n" -> "c\nb\n" but for blanks
+        "a  \n" -> "c  \n"
+        "a  b\n" -> NoMatch, near 1-1
+        "a  \na\t\n" -> AmbiguousMatch 2 TrailingWhitespace, at [1-1, 2-2]
+        "a  \na\t\n" -> "c\nc\n" but for blanks
+        "a  \na\n" -> "a  \nc\n"
+        " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
+        "A\n" -> NoMatch, near 1-1, LetterCase
+        "#);
+        insta::assert_snapshot!(told_of(rows, Options { strict: true }), @r#"
+        "a  \nb\t\n" -> NoMatch, at [1-2], TrailingWhitespace
+        "a\nb\n" -> NoMatch, at [1-2], TrailingWhitespace
+        "a  \nb\n" -> ContentMismatch 1-1, is "a  \n", at [1-1], TrailingWhitespace
+        "a  \n" -> "c  \n"
+        "a  b\n" -> NoMatch, near 1-1
+        "a  \na\t\n" -> NoMatch, at [1-1, 2-2], TrailingWhitespace
+        "a  \na\t\n" -> NoMatch, at [1-1, 2-2], TrailingWhitespace
+        "a  \na\n" -> "a  \nc\n"
+        " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
+        "A\n" -> NoMatch, near 1-1, LetterCase
+        "#);
+    }
+
+    #[test]
+    fn what_cannot_be_done() {
+        insta::assert_snapshot!(check(&[
+            ("a\nb\n", &[lines(2, 1, "b", "")]),
+            ("a\nb\n", &[lines(0, 1, "a", ""), lines(2, 3, "b", "")]),
+            ("", &[lines(1, 1, "", "")]),
+            ("a\nb\n", &[text("", "c")]),
+            ("a\nb\n", &[text("c", "d")]),
+            ("aaa\n", &[text("aa", "b")]),
+            ("a\nb\nc\n", &[lines(1, 1, "b\nc", "")]),
+            ("let a = 1;\nlet b = 2;\n", &[text("let b = 3;", "")]),
+            ("\tlet a = 1;\n", &[lines(1, 1, "    let a = 1;", "")]),
+            ("a\nb\nc\n", &[bytes(1, 1, "c\n", "")]),
+            ("a\nb\nc\n", &[lines(1, 2, "a\nb", ""), lines(2, 3, "b\nc", "")]),
+            ("a\nb\nc\n", &[lines(2, 2, "b", ""), text("b", "")]),
+            ("abc\n", &[text("ab", ""), text("bc", "")]),
+            ("a\n", &[lines(1, 1, "b", ""), text("c", ""), lines(9, 9, "d", "")]),
+        ]), @r#"
+        "a\nb\n" -> InvalidRange 2 to 1
+        "a\nb\n" -> LineOutOfRange 0 to Some(1) of 2; LineOutOfRange 2 to Some(3) of 2
+        "" -> LineOutOfRange 1 to Some(1) of 0
+        "a\nb\n" -> EmptyOldString { at: At { patch: 0, range: None } }
+        "a\nb\n" -> NoMatch
+        "aaa\n" -> AmbiguousMatch 2 Exact, at [1-1, 1-1]
+        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-3]
+        "let a = 1;\nlet b = 2;\n" -> NoMatch, near 2-2
+        "\tlet a = 1;\n" -> ContentMismatch 1-1, is "\tlet a = 1;\n", TabsAgainstSpaces
+        "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", at [3-3]
+        "a\nb\nc\n" -> Overlap 1-2 2-3
+        "a\nb\nc\n" -> Overlap 2-2 2-2
+        "abc\n" -> Overlap 1-1 1-1
+        "a\n" -> ContentMismatch 1-1, is "a\n"; NoMatch; LineOutOfRange 9 to Some(9) of 1
+        "#);
+    }
+}

@@ -9,8 +9,12 @@
 
 mod arguments;
 mod cli;
+mod errors;
+mod replies;
+mod scenarios;
 mod schemas;
 mod session;
+mod world;
 
 use std::path::Path;
 

@@ -20,13 +20,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-struct Session {
+/// The real program, over its standard input and output.
+pub(crate) struct Session {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Session {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
             .args(arguments)
             .stdin(Stdio::piped())
@@ -54,7 +55,7 @@ impl Session {
         serde_json::from_str(&line).unwrap()
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string());
         self.receive()
     }

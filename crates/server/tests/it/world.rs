@@ -1,0 +1,212 @@
+//! A directory of real files and the program at work on it: what a client sends, what it gets, what is left on disk.
+//!
+//! In arguments `$ROOT` is the directory, `$HASH(path)` the digest of a file as it is now, `$RANGE(path,start,end)` that
+//! of some of its lines. In replies the directory is written `$ROOT` again.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the server"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::scan::Scanner;
+use serde_json::{Value, json};
+
+use crate::session::Session;
+
+pub(crate) struct World {
+    _directory: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap().join("root");
+        std::fs::create_dir(&root).unwrap();
+        Self { _directory: directory, root }
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    /// Copies what is in a directory to the root; a directory that is not there holds nothing.
+    pub(crate) fn copy_from(&self, directory: &Path) {
+        for (path, entry) in tree(directory) {
+            match entry {
+                Entry::File(bytes) => self.write(&path, bytes),
+                Entry::Empty => std::fs::create_dir_all(self.path(&path)).unwrap(),
+                Entry::Link(target) => link(&target, &self.path(&path)),
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn link(&self, path: &str, target: &str) {
+        link(Path::new(target), &self.path(path));
+    }
+
+    /// Everything below the root.
+    pub(crate) fn tree(&self) -> BTreeMap<String, Entry> {
+        tree(&self.root)
+    }
+
+    /// A session that may edit the root.
+    pub(crate) fn serve(&self, options: &[&str]) -> Session {
+        Session::start(&[options, &[self.root.to_str().unwrap()]].concat())
+    }
+
+    /// Calls a tool; a call without reply is a broken session.
+    pub(crate) fn call(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
+        let arguments = self.filled(arguments);
+        let answer = session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        Reply {
+            is_error: result["isError"] == true,
+            text: self.masked(text),
+            structured: result.get("structuredContent").cloned(),
+            raw: text.to_owned(),
+        }
+    }
+
+    /// The arguments with their placeholders replaced.
+    pub(crate) fn filled(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.filled_text(text)),
+            Value::Array(values) => values.iter().map(|value| self.filled(value)).collect(),
+            Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), self.filled(value))).collect(),
+            other => other.clone(),
+        }
+    }
+
+    pub(crate) fn filled_text(&self, text: &str) -> String {
+        let text = replaced(text, "$HASH(", ")", |path| self.digest(path, None));
+        let text = replaced(&text, "$RANGE(", ")", |inside| {
+            let parts: Vec<&str> = inside.split(',').collect();
+            let number = |part: &str| part.parse().unwrap();
+            self.digest(parts[0], LineRange::inclusive(number(parts[1]), number(parts[2])))
+        });
+        text.replace("$ROOT", self.root.to_str().unwrap())
+    }
+
+    /// The digest of a file, or of some of its lines.
+    fn digest(&self, path: &str, lines: Option<LineRange>) -> String {
+        let bytes = std::fs::read(self.path(path)).unwrap();
+        let Some(lines) = lines else { return Digest::of(&bytes).to_string() };
+        let mut scanner = Scanner::new(None);
+        scanner.feed(&bytes);
+        let place = scanner.finish().lines.bytes_of(bytes.as_slice(), lines).unwrap();
+        let (start, end) = (usize::try_from(place.start).unwrap(), usize::try_from(place.end).unwrap());
+        Digest::of(&bytes[start..end]).to_string()
+    }
+
+    /// A reply as it is kept: the same wherever the root is, and whenever it was given.
+    fn masked(&self, text: &str) -> String {
+        let text = text.replace(self.root.to_str().unwrap(), "$ROOT");
+        let text = replaced(&text, r#""edit_id":""#, "\"", |_| r#""edit_id":"$EDIT""#.to_owned());
+        // A temporary file's name is drawn by lot; it ends a word.
+        let words = text.split_inclusive([' ', ';', '"', '\n']).map(|word| match word.split_once("/.mte-") {
+            Some((directory, name)) => {
+                format!("{directory}/.mte-$ID{}", name.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
+            }
+            None => word.to_owned(),
+        });
+        words.collect()
+    }
+}
+
+/// What a tool answered.
+pub(crate) struct Reply {
+    pub(crate) is_error: bool,
+    /// Its text, with the root as `$ROOT`.
+    pub(crate) text: String,
+    pub(crate) structured: Option<Value>,
+    /// Its text as it came.
+    pub(crate) raw: String,
+}
+
+impl Reply {
+    /// The code of an error in either mode; `ok` where it is none.
+    pub(crate) fn code(&self) -> String {
+        if !self.is_error {
+            return "ok".to_owned();
+        }
+        let json: Option<Value> = serde_json::from_str(&self.raw).ok();
+        let code = match &json {
+            Some(json) => json["code"].as_str(),
+            None => self.raw.strip_prefix("error: ").and_then(|rest| rest.split(':').next()),
+        };
+        code.unwrap_or_else(|| panic!("{}", self.raw)).to_owned()
+    }
+}
+
+/// What a name below the root stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Entry {
+    File(Vec<u8>),
+    Link(PathBuf),
+    /// A directory with nothing in it.
+    Empty,
+}
+
+/// Everything below a directory, by its path from there; nothing, where there is no such directory.
+pub(crate) fn tree(root: &Path) -> BTreeMap<String, Entry> {
+    let mut found = BTreeMap::new();
+    collect(root, root, &mut found);
+    found
+}
+
+fn collect(root: &Path, directory: &Path, found: &mut BTreeMap<String, Entry>) {
+    let Ok(entries) = directory.read_dir() else { return };
+    let mut empty = directory != root;
+    for entry in entries {
+        let entry = entry.unwrap();
+        let (kind, path) = (entry.file_type().unwrap(), entry.path());
+        empty = false;
+        if kind.is_dir() {
+            collect(root, &path, found);
+        } else if kind.is_symlink() {
+            found.insert(name(root, &path), Entry::Link(path.read_link().unwrap()));
+        } else if kind.is_file() {
+            found.insert(name(root, &path), Entry::File(std::fs::read(&path).unwrap()));
+        }
+    }
+    if empty {
+        found.insert(name(root, directory), Entry::Empty);
+    }
+}
+
+fn name(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()
+}
+
+fn link(target: &Path, path: &Path) {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target, path).unwrap();
+    #[cfg(windows)]
+    std::os::windows::fs::symlink_file(target, path).unwrap();
+}
+
+/// `text` with everything from `opening` to `closing` replaced.
+fn replaced(text: &str, opening: &str, closing: &str, mut with: impl FnMut(&str) -> String) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(opening) {
+        let (inside, after) = after.split_once(closing).unwrap();
+        out.push_str(before);
+        out.push_str(&with(inside));
+        rest = after;
+    }
+    out + rest
+}
