@@ -101,7 +101,8 @@ fn tell(wanted: &str, actual: &str, replacement: &str, place: Place) -> Option<C
         return None;
     }
     // What is part of the old text as well proves nothing: `f(a)` cut to `f` stands wherever there is an `f`.
-    if !replacement.trim().is_empty() && place.alike(replacement, actual) && !wanted.contains(replacement) {
+    let is_there = || place.alike(&without_trailing_blanks(replacement), &without_trailing_blanks(actual));
+    if !replacement.trim().is_empty() && is_there() && !wanted.contains(replacement) {
         return Some(Cause::AlreadyThere);
     }
     // Blanks at line ends are left out of every comparison: they matter by themselves or not at all.

@@ -568,6 +568,14 @@ mod tests {
         !text.is_empty() && !text.ends_with('\n')
     }
 
+    #[test]
+    fn the_last_line_goes_and_the_one_before_loses_its_terminator() {
+        let old = "\n".repeat(25) + "a\na";
+        let changes = [change(12, "\n", ""), change(15, "\n\n\n", ""), change(27, "a", "")];
+        let diff = diff_within(&old, true, &changes, usize::MAX);
+        assert_eq!(patched(&old, &diff), "\n".repeat(21) + "a", "{diff}");
+    }
+
     proptest! {
         #[test]
         fn the_diff_makes_the_new_text((old, changes, new) in case()) {

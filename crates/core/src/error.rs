@@ -9,6 +9,8 @@ use crate::nearest::Near;
 /// Which part of a request is meant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct At {
+    /// The entry for the file, counted from 0, in calls that may name one file twice; the caller fills it in.
+    pub entry: usize,
     /// The patch, counted from 0; 0 in requests that have no patches.
     pub patch: usize,
     /// The range in it, counted from 0, if it names ranges.

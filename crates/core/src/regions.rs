@@ -196,7 +196,7 @@ mod tests {
         let (old, plan) = (scan(file.as_bytes()), resolution.unwrap());
         let spliced = Spliced::new(file.as_bytes(), &plan.splices);
         let new = read_range(&spliced, 0..spliced.size()).unwrap();
-        let found = regions((file.as_bytes(), &old), (new.as_slice(), &scan(&new)), &plan).unwrap().unwrap();
+        let found = regions((file.as_bytes(), &old), (new.as_slice(), &scan(&new)), &plan).unwrap();
         let regions = found.iter().map(|region| format!("{:?} to {:?}", region.replaced, region.lines));
         format!(
             "{file:?} -> {:?}: {}\n",

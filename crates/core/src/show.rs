@@ -76,9 +76,11 @@ pub fn show<S: Source + ?Sized>(
             line_length = Some(part.length);
             cut = Some(Cut { next_start: long.number, next_char: Some(part.next_char) });
         } else {
-            // The rest of the line fits: its end, and the lines after it, may follow.
-            if long.ended && from_char <= part.length {
+            // The rest of the line fits: its end, and the lines after it, may follow. Of a line that ends before
+            // `from_char` nothing is shown; but where other lines follow, its end keeps them in their places.
+            if long.ended && (from_char <= part.length || long.number.get() < lines.end()) {
                 page.content.push('\n');
+                page.used += 1;
             }
             page.end = long.end;
             let next = LineNumber::from_index(long.number.get());
@@ -176,7 +178,7 @@ fn part_of_line<S: Source + ?Sized>(
     budget: Budget,
 ) -> Result<Part, S::Error> {
     let gutter = if budget.gutter { line.number.get().ilog10() as usize + 2 } else { 0 };
-    let room = budget.bytes.saturating_sub(gutter);
+    let room = budget.bytes.saturating_sub(gutter + usize::from(line.ended));
     let mut part = Part { text: String::new(), next_char: from_char.max(1), length: 0 };
     let mut full = false;
     let mut decoder = Decoder::new(scan.encoding, line.text.start);

@@ -276,22 +276,37 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
 fn exists(context: &Context, request: &CreateRequest) -> Problem {
     let file_path = request.file_path.as_str();
     let facts = context.roots.resolve(file_path).ok().and_then(|place| {
-        let read = |document: &Document<'_>| {
-            let lines = digest_of(document, document.scan.lines.bytes())?;
-            Ok((document.scan.digest, document.scan.lines.count(), lines))
-        };
-        document::read(&context.index, &place, None, &|| false, read).ok()
+        // The patch call has to name the encoding, if the file needs one.
+        let labels = [None, request.encoding.as_deref()];
+        labels.into_iter().find_map(|label| {
+            let encoding = label.and_then(Label::parse).map(|label| label.encoding);
+            let read = |document: &Document<'_>| {
+                let scan = &document.scan;
+                let lines = digest_of(document, scan.lines.bytes())?;
+                let is_text = scan.nul.is_none() && scan.undecodable.is_none();
+                Ok(is_text.then_some((scan.digest, scan.lines.count(), lines, label)))
+            };
+            document::read(&context.index, &place, encoding, &|| false, read).ok().flatten()
+        })
     });
-    let Some((digest, total_lines, all_lines)) = facts else {
-        let reason = format!("{file_path} already exists, and is not a readable file");
-        return Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
+    let Some((digest, total_lines, all_lines, label)) = facts else {
+        let reason = format!("{file_path} already exists, and is not a file that reads as text");
+        let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
+        problem.file_hash = context.roots.resolve(file_path).ok().and_then(|place| {
+            document::read(&context.index, &place, None, &|| false, |found| Ok(found.scan.digest)).ok()
+        });
+        return problem;
     };
     let patch = if total_lines == 0 {
         json!({"old_string": "", "new_string": "…"})
     } else {
         json!({"ranges": [{"start": 1, "range_hash": hashes(context).print(&all_lines)}], "new_string": "…"})
     };
-    let replace = json!({"files": [{"file_path": file_path, "patches": [patch]}]});
+    let mut replace = json!({"files": [{"file_path": file_path, "patches": [patch]}]});
+    if let (Some(label), Some(file)) = (label, replace.pointer_mut("/files/0").and_then(Value::as_object_mut))
+    {
+        file.insert("encoding".to_owned(), json!(label));
+    }
     let hint = format!("to replace everything in it, call patch_text_file_contents {replace}");
     let reason = format!("{file_path} already exists, with total_lines {total_lines}");
     let mut problem =

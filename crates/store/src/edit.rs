@@ -355,7 +355,7 @@ fn plan(
     let resolution: Resolution = resolution.context(Operation::Read, group.place.path())?;
     Ok(resolution.map_err(|rejections| {
         let refusals = rejections.into_iter().map(|mut rejection| {
-            let entry = origin(&mut rejection, &group.origins).unwrap_or(group.entry);
+            let entry = origin(&mut rejection, group);
             let (digest, total_lines) = (Some(scan.digest), scan.lines.count());
             Refusal { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
         });
@@ -363,16 +363,13 @@ fn plan(
     }))
 }
 
-/// Names the parts of joined entries as the call did; returns the entry.
-fn origin(rejection: &mut Rejection, origins: &[(usize, usize)]) -> Option<usize> {
-    let mut entry = None;
+/// Names the parts of a request as the call did, whose entries may have been joined; returns the first entry.
+fn origin(rejection: &mut Rejection, group: &Group<'_>) -> usize {
     rejection.for_each_at(|at: &mut At| {
-        if let Some(&(of, patch)) = origins.get(at.patch) {
-            at.patch = patch;
-            entry = entry.or(Some(of));
-        }
+        let (entry, patch) = group.origins.get(at.patch).copied().unwrap_or((group.entry, at.patch));
+        (at.entry, at.patch) = (entry, patch);
     });
-    entry
+    rejection.at().map_or(group.entry, |at| at.entry)
 }
 
 /// Writes the new content beside the file, if it is to be written, and tells what is to be told of it.

@@ -21,7 +21,7 @@ pub fn delete<S: Source + ?Sized>(
 ) -> Result<Resolution, S::Error> {
     let (mut claims, mut rejections, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (number, range) in ranges.iter().enumerate() {
-        let at = At { patch: 0, range: Some(number) };
+        let at = At { entry: 0, patch: 0, range: Some(number) };
         let lines = match existing_lines(scan, at, range.start, range.end) {
             Ok(lines) => lines,
             Err(rejection) => {

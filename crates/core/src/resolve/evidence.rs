@@ -106,12 +106,19 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
         if self.options.strict {
             evidence.found_at = self.search(old, false, Tier::TrailingWhitespace, None)?;
-            if !evidence.found_at.is_empty() {
+            if let Some(place) = evidence.found_at.first() {
+                evidence.actual = Some(self.actual(*place)?);
                 evidence.cause = Some(Cause::TrailingWhitespace);
                 return Ok(evidence);
             }
         }
         evidence.nearest = self.nearest(old, None)?;
+        if evidence.nearest.is_empty() && evidence.cause == Some(Cause::Elided) {
+            // What stands before the lines that were left out shows the place.
+            let head: Vec<&str> =
+                old.lines().take_while(|line| !line.contains("...") && !line.contains('…')).collect();
+            evidence.nearest = self.nearest(&head.join("\n"), None)?;
+        }
         if let Some(best) = evidence.nearest.first() {
             evidence.cause = cause_inside(old, &best.text, new).or(evidence.cause);
         }

@@ -47,12 +47,12 @@ pub fn patch<S: Source + ?Sized>(
     for (index, patch) in patches.iter().enumerate() {
         if let Err(fault) = scan.encoding.encode(&patch.new_string) {
             // Told once, however many places it is for, and whether or not they are found.
-            let at = At { patch: index, range: None };
+            let at = At { entry: 0, patch: index, range: None };
             let (line, column) = place_of(&patch.new_string, &fault);
             work.rejections.push(Rejection::Unencodable { at, character: fault.character, line, column });
         }
         for (number, range) in patch.ranges.iter().enumerate() {
-            work.ranged(At { patch: index, range: Some(number) }, patch, range)?;
+            work.ranged(At { entry: 0, patch: index, range: Some(number) }, patch, range)?;
         }
     }
     work.by_text(patches)?;
@@ -169,7 +169,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     fn by_text(&mut self, patches: &'a [Patch]) -> Result<(), S::Error> {
         let mut waiting = Vec::new();
         for (index, patch) in patches.iter().enumerate().filter(|(_, patch)| patch.ranges.is_empty()) {
-            let at = At { patch: index, range: None };
+            let at = At { entry: 0, patch: index, range: None };
             match patch.old_string.as_deref() {
                 Some("") if self.scan.lines.count() == 0 => {
                     let end = self.scan.lines.bytes().end;
@@ -219,8 +219,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             self.rejections.push(Rejection::TooManyOccurrences { at, count, most });
             return Ok(());
         }
-        let touched = lines_of(self.source, self.scan, &found.places)?;
+        let mut touched = lines_of(self.source, self.scan, &found.places)?;
         if !patch.replace_all && found.count > 1 {
+            touched.dedup();
             let evidence = Box::new(Evidence { found_at: touched, ..Evidence::default() });
             self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, evidence });
             return Ok(());
@@ -497,7 +498,7 @@ mod tests {
         "a\nb\n" -> InvalidRange 2 to 1
         "a\nb\n" -> LineOutOfRange 0 to Some(1) of 2; LineOutOfRange 2 to Some(3) of 2
         "" -> LineOutOfRange 1 to Some(1) of 0
-        "a\nb\n" -> EmptyOldString { at: At { patch: 0, range: None } }
+        "a\nb\n" -> EmptyOldString { at: At { entry: 0, patch: 0, range: None } }
         "a\nb\n" -> NoMatch
         "aaa\n" -> AmbiguousMatch 2 Exact, at [1-1, 1-1]
         "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-3]

@@ -75,6 +75,6 @@ fn words(warning: Warning) -> &'static str {
         Warning::EditedInPlace => {
             "the file has several hard links, so it was edited in place: another program's write in the last instant, or a crash, could have spoiled it"
         }
-        Warning::FinalNewlineAdded => "the last line had no line end; one was added before the new text",
+        Warning::FinalNewlineAdded => "the last line had no line end: one comes before the new text",
     }
 }

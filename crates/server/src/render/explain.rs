@@ -9,7 +9,7 @@ use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_store::document::NotText;
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
-use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};
+use mcp_text_editor_store::error::{Operation, SpecialFile, StoreError, StoreErrorKind};
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Pr
         Reason::NotText(fault) => not_text(named, fault),
         Reason::Differs(what) => differs(named, *what),
         Reason::Rejected { rejection, digest, total_lines } => {
-            let mut problem = rejected(call, named, refusal.entry, rejection, *total_lines);
+            let mut problem = rejected(call, named, rejection, *total_lines);
             problem.file_hash = *digest;
             problem
         }
@@ -147,7 +147,15 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         }
         StoreErrorKind::PermissionDenied => (
             Code::PermissionDenied,
-            format!("the system denies access to {}", error.path.display()),
+            match error.operation {
+                Operation::WriteTemporary
+                | Operation::CreateDirectory
+                | Operation::Create
+                | Operation::Replace => {
+                    format!("the system does not let files be made beside {file_path}")
+                }
+                _ => format!("the system denies access to {file_path}"),
+            },
             "a person has to change the permissions, or choose another file".to_owned(),
         ),
         StoreErrorKind::LinkLoop => (
@@ -249,14 +257,8 @@ fn differs(named: Named<'_>, what: Differing) -> Problem {
     )
 }
 
-fn rejected(
-    call: Call<'_>,
-    named: Named<'_>,
-    entry: usize,
-    rejection: &Rejection,
-    total_lines: u64,
-) -> Problem {
-    let place = |at: At| place(call, named, entry, at);
+fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
+    let place = |at: At| place(call, named, at);
     let mut problem = match rejection {
         Rejection::HashMismatch { actual, still_applies: true } => Problem::new(
             Code::HashMismatch,
@@ -302,7 +304,11 @@ fn rejected(
                     spelled(first.1),
                     spelled(second.1)
                 ),
-                "join them into one patch; a range owns its whole lines",
+                if call.tool.name == tools::patch::TOOL.name {
+                    "join them into one patch; a range owns its whole lines"
+                } else {
+                    "name each line once"
+                },
             );
         }
         Rejection::Unencodable { character, line, column, .. } => {
@@ -395,10 +401,10 @@ fn mismatched(tool: &Tool, file_path: &str, rejection: &Rejection) -> Problem {
 }
 
 /// The part of the call that is meant, as a prefix; nothing where there is only one.
-fn place(call: Call<'_>, named: Named<'_>, entry: usize, at: At) -> String {
+fn place(call: Call<'_>, named: Named<'_>, at: At) -> String {
     let mut parts = Vec::new();
     if call.many_files {
-        parts.push(format!("files[{entry}]"));
+        parts.push(format!("files[{}]", at.entry));
     }
     if named.patches.len() > 1 {
         parts.push(format!("patches[{}]", at.patch));
@@ -423,7 +429,7 @@ fn cause(cause: Cause) -> String {
     let why = match cause {
         Cause::TabsAgainstSpaces => "one has tabs where the other has spaces",
         Cause::Indentation => "the indentation differs",
-        Cause::TypographicQuotes => "one has typographic quotes or dashes where the other has plain ones",
+        Cause::TypographicQuotes => "one has typographic quotes where the other has plain ones",
         Cause::NoBreakSpace => "one has a no-break space where the other has a space",
         Cause::SpelledOutEscapes => "line ends or tabs are spelled out as \\n or \\t",
         Cause::Gutter => "the line numbers that reads show were copied along",
@@ -479,7 +485,7 @@ fn no_match_hint(file_path: &str, evidence: &Evidence) -> String {
             spelled(near.lines)
         ),
         (_, None) if !evidence.found_at.is_empty() => {
-            "copy old_string from the file, with the blanks at line ends".to_owned()
+            "copy old_string from the text shown above, with the blanks at line ends".to_owned()
         }
         (_, None) => format!("read the file: get_text_file_contents {}", json!({"file_path": file_path})),
     }
