@@ -1,7 +1,7 @@
 //! Why a request cannot be carried out: data, for others to put into words.
 
 use crate::cause::Cause;
-use crate::digest::Digest;
+use crate::digest::{Digest, Tag};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::nearest::Near;
@@ -81,6 +81,8 @@ pub enum Rejection {
         lines: LineRange,
         /// Their digest.
         digest: Digest,
+        /// What the client remembers of it.
+        expected: Tag,
         /// What they are, and where lines with the remembered digest stand now.
         evidence: Box<Evidence>,
     },
@@ -113,6 +115,11 @@ pub enum Rejection {
     },
     /// An empty `old_string` without ranges, in a file that is not empty.
     EmptyOldString {
+        /// Where in the request.
+        at: At,
+    },
+    /// The new text would begin the file with a byte order mark, which no edit adds.
+    ByteOrderMark {
         /// Where in the request.
         at: At,
     },
@@ -173,6 +180,7 @@ impl Rejection {
             | Self::NoMatch { at, .. }
             | Self::AmbiguousMatch { at, .. }
             | Self::EmptyOldString { at }
+            | Self::ByteOrderMark { at }
             | Self::Unencodable { at, .. }
             | Self::ShiftState { at, .. }
             | Self::TooManyOccurrences { at, .. } => each(at),

@@ -178,7 +178,7 @@ fn part_of_line<S: Source + ?Sized>(
     budget: Budget,
 ) -> Result<Part, S::Error> {
     let gutter = if budget.gutter { line.number.get().ilog10() as usize + 2 } else { 0 };
-    let room = budget.bytes.saturating_sub(gutter + usize::from(line.ended));
+    let room = budget.bytes.saturating_sub(gutter);
     let mut part = Part { text: String::new(), next_char: from_char.max(1), length: 0 };
     let mut full = false;
     let mut decoder = Decoder::new(scan.encoding, line.text.start);
@@ -199,6 +199,12 @@ fn part_of_line<S: Source + ?Sized>(
         }
         true
     })?;
+    // A line that fits but for its end is cut before its last character.
+    let whole = part.next_char > part.length;
+    if whole && line.ended && part.text.len() + 1 > room && part.next_char > from_char.max(1) + 1 {
+        part.text.pop();
+        part.next_char -= 1;
+    }
     Ok(part)
 }
 

@@ -322,7 +322,7 @@ impl<'n> Fields<'n> {
 
     /// Notes a range that ends before it starts, as far as that can be said without the file.
     pub fn check_order(&self, start: i64, end: Option<i64>) {
-        if let Some(end) = end.filter(|end| start > 0 && *end > 0 && *end < start) {
+        if let Some(end) = end.filter(|end| start > 0 && *end < start) {
             self.note(
                 Code::InvalidRange,
                 format!("{} ends at line {end}, before its start at line {start}", self.quoted()),

@@ -81,6 +81,8 @@ pub struct Problem {
     pub nearest: Vec<(LineRange, String)>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
+    /// How many lines the file has, where that is worth saying.
+    pub total_lines: Option<u64>,
     /// The tool to call next; `None` for the one that was called.
     pub suggestion: Option<&'static str>,
 }
@@ -98,6 +100,7 @@ impl Problem {
             found_at: Vec::new(),
             nearest: Vec::new(),
             file_hash: None,
+            total_lines: None,
             suggestion: None,
         }
     }

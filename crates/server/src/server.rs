@@ -298,7 +298,9 @@ fn disabled(tool: &Tool, context: &Context) -> Failure {
         format!("{} is switched off in this server", tool.name),
         format!("use one of {offered}; whoever configures the server can offer more with --tools"),
     );
-    Failure::of(problem, "", !tool.read_only)
+    // What can be called instead: reading, where it is offered.
+    let instead = tools::ALL.iter().find(|tool| offered.contains(tool.name)).map_or("", |tool| tool.name);
+    Failure::of(problem, instead, !tool.read_only)
 }
 
 /// What became of the files is not known here, so it is not said that nothing was written.

@@ -34,7 +34,7 @@ pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<
     let mut files = Vec::new();
     for file in &request.files {
         if cancel.is_cancelled() {
-            return Err(cancelled(&tools::get::TOOL));
+            return Err(cancelled(context, &tools::get::TOOL));
         }
         files.push(read_file(context, call, file, &mut share, gutter, cancel));
     }
@@ -43,7 +43,7 @@ pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<
             FileRead::Failed(problems) => problems,
             FileRead::Read { .. } => Vec::new(),
         });
-        return Err(failure(&tools::get::TOOL, problems.collect()));
+        return Err(failure(context, &tools::get::TOOL, problems.collect()));
     }
     Ok(match context.config.output {
         Output::Text => Reply { text: read_words::text(&files, request.line_numbers), structured: None },
@@ -229,7 +229,7 @@ fn edit_files(
     let options = Options { matching: Matching { strict }, dry_run, is_cancelled: &is_cancelled };
     let edited = edit(&context.roots, edits, options).map_err(|refusals| {
         let call = Call { tool, roots: &context.roots, many_files: edits.len() > 1 };
-        failure(tool, refusals.iter().map(|refusal| explained(call, edits, refusal)).collect())
+        failure(context, tool, refusals.iter().map(|refusal| explained(call, edits, refusal)).collect())
     })?;
     let files = edited.into_iter().map(|edited| {
         let file_path = edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
@@ -258,7 +258,7 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
     let file_path = request.file_path.as_str();
     let call = Call { tool: &tools::create::TOOL, roots: &context.roots, many_files: false };
     if cancel.is_cancelled() {
-        return Err(cancelled(&tools::create::TOOL));
+        return Err(cancelled(context, &tools::create::TOOL));
     }
     let new = NewFile { file_path, contents: &request.contents, encoding: request.encoding.as_deref() };
     let edited = create_file(&context.roots, new, request.dry_run).map_err(|reasons| {
@@ -267,7 +267,7 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
             Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => exists(context, request),
             _ => explain::refusal(call, named, &Refusal { entry: 0, reason }),
         };
-        failure(&tools::create::TOOL, reasons.into_iter().map(problem).collect())
+        failure(context, &tools::create::TOOL, reasons.into_iter().map(problem).collect())
     })?;
     Ok(edit_reply(context, &[(file_path, edited)], request.dry_run))
 }
@@ -308,10 +308,11 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
         file.insert("encoding".to_owned(), json!(label));
     }
     let hint = format!("to replace everything in it, call patch_text_file_contents {replace}");
-    let reason = format!("{file_path} already exists, with total_lines {total_lines}");
+    let reason = format!("{file_path} already exists");
     let mut problem =
         Problem::new(Code::AlreadyExists, reason, hint).of_file(file_path).suggest(&tools::patch::TOOL);
     problem.file_hash = Some(digest);
+    problem.total_lines = Some(total_lines);
     problem
 }
 
@@ -334,14 +335,15 @@ fn json_reply(value: Value) -> Reply {
     Reply { text: value.to_string(), structured: Some(value) }
 }
 
-fn cancelled(tool: &'static Tool) -> Failure {
+fn cancelled(context: &Context, tool: &'static Tool) -> Failure {
     let problem =
         Problem::new(Code::Cancelled, "the call was cancelled", "send it again if it is still wanted");
-    failure(tool, vec![problem])
+    failure(context, tool, vec![problem])
 }
 
 /// A failure, and the tool to call next: what the first problem suggests, else the same tool with a corrected call.
-fn failure(tool: &'static Tool, problems: Vec<Problem>) -> Failure {
-    let suggestion = problems.first().and_then(|problem| problem.suggestion).unwrap_or(tool.name);
+fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
+    let suggested = problems.first().and_then(|problem| problem.suggestion);
+    let suggestion = suggested.filter(|name| context.config.tools.contains(name)).unwrap_or(tool.name);
     Failure { problems, suggestion: suggestion.to_owned(), editing: !tool.read_only }
 }

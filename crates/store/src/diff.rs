@@ -1,7 +1,5 @@
 //! What a dry run would change, as a unified diff of at most a few hundred lines.
 
-use std::path::Path;
-
 use mcp_text_editor_core::diff::{Change, Side, unified};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::Region;
@@ -20,16 +18,15 @@ pub(crate) fn diff<O, N>(
     (old, old_scan): (&O, &Scan),
     (new, new_scan): (&N, &Scan),
     regions: &[Region],
-    path: &Path,
+    path: &str,
 ) -> Result<String, O::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
 {
-    let path = path.display().to_string();
     let lines: u64 = regions.iter().map(|region| region.replaced.count() + region.lines.count()).sum();
     if lines > MOST_LINES {
-        return Ok(summary(&path, regions));
+        return Ok(summary(path, regions));
     }
     let changes = regions.iter().map(|region| {
         let start = region.replaced.start();
@@ -40,7 +37,7 @@ where
         })
     });
     let changes = changes.collect::<Result<Vec<Change>, O::Error>>()?;
-    let side = |scan: &Scan| Side { path: &path, unterminated: scan.lines.is_unterminated() };
+    let side = |scan: &Scan| Side { path, unterminated: scan.lines.is_unterminated() };
     let context = |lines| text(old, old_scan, lines);
     unified(side(old_scan), side(new_scan), old_scan.lines.count(), &changes, MOST_BYTES, context)
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::SystemTime;
 
-use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide};
+use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide, sniff_bom};
 use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
@@ -39,6 +39,8 @@ pub enum NotText {
         offset: u64,
         /// The encoding that would explain it.
         looks_like: Option<Encoding>,
+        /// Whether that is what its byte order mark says.
+        bom: bool,
     },
     /// It does not decode.
     Undecodable {
@@ -46,6 +48,10 @@ pub enum NotText {
         offset: u64,
         /// The line they are in.
         line: LineNumber,
+        /// The encoding in force.
+        encoding: Encoding,
+        /// Whether its byte order mark says so.
+        bom: bool,
         /// The encoding that the bytes look like, if the evidence is good.
         looks_like: Option<Encoding>,
     },
@@ -156,7 +162,9 @@ impl<'a> Document<'a> {
     pub fn not_text(&self) -> io::Result<Option<NotText>> {
         if let Some(offset) = self.scan.nul {
             let head = read_range(self, 0..self.size().min(4096))?;
-            return Ok(Some(NotText::Binary { offset, looks_like: looks_wide(&head) }));
+            let marked = sniff_bom(&head);
+            let looks_like = marked.or_else(|| looks_wide(&head));
+            return Ok(Some(NotText::Binary { offset, looks_like, bom: marked.is_some() }));
         }
         let Some(offset) = self.scan.undecodable else { return Ok(None) };
         let (line, _) = self.scan.lines.line_at(self, offset)?;
@@ -165,7 +173,8 @@ impl<'a> Document<'a> {
             guesser.feed(chunk);
             true
         })?;
-        Ok(Some(NotText::Undecodable { offset, line, looks_like: guesser.finish() }))
+        let (encoding, bom) = (self.scan.encoding, self.scan.bom);
+        Ok(Some(NotText::Undecodable { offset, line, encoding, bom, looks_like: guesser.finish() }))
     }
 }
 

@@ -188,6 +188,7 @@ struct NamedFile<'a> {
 /// All entries of a call that mean one file.
 struct Group<'a> {
     entry: usize,
+    file_path: &'a str,
     place: Place,
     label: Option<Encoding>,
     file_hash: Option<&'a Tag>,
@@ -202,6 +203,7 @@ impl<'a> Group<'a> {
     fn new(file: &NamedFile<'a>) -> Self {
         let mut group = Self {
             entry: file.entry,
+            file_path: file.edit.file_path,
             place: file.place.clone(),
             label: file.label,
             file_hash: file.edit.file_hash,
@@ -323,8 +325,10 @@ fn group<'a>(named: &[NamedFile<'a>], locked: &LockedSet, refusals: &mut Vec<Ref
         };
         let first = group.entry;
         let mut refuse = |what| refusals.push(Refusal { entry: file.entry, reason: Reason::Differs(what) });
-        if group.label != file.label {
-            refuse(Differing::Encoding { first });
+        match (group.label, file.label) {
+            (Some(one), Some(other)) if one != other => refuse(Differing::Encoding { first }),
+            (None, label) => group.label = label,
+            _ => {}
         }
         match (group.file_hash, file.edit.file_hash) {
             (Some(one), Some(other)) if !one.agrees_with(other) => refuse(Differing::FileHash { first }),
@@ -417,7 +421,7 @@ fn carry_out(
         warnings,
     };
     if options.dry_run {
-        let text = diff((document, &document.scan), (&new, &scan), &edited.regions, path)
+        let text = diff((document, &document.scan), (&new, &scan), &edited.regions, group.file_path)
             .context(Operation::Read, path)?;
         (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
     }

@@ -56,7 +56,7 @@ pub fn create(roots: &Roots, new: NewFile<'_>, dry_run: bool) -> Result<Edited, 
     if dry_run {
         check_free(&place).map_err(whole)?;
         let empty = Scanner::new(Some(label.encoding)).finish();
-        let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, place.path());
+        let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, new.file_path);
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
         return Ok(edited);
     }

@@ -52,6 +52,7 @@ pub(super) fn explain<S: Source + ?Sized>(
                 at,
                 lines,
                 digest,
+                expected: tag.clone(),
                 evidence: Box::new(view.range_hash(lines, tag)?),
             },
             Failed::NoMatch { at, old, new } => {

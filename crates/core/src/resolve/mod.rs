@@ -12,7 +12,7 @@ mod terminators;
 use std::ops::Range;
 
 use crate::digest::{Digest, Hasher, Tag};
-use crate::encoding::{Seam, Unencodable, Validator};
+use crate::encoding::{Seam, Unencodable, Validator, sniff_bom};
 use crate::error::{At, Rejection};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
@@ -171,6 +171,10 @@ fn plan<S: Source + ?Sized>(
                 let shifts = named.iter().map(|(at, lines)| Rejection::ShiftState { at: *at, lines: *lines });
                 return Ok(Err(shifts.collect()));
             }
+            if adds_bom(source, scan, &splices)? {
+                let at = named.first().map(|(at, _)| *at).unwrap_or_default();
+                return Ok(Err(vec![Rejection::ByteOrderMark { at }]));
+            }
             let unchanged = splices.is_identity(source)?;
             Ok(Ok(Plan { splices, facts, adds_final_newline: lead, unchanged }))
         }
@@ -184,6 +188,15 @@ fn plan<S: Source + ?Sized>(
             Ok(Err(rejections))
         }
     }
+}
+
+/// Whether the new bytes begin with a byte order mark where the old did not.
+fn adds_bom<S: Source + ?Sized>(source: &S, scan: &Scan, splices: &SpliceSet) -> Result<bool, S::Error> {
+    if scan.bom || !scan.encoding.is_unicode() {
+        return Ok(false);
+    }
+    let new = Spliced::new(source, splices);
+    Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?).is_some())
 }
 
 /// Whether the new bytes decode. Of ISO-2022-JP that is not a matter of course: an escape sequence may come to stand

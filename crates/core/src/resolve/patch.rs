@@ -464,13 +464,13 @@ mod tests {
         "A\n" -> NoMatch, near 1-1, LetterCase
         "#);
         insta::assert_snapshot!(told_of(rows, Options { strict: true }), @r#"
-        "a  \nb\t\n" -> NoMatch, at [1-2], TrailingWhitespace
-        "a\nb\n" -> NoMatch, at [1-2], TrailingWhitespace
+        "a  \nb\t\n" -> NoMatch, is "a  \nb\t\n", at [1-2], TrailingWhitespace
+        "a\nb\n" -> NoMatch, is "a\nb\n", at [1-2], TrailingWhitespace
         "a  \nb\n" -> ContentMismatch 1-1, is "a  \n", at [1-1], TrailingWhitespace
         "a  \n" -> "c  \n"
         "a  b\n" -> NoMatch, near 1-1
-        "a  \na\t\n" -> NoMatch, at [1-1, 2-2], TrailingWhitespace
-        "a  \na\t\n" -> NoMatch, at [1-1, 2-2], TrailingWhitespace
+        "a  \na\t\n" -> NoMatch, is "a  \n", at [1-1, 2-2], TrailingWhitespace
+        "a  \na\t\n" -> NoMatch, is "a  \n", at [1-1, 2-2], TrailingWhitespace
         "a  \na\n" -> "a  \nc\n"
         " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
         "A\n" -> NoMatch, near 1-1, LetterCase
@@ -500,7 +500,7 @@ mod tests {
         "" -> LineOutOfRange 1 to Some(1) of 0
         "a\nb\n" -> EmptyOldString { at: At { entry: 0, patch: 0, range: None } }
         "a\nb\n" -> NoMatch
-        "aaa\n" -> AmbiguousMatch 2 Exact, at [1-1, 1-1]
+        "aaa\n" -> AmbiguousMatch 2 Exact, at [1-1]
         "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-3]
         "let a = 1;\nlet b = 2;\n" -> NoMatch, near 2-2
         "\tlet a = 1;\n" -> ContentMismatch 1-1, is "\tlet a = 1;\n", TabsAgainstSpaces

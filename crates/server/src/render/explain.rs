@@ -11,7 +11,7 @@ use mcp_text_editor_store::document::NotText;
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
 use mcp_text_editor_store::error::{Operation, SpecialFile, StoreError, StoreErrorKind};
 use mcp_text_editor_store::roots::{PathProblem, Roots};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::problem::{Code, Problem};
 use crate::render::failure::spelled;
@@ -212,12 +212,20 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
 pub(crate) fn not_text(named: Named<'_>, fault: &NotText) -> Problem {
     let file_path = named.file_path;
     let problem = match fault {
-        NotText::Binary { offset, looks_like: None } => Problem::new(
+        NotText::Binary { offset, looks_like: Some(encoding), bom: true } => Problem::new(
+            Code::BinaryFile,
+            format!(
+                "{file_path} holds a NUL byte at offset {offset}, but it begins with the byte order mark of {}",
+                encoding.name()
+            ),
+            "send the same call without \"encoding\"",
+        ),
+        NotText::Binary { offset, looks_like: None, .. } => Problem::new(
             Code::BinaryFile,
             format!("{file_path} is binary: it holds a NUL byte at offset {offset}"),
             "this server works on text files only",
         ),
-        NotText::Binary { offset, looks_like: Some(encoding) } => {
+        NotText::Binary { offset, looks_like: Some(encoding), .. } => {
             let name = encoding.name();
             Problem::new(
                 Code::BinaryFile,
@@ -227,12 +235,13 @@ pub(crate) fn not_text(named: Named<'_>, fault: &NotText) -> Problem {
                 format!("send the same call with \"encoding\": \"{name}\""),
             )
         }
-        NotText::Undecodable { offset, line, looks_like } => {
-            let label = named.encoding.unwrap_or("utf-8");
+        NotText::Undecodable { offset, line, encoding, bom, looks_like } => {
+            let label = named.encoding.filter(|_| !bom).unwrap_or(encoding.name());
             let reason = format!(
                 "Failed to decode file with {label} encoding: {file_path} has invalid bytes at offset {offset}, in line {line}"
             );
             let hint = match looks_like {
+                _ if *bom => "its byte order mark says so; the file seems to be damaged, and a person has to look at it".to_owned(),
                 Some(encoding) => {
                     let name = encoding.name();
                     format!("the bytes look like {name}: send the same call with \"encoding\": \"{name}\"")
@@ -268,7 +277,7 @@ fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines
         Rejection::HashMismatch { still_applies: false, .. } => Problem::new(
             Code::HashMismatch,
             "the file is not the one that file_hash was taken of, and the call does not fit it any more",
-            format!("read it again: get_text_file_contents {}", json!({"file_path": named.file_path})),
+            format!("read it again: get_text_file_contents {}", read_call(named)),
         )
         .suggest(&tools::get::TOOL),
         Rejection::InvalidRange { start, end, .. } => Problem::new(
@@ -278,8 +287,10 @@ fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines
         ),
         Rejection::LineOutOfRange { start, end, total, .. } => {
             let reason = match end {
-                Some(end) => format!("lines {start}-{end} are not all in the file, which has {total} lines"),
-                None => format!("line {start} is not in the file, which has {total} lines"),
+                Some(end) => {
+                    format!("lines {start}-{end} are not all in the file, which has {}", counted(*total))
+                }
+                None => format!("line {start} is not in the file, which has {}", counted(*total)),
             };
             Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call.tool, *total))
                 .suggest(&tools::get::TOOL)
@@ -291,13 +302,18 @@ fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines
             ),
             "say what to replace by its text or by ranges; to add lines, call insert_text_file_contents",
         ),
+        Rejection::ByteOrderMark { .. } => Problem::new(
+            Code::InvalidArguments,
+            "the file would then begin with a byte order mark (U+FEFF), which it does not have",
+            "leave U+FEFF out of the text; to delete what stands before one, delete it, too",
+        ),
         Rejection::Overlap { first, second } => {
             let name = |at: At| place(at).trim_end_matches(": ").to_owned();
             let which = match (name(first.0), name(second.0)) {
                 (a, b) if a.is_empty() || a == b => String::new(),
                 (a, b) => format!("{a} and {b}: "),
             };
-            return Problem::new(
+            let problem = Problem::new(
                 Code::OverlappingRanges,
                 format!(
                     "{which}two edits of one call overlap, at {} and {}",
@@ -310,6 +326,7 @@ fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines
                     "name each line once"
                 },
             );
+            return Problem { lines: Some(first.1).filter(|lines| !lines.is_empty()), ..problem };
         }
         Rejection::Unencodable { character, line, column, .. } => {
             let what = if call.tool.name == tools::patch::TOOL.name { "new_string" } else { "contents" };
@@ -336,7 +353,7 @@ fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines
         Rejection::RangeHashMismatch { .. }
         | Rejection::ContentMismatch { .. }
         | Rejection::NoMatch { .. }
-        | Rejection::AmbiguousMatch { .. } => mismatched(call.tool, named.file_path, rejection),
+        | Rejection::AmbiguousMatch { .. } => mismatched(call.tool, named, rejection),
     };
     if let Some(at) = rejection.at() {
         problem.reason.insert_str(0, &place(at));
@@ -345,18 +362,21 @@ fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines
 }
 
 /// A guard that does not hold: what is there instead, and where the wanted text is.
-fn mismatched(tool: &Tool, file_path: &str, rejection: &Rejection) -> Problem {
+fn mismatched(tool: &Tool, named: Named<'_>, rejection: &Rejection) -> Problem {
     let (problem, lines, evidence) = match rejection {
-        Rejection::RangeHashMismatch { lines, digest, evidence, .. } => {
+        Rejection::RangeHashMismatch { lines, digest, expected, evidence, .. } => {
             let reason =
                 format!("the bytes of {} are not those that range_hash was taken of", spelled(*lines));
             let hint = match evidence.found_at.first() {
-                Some(found) => format!(
-                    "the lines now stand at {}: call {} with \"ranges\": [{}] and the same range_hash",
-                    spelled(*found),
-                    tool.name,
-                    range(*found)
-                ),
+                Some(found) => {
+                    let (start, end) = (found.start().get(), found.end());
+                    let range = json!({"start": start, "end": end, "range_hash": expected.as_str()});
+                    format!(
+                        "the lines now stand at {}: call {} with \"ranges\": [{range}]",
+                        spelled(*found),
+                        tool.name
+                    )
+                }
                 None => format!(
                     "if the text shown is what you mean, send \"range_hash\": \"{}\"; else read the file again",
                     digest.short()
@@ -381,7 +401,7 @@ fn mismatched(tool: &Tool, file_path: &str, rejection: &Rejection) -> Problem {
         Rejection::NoMatch { evidence, .. } => {
             let reason =
                 format!("old_string is not in the file{}", evidence.cause.map_or_else(String::new, cause));
-            let hint = no_match_hint(file_path, evidence);
+            let hint = no_match_hint(named, evidence);
             let mut problem = Problem::new(Code::NoMatch, reason, hint);
             if evidence.nearest.is_empty() && evidence.actual.is_none() {
                 problem = problem.suggest(&tools::get::TOOL);
@@ -438,7 +458,7 @@ fn cause(cause: Cause) -> String {
         Cause::AlreadyThere => "new_string is already there, so perhaps the edit was made before",
         Cause::Elided => "a line of `...` stands for text that was left out",
         Cause::LetterCase => "upper and lower case differ",
-        Cause::TrailingWhitespace => "spaces or tabs at line ends differ, and this server matches strictly",
+        Cause::TrailingWhitespace => "only spaces or tabs differ, where they count",
     };
     format!(": {why}")
 }
@@ -475,7 +495,7 @@ fn content_hint(lines: LineRange, evidence: &Evidence) -> String {
     }
 }
 
-fn no_match_hint(file_path: &str, evidence: &Evidence) -> String {
+fn no_match_hint(named: Named<'_>, evidence: &Evidence) -> String {
     match (evidence.cause, evidence.nearest.first()) {
         (Some(Cause::AlreadyThere), _) => {
             "if the text shown is what you want, nothing is left to do".to_owned()
@@ -487,7 +507,7 @@ fn no_match_hint(file_path: &str, evidence: &Evidence) -> String {
         (_, None) if !evidence.found_at.is_empty() => {
             "copy old_string from the text shown above, with the blanks at line ends".to_owned()
         }
-        (_, None) => format!("read the file: get_text_file_contents {}", json!({"file_path": file_path})),
+        (_, None) => format!("read the file: get_text_file_contents {}", read_call(named)),
     }
 }
 
@@ -499,6 +519,18 @@ fn out_of_range_hint(tool: &Tool, total: u64) -> String {
         0 => "the file is empty; to add lines, call append_text_file_contents".to_owned(),
         _ => format!("lines are 1 to {total}; to add lines at the end, call append_text_file_contents"),
     }
+}
+
+/// The arguments that read the file as the call did.
+fn read_call(named: Named<'_>) -> Value {
+    match named.encoding {
+        Some(encoding) => json!({"file_path": named.file_path, "encoding": encoding}),
+        None => json!({"file_path": named.file_path}),
+    }
+}
+
+fn counted(lines: u64) -> String {
+    if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
 fn range(lines: LineRange) -> String {

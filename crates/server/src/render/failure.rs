@@ -224,6 +224,9 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
     if let Some(digest) = &problem.file_hash {
         let _ = writeln!(out, "file_hash: {}", digest.short());
     }
+    if let Some(lines) = problem.total_lines {
+        let _ = writeln!(out, "total_lines: {lines}");
+    }
 }
 
 /// Calls `line` with each line that is told, behind its number; returns whether anything was left out.
@@ -342,6 +345,9 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
     }
     if let Some(digest) = &problem.file_hash {
         put("file_hash", json!(digest.to_string()));
+    }
+    if let Some(lines) = problem.total_lines {
+        put("total_lines", json!(lines));
     }
     Value::Object(out)
 }

@@ -34,7 +34,7 @@ pub(crate) fn text(files: &[FileRead], line_numbers: bool) -> String {
             }
             FileRead::Read { file_path, scan, ranges } if ranges.is_empty() => {
                 let (lines, size) = (scan.lines.count(), scan.size);
-                let (hash, form) = (scan.digest.short(), form(scan));
+                let (hash, form, file_path) = (scan.digest.short(), form(scan), printed(file_path));
                 blocks.push(format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n"));
             }
             FileRead::Read { file_path, scan, ranges } => {
@@ -47,6 +47,7 @@ pub(crate) fn text(files: &[FileRead], line_numbers: bool) -> String {
 
 fn range_text(file_path: &str, scan: &Scan, range: &Shown, line_numbers: bool) -> String {
     let (start, end, total) = (range.lines.start(), range.lines.end(), scan.lines.count());
+    let file_path = printed(file_path);
     let mut text = format!("{file_path} lines {start}-{end} of {total} file_hash {}", scan.digest.short());
     if let Some(digest) = &range.digest {
         let _ = write!(text, " range_hash {}", digest.short());
@@ -83,6 +84,20 @@ fn range_text(file_path: &str, scan: &Scan, range: &Shown, line_numbers: bool) -
     text
 }
 
+/// The first problem, whose reason names the others, too.
+fn all_in_one(problems: &[Problem]) -> Option<Problem> {
+    let reasons: Vec<&str> = problems.iter().map(|problem| problem.reason.as_str()).collect();
+    problems.first().map(|first| Problem { reason: reasons.join("; "), ..first.clone() })
+}
+
+/// A path on one line, whatever is in it: it must not look like a line of the reply.
+fn printed(file_path: &str) -> String {
+    let escape = |character: char| {
+        if character.is_control() { character.escape_default().to_string() } else { character.to_string() }
+    };
+    file_path.chars().map(escape).collect()
+}
+
 /// Encoding and line ends: `utf-8+bom crlf`.
 fn form(scan: &Scan) -> String {
     let bom = if scan.bom { "+bom" } else { "" };
@@ -99,7 +114,7 @@ fn file_json(file: &FileRead) -> Value {
     match file {
         FileRead::Failed(problems) => json!({
             "file_path": problems.first().and_then(|problem| problem.file_path.as_deref()),
-            "error": problems.first().map(problem_json),
+            "error": all_in_one(problems).as_ref().map(problem_json),
         }),
         FileRead::Read { file_path, scan, ranges } => {
             let ranges: Vec<Value> = ranges.iter().map(range_json).collect();
