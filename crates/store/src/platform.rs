@@ -153,10 +153,10 @@ mod system {
     /// Makes sure that the file can grow from one size to another, where the file system knows how; its size stays.
     #[cfg(target_os = "linux")]
     pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
+        let Some(growth) = to.checked_sub(from).filter(|growth| *growth > 0) else { return Ok(()) };
         let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
-        match rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, from, to.saturating_sub(from)))
-        {
-            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) if to > from => Err(error.into()),
+        match rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, from, growth)) {
+            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
             _ => Ok(()),
         }
     }

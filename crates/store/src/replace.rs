@@ -75,11 +75,16 @@ impl Temporary {
     }
 
     /// As [`Temporary::create`]; where the directory does not allow it, in memory, if at most [`IN_MEMORY`] bytes will
-    /// be needed.
+    /// be needed. If more, it is the directory that the error names.
     pub fn create_anywhere(place: &Place, size: u64) -> Result<Self, StoreError> {
         match Self::create(place) {
-            Err(error) if error.kind == StoreErrorKind::PermissionDenied && size <= IN_MEMORY => {
-                Self::in_memory(place).map_err(|_| error)
+            Err(error) if error.kind == StoreErrorKind::PermissionDenied => {
+                let directory = place.path().parent().unwrap_or(place.path()).to_owned();
+                let refused = StoreError { path: directory, ..error };
+                if size > IN_MEMORY {
+                    return Err(refused);
+                }
+                Self::in_memory(place).map_err(|_| refused)
             }
             created => created,
         }
