@@ -17,9 +17,9 @@ use mcp_text_editor_core::splice::Spliced;
 use crate::diff::diff;
 use crate::document::{Document, NotText, ROUNDS, SMALL, unless};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::in_place::{Overwrite, has_several_names, overwrite};
+use crate::in_place::{InPlace, Overwrite, overwrite};
 use crate::lock::{LockedFile, LockedSet, Wait, lock_all};
-use crate::place::Place;
+use crate::place::{OpenFile, Place};
 use crate::read::try_read_and_hash;
 use crate::replace::{Prepared, Temporary, exchange};
 use crate::roots::{PathProblem, Roots};
@@ -85,8 +85,8 @@ pub enum Warning {
     Unchanged,
     /// The last line had no terminator, and was given one.
     FinalNewlineAdded,
-    /// The file has several names, so it was written over instead of being replaced.
-    EditedInPlace,
+    /// The file was written over instead of being replaced.
+    EditedInPlace(InPlace),
 }
 
 /// One reason why a call is refused.
@@ -151,7 +151,7 @@ pub fn edit(roots: &Roots, edits: &[Edit<'_>], options: Options<'_>) -> Result<V
             None => None,
         };
         match roots.resolve(edit.file_path) {
-            Ok(place) => named.push(NamedFile { entry, edit: *edit, place, label }),
+            Ok(place) => named.push(NamedFile { entry, edit: *edit, place, label, in_place: None }),
             Err(problems) => {
                 let reasons = problems.into_iter().map(Reason::Path);
                 refusals.extend(reasons.map(|reason| Refusal { entry, reason }));
@@ -163,6 +163,7 @@ pub fn edit(roots: &Roots, edits: &[Edit<'_>], options: Options<'_>) -> Result<V
         let outcome = round(&mut named, &mut found, refusals.is_empty(), options);
         match outcome {
             Err((_, StoreError { kind: StoreErrorKind::Changed, .. })) => continue,
+            Err((entry, error)) if cannot_be_renamed(&error) && overwrite_next(&mut named, entry) => continue,
             Err((entry, error)) => refusals.push(Refusal { entry, reason: Reason::Store(error) }),
             Ok(edited) if refusals.is_empty() && found.is_empty() => return Ok(edited),
             Ok(_) => refusals.append(&mut found),
@@ -177,12 +178,27 @@ pub fn edit(roots: &Roots, edits: &[Edit<'_>], options: Options<'_>) -> Result<V
     Err(refusals)
 }
 
+/// Whether the name cannot be given to another file: something is mounted there that was not known to be.
+fn cannot_be_renamed(error: &StoreError) -> bool {
+    let kind = error.source.as_ref().map(io::Error::kind);
+    error.operation == Operation::Replace
+        && matches!(kind, Some(io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices))
+}
+
+/// Has the file of an entry written over in the next round; `false` if it was already.
+fn overwrite_next(named: &mut [NamedFile<'_>], entry: usize) -> bool {
+    let file = named.iter_mut().find(|file| file.entry == entry);
+    file.is_some_and(|file| file.in_place.replace(InPlace::Mounted).is_none())
+}
+
 /// An entry of a call whose path is known.
 struct NamedFile<'a> {
     entry: usize,
     edit: Edit<'a>,
     place: Place,
     label: Option<Encoding>,
+    /// Why it is to be written over, if a round before this has shown that.
+    in_place: Option<InPlace>,
 }
 
 /// All entries of a call that mean one file.
@@ -191,6 +207,7 @@ struct Group<'a> {
     file_path: &'a str,
     place: Place,
     label: Option<Encoding>,
+    in_place: Option<InPlace>,
     file_hash: Option<&'a Tag>,
     change: Change<'a>,
     /// The patches of all entries, if it is to be patched …
@@ -206,6 +223,7 @@ impl<'a> Group<'a> {
             file_path: file.edit.file_path,
             place: file.place.clone(),
             label: file.label,
+            in_place: file.in_place,
             file_hash: file.edit.file_hash,
             change: file.edit.change,
             patches: Vec::new(),
@@ -256,7 +274,7 @@ fn round(
     };
     let groups = group(named, &locked, refusals);
     let LockedSet { files, .. } = locked;
-    let mut prepared: Vec<(usize, Temporary)> = Vec::new();
+    let mut prepared: Vec<(usize, Written)> = Vec::new();
     let mut edited = Vec::new();
     for (index, (group, file)) in groups.iter().zip(&files).enumerate() {
         let at = |error: StoreError| (group.entry, error);
@@ -269,9 +287,9 @@ fn round(
             }
         };
         let write = may_write && refusals.is_empty() && !options.dry_run && !plan.unchanged;
-        let (outcome, temporary) = carry_out(group, &document, &plan, write, options).map_err(at)?;
+        let (outcome, written) = carry_out(group, &document, &plan, write, options).map_err(at)?;
         edited.push(outcome);
-        prepared.extend(temporary.map(|temporary| (index, temporary)));
+        prepared.extend(written.map(|written| (index, written)));
     }
     if !may_write || !refusals.is_empty() || options.dry_run {
         return Ok(edited);
@@ -286,10 +304,12 @@ fn round(
     let mut prepared = prepared.into_iter().peekable();
     for (index, (group, locked)) in groups.into_iter().zip(files).enumerate() {
         match prepared.next_if(|(of, _)| *of == index) {
-            Some((_, temporary)) if has_several_names(locked.file()) => {
+            Some((_, Written { temporary, in_place: Some(_) })) => {
                 in_place.push(Overwrite { place: group.place, temporary, locked });
             }
-            Some((_, temporary)) => ready.push(Prepared { place: group.place, temporary, locked }),
+            Some((_, Written { temporary, in_place: None })) => {
+                ready.push(Prepared { place: group.place, temporary, locked });
+            }
             None => kept.push(locked),
         }
     }
@@ -376,6 +396,12 @@ fn origin(rejection: &mut Rejection, group: &Group<'_>) -> usize {
     rejection.at().map_or(group.entry, |at| at.entry)
 }
 
+/// New content that is complete, and, if the file cannot be replaced by it, why not.
+struct Written {
+    temporary: Temporary,
+    in_place: Option<InPlace>,
+}
+
 /// Writes the new content beside the file, if it is to be written, and tells what is to be told of it.
 fn carry_out(
     group: &Group<'_>,
@@ -383,22 +409,22 @@ fn carry_out(
     plan: &Plan,
     write: bool,
     options: Options<'_>,
-) -> Result<(Edited, Option<Temporary>), StoreError> {
+) -> Result<(Edited, Option<Written>), StoreError> {
     let path = group.place.path();
     let new = Spliced::new(document, &plan.splices);
-    let mut temporary = None;
+    let mut written = None;
     let scan = if plan.unchanged {
         document.scan.clone()
     } else {
-        let mut file = if write { Some(Temporary::create(&group.place)?) } else { None };
+        let most = new.size().max(document.size());
+        let mut file = if write { Some(Temporary::create_anywhere(&group.place, most)?) } else { None };
         let scan = copy(&new, document.scan.encoding, file.as_mut(), options.is_cancelled)
             .context(Operation::WriteTemporary, path)?;
-        if let Some(file) = &file {
-            // What cannot be kept, others can do less with than before.
-            let _ = file.keep_metadata(document.file())?;
-            file.sync()?;
+        if let Some(temporary) = file {
+            let in_place = in_place(group, document.file(), &temporary)?;
+            temporary.sync()?;
+            written = Some(Written { temporary, in_place });
         }
-        temporary = file;
         scan
     };
     let regions = regions((document, &document.scan), (&new, &scan), plan).context(Operation::Read, path)?;
@@ -409,9 +435,8 @@ fn carry_out(
     if plan.adds_final_newline {
         warnings.push(Warning::FinalNewlineAdded);
     }
-    if write && has_several_names(document.file()) {
-        warnings.push(Warning::EditedInPlace);
-    }
+    let in_place = written.as_ref().and_then(|written| written.in_place);
+    warnings.extend(in_place.map(Warning::EditedInPlace));
     let mut edited = Edited {
         entry: group.entry,
         digest: Some(scan.digest),
@@ -425,7 +450,22 @@ fn carry_out(
             .context(Operation::Read, path)?;
         (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
     }
-    Ok((edited, temporary))
+    Ok((edited, written))
+}
+
+/// Why new content must be written over the file; if nothing stands against it, it is all that the file was.
+fn in_place(
+    group: &Group<'_>,
+    file: &OpenFile,
+    temporary: &Temporary,
+) -> Result<Option<InPlace>, StoreError> {
+    if let Some(known) = group.in_place.or_else(|| InPlace::before(file)) {
+        return Ok(Some(known));
+    }
+    if !temporary.is_beside() {
+        return Ok(Some(InPlace::DirectoryNotWritable));
+    }
+    Ok(InPlace::after(file, temporary.keep_metadata(file)?))
 }
 
 /// Reads the new content once: into the temporary, if there is one, and through a scanner.

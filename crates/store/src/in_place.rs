@@ -1,5 +1,5 @@
-//! New content written over the old, where a rename would be wrong: a file of several names (hard links) must stay one
-//! file. Not safe against a crash in the middle; against an error it is, by a copy of the old bytes.
+//! New content written over the old, where a rename would be wrong or cannot be: [`InPlace`] has the cases. Not safe
+//! against a crash in the middle; against an error it is, by a copy of the old bytes.
 
 use std::fs::File;
 use std::io;
@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
-use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
+use crate::metadata::NotKept;
 use crate::place::{OpenFile, Place};
 use crate::platform;
 use crate::replace::Temporary;
@@ -24,19 +25,63 @@ pub struct Overwrite {
     pub locked: LockedFile,
 }
 
-/// Whether a file has more than one name.
-#[must_use]
-pub fn has_several_names(file: &OpenFile) -> bool {
-    platform::links_of(file.metadata()) > 1
+/// Why a file is written over instead of being replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InPlace {
+    /// It has several names (hard links), and must stay one file.
+    SeveralNames,
+    /// It is mounted by itself (a bind mount), so that no other file can get its name.
+    Mounted,
+    /// No file can be made in its directory.
+    DirectoryNotWritable,
+    /// A new file could not be given its owner or its group.
+    Owner,
+    /// A new file could not be given its extended attributes, or its access control list.
+    Attributes,
+    /// Another program has it open for writing, and would go on with the old one.
+    OpenForWriting,
+}
+
+impl InPlace {
+    /// What can be known before anything is written; [`InPlace::after`] knows the rest.
+    #[must_use]
+    pub fn before(file: &OpenFile) -> Option<Self> {
+        if platform::links_of(file.metadata()) > 1 {
+            Some(Self::SeveralNames)
+        } else if platform::is_mount_point(file.file()) {
+            Some(Self::Mounted)
+        } else {
+            None
+        }
+    }
+
+    /// What is known once the new content is written, and what could not be carried over to it.
+    #[must_use]
+    pub fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
+        if not_kept.owner || not_kept.group {
+            Some(Self::Owner)
+        } else if not_kept.attributes {
+            Some(Self::Attributes)
+        } else if platform::is_open_for_writing(file.file()) {
+            Some(Self::OpenForWriting)
+        } else {
+            None
+        }
+    }
 }
 
 /// Overwrites all files. If one fails, all have their old bytes again, unless that fails, too: then the error says so.
 pub fn overwrite(files: &[Overwrite]) -> Result<(), StoreError> {
+    overwrite_with(files, write_over)
+}
+
+type WriteOver = fn(&OpenFile, &File) -> io::Result<()>;
+
+fn overwrite_with(files: &[Overwrite], write: WriteOver) -> Result<(), StoreError> {
     let targets = files.iter().map(Target::prepare).collect::<Result<Vec<_>, _>>()?;
     for (done, (file, target)) in files.iter().zip(&targets).enumerate() {
         let context = |error| StoreError::from_io(Operation::Replace, file.place.path(), error);
-        let written =
-            file.temporary.view().and_then(|new| write_over(&new, target.file.file()).map_err(context));
+        let written = file.temporary.view().and_then(|new| write(&new, target.file.file()).map_err(context));
         let Err(error) = written else { continue };
         let spoiled: Vec<PathBuf> =
             targets.iter().take(done + 1).filter(|target| !target.restore()).map(Target::path).collect();
@@ -62,8 +107,10 @@ impl Target {
         if !target.identity().same_content(old.identity()) {
             return Err(StoreError::new(Operation::Replace, file.place.path(), StoreErrorKind::Changed));
         }
-        let mut copy = Temporary::create(&file.place)?;
+        let mut copy = Temporary::create_anywhere(&file.place, old.size())?;
         copy.copy_range(old, 0..old.size())?;
+        let reserved = platform::reserve(target.file(), old.size(), file.temporary.written());
+        reserved.context(Operation::Replace, file.place.path())?;
         Ok(Self { file: target, copy })
     }
 
@@ -85,4 +132,73 @@ fn write_over(from: &OpenFile, to: &File) -> io::Result<()> {
     written?;
     to.set_len(from.size())?;
     to.sync_all()
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use std::cell::Cell;
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::lock::{Wait, lock};
+    use crate::roots::Roots;
+
+    thread_local! {
+        static LEFT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Some files are written; the next is spoiled half way.
+    fn only_so_many(from: &OpenFile, to: &File) -> io::Result<()> {
+        if LEFT.get() == 0 {
+            platform::write_all_at(to, b"spoiled", 0)?;
+            to.set_len(7)?;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        LEFT.set(LEFT.get() - 1);
+        write_over(from, to)
+    }
+
+    #[test]
+    fn an_error_in_the_middle_gives_all_files_their_old_bytes() {
+        // New content longer and shorter than the old, beside the file and in memory.
+        for (old, new) in [("old\n", "new content\n"), ("old content\n", "new\n")] {
+            for is_beside in [true, false] {
+                for left in 0..=3 {
+                    let directory = tempfile::tempdir().unwrap();
+                    let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+                    let path = |name: &str| directory.path().join(name);
+                    let files = ["a", "b", "c"].map(|name| {
+                        std::fs::write(path(name), old).unwrap();
+                        let place = roots.resolve(path(name).to_str().unwrap()).unwrap();
+                        let locked = lock(&place, &Wait::default()).unwrap();
+                        let mut temporary = if is_beside {
+                            Temporary::create(&place).unwrap()
+                        } else {
+                            Temporary::in_memory(&place).unwrap()
+                        };
+                        temporary.write_all(new.as_bytes()).unwrap();
+                        Overwrite { place, temporary, locked }
+                    });
+                    LEFT.set(left);
+                    let written = overwrite_with(&files, only_so_many);
+                    drop(files);
+                    let expected = if left == 3 { new } else { old };
+                    assert_eq!(written.is_ok(), left == 3);
+                    if let Err(error) = written {
+                        assert_eq!(error.kind, StoreErrorKind::NoSpace);
+                        assert_eq!(error.path.file_name().unwrap(), ["a", "b", "c"][left]);
+                    }
+                    for name in ["a", "b", "c"] {
+                        assert_eq!(std::fs::read_to_string(path(name)).unwrap(), expected);
+                    }
+                    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
+                }
+            }
+        }
+    }
 }

@@ -4,7 +4,12 @@
 //! Linux is what is tested. On Windows std's locks are mandatory, so that another process cannot even read a file
 //! that is being edited.
 
+use std::collections::BTreeMap;
+
 pub(crate) use system::*;
+
+/// Extended attributes: values by name.
+pub(crate) type Attributes = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Whether `error` says that the system, or the file system, does not know how; not that it will not.
 pub(crate) fn is_unsupported(error: &std::io::Error) -> bool {
@@ -22,6 +27,8 @@ mod system {
     use rustix::fs::{Access, AtFlags, Mode, OFlags};
     use rustix::io::Errno;
 
+    #[cfg(target_os = "linux")]
+    use super::Attributes;
     use crate::error::SpecialFile;
     use crate::identity::Identity;
 
@@ -44,6 +51,118 @@ mod system {
     pub(crate) fn links_of(metadata: &Metadata) -> u64 {
         metadata.nlink()
     }
+
+    /// The file's extended attributes by name, as far as this process may see them; none where the file system has
+    /// none. On Linux an access control list is one of them (xattr(7)).
+    #[cfg(target_os = "linux")]
+    pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
+        let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
+            Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Attributes::new()),
+            names => names?,
+        };
+        let mut attributes = Attributes::new();
+        for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            match whole(|buffer| rustix::fs::fgetxattr(file, name, buffer)) {
+                // Gone since it was listed.
+                Err(Errno::NODATA) => {}
+                value => {
+                    attributes.insert(name.to_owned(), value?);
+                }
+            }
+        }
+        Ok(attributes)
+    }
+
+    /// Reads with a buffer that is mostly enough, else with one of the longest that there can be (xattr(7)).
+    #[cfg(target_os = "linux")]
+    fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
+        let mut bytes = vec![0; 256];
+        let length = match read(&mut bytes) {
+            Err(Errno::RANGE) => {
+                bytes.resize(64 * 1024, 0);
+                read(&mut bytes)?
+            }
+            length => length?,
+        };
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty())?)
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
+        Ok(rustix::fs::fremovexattr(file, name)?)
+    }
+
+    /// Whether the file is where a file system is mounted: a bind mount, as containers have them for single files.
+    /// No other file can get its name.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_mount_point(file: &File) -> bool {
+        use rustix::fs::{StatxAttributes, StatxFlags};
+        let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
+        about.is_ok_and(|about| {
+            (about.stx_attributes & about.stx_attributes_mask).contains(StatxAttributes::MOUNT_ROOT)
+        })
+    }
+
+    /// Whether any program has the file open for writing. `file` itself must be open for reading only, and must be
+    /// this user's; else, and where the file system has no leases, nobody knows and the answer is no.
+    ///
+    /// A lease for reading is refused while there is a writer (fcntl(2)). It is given back at once.
+    #[cfg(target_os = "linux")]
+    #[expect(unsafe_code, reason = "no crate at hand has leases")]
+    pub(crate) fn is_open_for_writing(file: &File) -> bool {
+        use std::os::fd::AsRawFd as _;
+
+        /// `fcntl.h`; libc has it for some targets only.
+        const F_SETSIG: libc::c_int = 10;
+
+        let is_read_only =
+            rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY);
+        if !is_read_only {
+            return false;
+        }
+        let descriptor = file.as_raw_fd();
+        let fcntl = |command: libc::c_int, argument: libc::c_int| {
+            // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a number.
+            unsafe { libc::fcntl(descriptor, command, argument) }
+        };
+        // Who opens the file for writing while there is the lease makes the kernel send a signal to its holder. The
+        // usual one, SIGIO, would end this process; this one is ignored unless asked for.
+        if fcntl(F_SETSIG, libc::SIGURG) == -1 {
+            return false;
+        }
+        if fcntl(libc::F_SETLEASE, libc::F_RDLCK) == -1 {
+            return io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
+        }
+        fcntl(libc::F_SETLEASE, libc::F_UNLCK);
+        false
+    }
+
+    /// An empty file in memory, without a name.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn memory_file() -> io::Result<File> {
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::memfd_create(c"mcp-text-editor", flags)?))
+    }
+
+    /// Makes sure that the file can grow from one size to another, where the file system knows how; its size stays.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
+        let Some(growth) = to.checked_sub(from).filter(|growth| *growth > 0) else { return Ok(()) };
+        let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
+        match rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, from, growth)) {
+            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) use super::without_linux::*;
 
     #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
     pub(crate) fn identity_of(_: &File, metadata: &Metadata) -> io::Result<Identity> {
@@ -226,6 +345,45 @@ mod system {
     }
 }
 
+/// What is done on Linux alone.
+#[cfg(not(target_os = "linux"))]
+mod without_linux {
+    use std::fs::File;
+    use std::io;
+
+    use super::Attributes;
+
+    #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
+    pub(crate) fn attributes_of(_: &File) -> io::Result<Attributes> {
+        Ok(Attributes::new())
+    }
+
+    pub(crate) fn set_attribute(_: &File, _: &[u8], _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn remove_attribute(_: &File, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn is_mount_point(_: &File) -> bool {
+        false
+    }
+
+    pub(crate) fn is_open_for_writing(_: &File) -> bool {
+        false
+    }
+
+    pub(crate) fn memory_file() -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
+    pub(crate) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(not(unix))]
 mod system {
     use std::fs::{File, Metadata};
@@ -238,6 +396,7 @@ mod system {
     };
     use cap_std::fs::{Dir, FileType, OpenOptions};
 
+    pub(crate) use super::without_linux::*;
     use crate::error::SpecialFile;
     use crate::identity::Identity;
 

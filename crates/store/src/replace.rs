@@ -26,17 +26,22 @@ use crate::platform;
 /// What the names of all temporary files begin with; list and search pass such files over.
 pub const PREFIX: &str = ".mte-";
 
+/// Content of a file in a directory that may not be written is kept in memory up to this size, for the time of the call.
+pub const IN_MEMORY: u64 = 64 * 1024 * 1024;
+
 /// How much is copied at a time.
 const BLOCK: usize = 1024 * 1024;
 
 /// How often names are swapped to get out of a race with another program before it is given up.
 const SWAPS: usize = 64;
 
-/// A new file beside the one that it is to replace, locked like it, and gone when dropped unless committed.
+/// A new file beside the one that it is to replace, locked like it, and gone when dropped unless committed; or in
+/// memory, for a file that is to be written over.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub struct Temporary {
-    directory: Arc<Dir>,
+    /// `None` for one in memory, which can be the source of a copy only.
+    directory: Option<Arc<Dir>>,
     name: OsString,
     file: File,
     identity: Identity,
@@ -65,8 +70,36 @@ impl Temporary {
             // After the exchange this is the file: nobody may build on it before the call is over. Nobody knows of it
             // yet, so that only a file system without locks can refuse.
             file.try_lock().ok();
-            return Ok(Self { directory: directory.clone(), name, file, identity, path, written: 0 });
+            return Ok(Self { directory: Some(directory.clone()), name, file, identity, path, written: 0 });
         }
+    }
+
+    /// As [`Temporary::create`]; where the directory does not allow it, in memory, if at most [`IN_MEMORY`] bytes will
+    /// be needed. If more, it is the directory that the error names.
+    pub fn create_anywhere(place: &Place, size: u64) -> Result<Self, StoreError> {
+        match Self::create(place) {
+            Err(error) if error.kind == StoreErrorKind::PermissionDenied => {
+                let directory = place.path().parent().unwrap_or(place.path()).to_owned();
+                let refused = StoreError { path: directory, ..error };
+                if size > IN_MEMORY {
+                    return Err(refused);
+                }
+                Self::in_memory(place).map_err(|_| refused)
+            }
+            created => created,
+        }
+    }
+
+    pub(crate) fn in_memory(place: &Place) -> io::Result<Self> {
+        let file = platform::memory_file()?;
+        let (identity, path) = (Identity::of(&file)?, place.path().to_owned());
+        Ok(Self { directory: None, name: OsString::new(), file, identity, path, written: 0 })
+    }
+
+    /// Whether it is in the file's directory, so that it can get the file's name.
+    #[must_use]
+    pub fn is_beside(&self) -> bool {
+        self.directory.is_some()
     }
 
     /// The absolute path of the temporary, for the journal.
@@ -111,7 +144,7 @@ impl Temporary {
         Ok(())
     }
 
-    /// Gives it the mode, owner and group of the old file. Due after the last write, which may take set-id bits away.
+    /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write, which may take set-id bits away.
     pub fn keep_metadata(&self, old: &OpenFile) -> Result<NotKept, StoreError> {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
@@ -147,7 +180,9 @@ impl Write for Temporary {
 impl Drop for Temporary {
     /// Removes the name if it still means this very file: after an exchange it means the old one.
     fn drop(&mut self) {
-        unlink_if(&self.directory, self.name(), &self.identity);
+        if let Some(directory) = &self.directory {
+            unlink_if(directory, self.name(), &self.identity);
+        }
     }
 }
 
@@ -199,7 +234,7 @@ pub fn commit(prepared: Vec<Prepared>) -> Result<Vec<Method>, StoreError> {
 /// Puts each temporary in the place of its file, in the order given; the old files stay, under the temporaries' names.
 ///
 /// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
-/// (device, inode, size, mtime) is [`StoreErrorKind::Changed`].
+/// (device, inode, size, mtime), or that another program has opened for writing, is [`StoreErrorKind::Changed`].
 pub fn exchange(prepared: Vec<Prepared>) -> Result<Exchanged, StoreError> {
     exchange_with(prepared, platform::exchange)
 }
@@ -291,7 +326,9 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
     match swap(directory, name, temporary.name()) {
         Ok(()) => {
             let out = Identity::at(directory, temporary.name());
-            if out.as_ref().is_ok_and(|out| out.same_content(checked)) {
+            let is_what_was_read = out.as_ref().is_ok_and(|out| out.same_content(checked));
+            // Looked at once more, now that nobody can open the old file by its name: a writer would go on with it.
+            if is_what_was_read && !platform::is_open_for_writing(prepared.locked.file().file()) {
                 return Ok(Replaced { old: Old::Exchanged, prepared });
             }
             put_back(place, temporary, swap)?;
@@ -300,7 +337,7 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
         Err(error) if platform::is_unsupported(&error) => {
             let aside = Aside::of(&prepared)?;
             let now = Identity::at(directory, name).context(Operation::Replace, place.path())?;
-            if !now.same_content(checked) {
+            if !now.same_content(checked) || platform::is_open_for_writing(prepared.locked.file().file()) {
                 return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
             }
             let renamed = directory.rename(temporary.name(), directory, name);

@@ -5,6 +5,7 @@ use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_store::edit::{Edited, Warning};
+use mcp_text_editor_store::in_place::InPlace;
 use serde_json::{Map, Value, json};
 
 /// How digests are printed.
@@ -69,12 +70,33 @@ fn lines_json(lines: LineRange) -> Map<String, Value> {
     object
 }
 
+fn in_place(reason: InPlace) -> &'static str {
+    macro_rules! edited_in_place {
+        ($because:literal) => {
+            concat!(
+                $because,
+                ", so it was edited in place: another program's write in the last instant, or a crash, could have spoiled it"
+            )
+        };
+    }
+    match reason {
+        InPlace::SeveralNames => edited_in_place!("the file has several hard links"),
+        InPlace::Mounted => edited_in_place!("the file is a mount point"),
+        InPlace::DirectoryNotWritable => edited_in_place!("the file's directory may not be written"),
+        InPlace::Owner => edited_in_place!("a new file could not be given the file's owner or group"),
+        InPlace::Attributes => {
+            edited_in_place!(
+                "a new file could not be given the file's extended attributes or access control list"
+            )
+        }
+        InPlace::OpenForWriting => edited_in_place!("another program has the file open for writing"),
+    }
+}
+
 fn words(warning: Warning) -> &'static str {
     match warning {
         Warning::Unchanged => "unchanged",
-        Warning::EditedInPlace => {
-            "the file has several hard links, so it was edited in place: another program's write in the last instant, or a crash, could have spoiled it"
-        }
+        Warning::EditedInPlace(reason) => in_place(reason),
         Warning::FinalNewlineAdded => "the last line had no line end: one comes before the new text",
     }
 }

@@ -8,7 +8,11 @@
 #[cfg(test)]
 mod create;
 #[cfg(test)]
+mod in_place;
+#[cfg(test)]
 mod lock;
+#[cfg(test)]
+mod metadata;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]

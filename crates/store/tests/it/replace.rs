@@ -83,6 +83,19 @@ fn another_programs_write_before_the_commit_is_kept() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn who_opens_a_file_for_writing_before_the_commit_keeps_it() {
+    let world = three();
+    let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
+    let mut writer = std::fs::OpenOptions::new().append(true).open(world.path("@/root/b")).unwrap();
+    let error = commit(prepared.into()).unwrap_err();
+    assert_eq!((error.kind, error.path), (StoreErrorKind::Changed, world.path("@/root/b")));
+    writer.write_all(b"er").unwrap();
+    assert_eq!(contents(&world), ["old", "older", "old"]);
+    assert_eq!(world.names(), NAMES);
+}
+
+#[test]
 fn what_is_not_finished_is_put_back_and_what_came_after_is_kept() {
     let world = three();
     let exchanged = exchange(vec![prepare(&world, "@/root/a", "new"), prepare(&world, "@/root/b", "new")]);

@@ -3,6 +3,8 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::resolve::Options as Matching;
+use mcp_text_editor_store::edit::{Change, Edit, Options, Reason, edit};
 use mcp_text_editor_store::error::StoreError;
 use mcp_text_editor_store::place::Place;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
@@ -45,6 +47,23 @@ impl World {
 
     pub(crate) fn place(&self, path: &str) -> Place {
         self.roots.resolve(self.path(path).to_str().unwrap()).unwrap()
+    }
+
+    /// Appends a line to files, in one call; what it warns of, file by file, or why it is refused.
+    pub(crate) fn append(&self, paths: &[&str]) -> Vec<String> {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| self.path(path)).collect();
+        let edits = paths.iter().map(|path| Edit {
+            file_path: path.to_str().unwrap(),
+            encoding: None,
+            file_hash: None,
+            change: Change::Append("added\n"),
+        });
+        let edits: Vec<_> = edits.collect();
+        let options = Options { matching: Matching::default(), dry_run: false, is_cancelled: &|| false };
+        match edit(&self.roots, &edits, options) {
+            Ok(edited) => edited.iter().map(|file| format!("{:?}", file.warnings)).collect(),
+            Err(refusals) => refusals.iter().map(|refusal| reason(&refusal.reason)).collect(),
+        }
     }
 
     /// Where a path leads, or why nowhere, with `@` for the temporary directory.
@@ -97,6 +116,35 @@ fn describe(problem: &PathProblem) -> String {
         }
         other => format!("{other:?}"),
     }
+}
+
+fn reason(reason: &Reason) -> String {
+    match reason {
+        Reason::Store(error) => kind(error),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Runs `work` on a thread of its own that has this user's rights alone; `None`, with a message, if this process is not
+/// root's. Only Linux has users by thread.
+pub(crate) fn as_user<T: Send>(user: u32, work: impl FnOnce() -> T + Send) -> Option<T> {
+    #[cfg(target_os = "linux")]
+    if rustix::process::geteuid().is_root() {
+        use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+        let drop_rights = || {
+            let (uid, gid) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(user));
+            set_thread_groups(&[])?;
+            set_thread_res_gid(gid, gid, gid)?;
+            set_thread_res_uid(uid, uid, uid)
+        };
+        return std::thread::scope(|scope| {
+            let thread = scope.spawn(|| drop_rights().is_ok().then(work));
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+    }
+    let _ = (user, work);
+    eprintln!("skipped: only root can become another user");
+    None
 }
 
 pub(crate) fn kind(error: &StoreError) -> String {

@@ -1,0 +1,170 @@
+//! Files that must not be replaced, or cannot be: the inode stays, the content is the new one, and a warning says why.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+use crate::world::{World, as_user};
+
+const NOBODY: u32 = 65534;
+
+fn inode(world: &World, path: &str) -> u64 {
+    std::fs::metadata(world.path(path)).unwrap().ino()
+}
+
+fn set_mode(world: &World, path: &str, mode: u32) {
+    std::fs::set_permissions(world.path(path), Permissions::from_mode(mode)).unwrap();
+}
+
+/// A file `root/a` in a tree that is all of this user.
+fn world_of(user: u32) -> Option<World> {
+    let world = World::new();
+    world.write("@/root/a", "old\n");
+    for path in ["@", "@/root", "@/root/a"] {
+        chown(world.path(path), Some(user), Some(user)).ok()?;
+    }
+    Some(world)
+}
+
+/// Appends a line to `root/a`, which must keep its inode.
+fn check(world: &World, warning: &str, append: impl FnOnce() -> Option<Vec<String>>) {
+    let before = inode(world, "@/root/a");
+    let Some(warnings) = append() else { return };
+    assert_eq!(warnings, [warning]);
+    assert_eq!(world.content("@/root/a"), "old\nadded\n");
+    assert_eq!(inode(world, "@/root/a"), before);
+    assert!(!world.names().iter().any(|name| name.contains(".mte-")));
+}
+
+#[test]
+fn a_file_of_several_names_stays_one_file() {
+    let world = World::new();
+    world.write("@/root/a", "old\n");
+    std::fs::hard_link(world.path("@/root/a"), world.path("@/root/b")).unwrap();
+    check(&world, "[EditedInPlace(SeveralNames)]", || Some(world.append(&["@/root/a"])));
+    assert_eq!(world.content("@/root/b"), "old\nadded\n");
+}
+
+#[test]
+fn a_link_stays_a_link_and_its_target_is_replaced() {
+    let world = World::new();
+    world.write("@/root/target", "old\n");
+    world.link("@/root/link", "@/root/target");
+    assert_eq!(world.append(&["@/root/link"]), ["[]"]);
+    assert_eq!(world.content("@/root/target"), "old\nadded\n");
+    assert_eq!(std::fs::read_link(world.path("@/root/link")).unwrap(), world.path("@/root/target"));
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_keeps_nobody_from_a_file_that_may() {
+    let Some(world) = world_of(NOBODY) else { return };
+    set_mode(&world, "@/root", 0o555);
+    let append = || as_user(NOBODY, || world.append(&["@/root/a"]));
+    check(&world, "[EditedInPlace(DirectoryNotWritable)]", append);
+    // What does not fit into memory is refused, by the reason why it would have to.
+    File::options().write(true).open(world.path("@/root/a")).unwrap().set_len(0).unwrap();
+    let line = [vec![b'x'; 1023], b"\n".to_vec()].concat();
+    std::fs::write(world.path("@/root/a"), line.repeat(64 * 1024)).unwrap();
+    if let Some(refusals) = append() {
+        assert_eq!(refusals, ["WriteTemporary PermissionDenied"]);
+        assert_eq!(std::fs::metadata(world.path("@/root/a")).unwrap().len(), 64 * 1024 * 1024);
+    }
+}
+
+#[test]
+fn another_users_file_stays_theirs() {
+    let Some(world) = world_of(NOBODY) else { return };
+    chown(world.path("@/root/a"), Some(1234), Some(NOBODY)).unwrap();
+    set_mode(&world, "@/root/a", 0o660);
+    let append = || as_user(NOBODY, || world.append(&["@/root/a"]));
+    check(&world, "[EditedInPlace(Owner)]", append);
+    let metadata = std::fs::metadata(world.path("@/root/a")).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid(), metadata.mode() & 0o7777), (1234, NOBODY, 0o660));
+}
+
+#[test]
+fn another_groups_file_stays_theirs() {
+    let Some(world) = world_of(NOBODY) else { return };
+    chown(world.path("@/root/a"), Some(NOBODY), Some(1234)).unwrap();
+    let append = || as_user(NOBODY, || world.append(&["@/root/a"]));
+    check(&world, "[EditedInPlace(Owner)]", append);
+    assert_eq!(std::fs::metadata(world.path("@/root/a")).unwrap().gid(), 1234);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_attribute_that_may_not_be_set_is_not_lost() {
+    let Some(world) = world_of(NOBODY) else { return };
+    let set = rustix::fs::setxattr(
+        world.path("@/root/a"),
+        "security.mte",
+        b"of root",
+        rustix::fs::XattrFlags::empty(),
+    );
+    if let Err(error) = set {
+        eprintln!("skipped: {error}");
+        return;
+    }
+    let append = || as_user(NOBODY, || world.append(&["@/root/a"]));
+    check(&world, "[EditedInPlace(Attributes)]", append);
+    let mut value = [0; 64];
+    let length = rustix::fs::getxattr(world.path("@/root/a"), "security.mte", &mut value[..]).unwrap();
+    assert_eq!(&value[..length], b"of root");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_writer_goes_on_with_the_file_that_is_seen() {
+    let world = World::new();
+    world.write("@/root/a", "old\n");
+    world.write("@/root/b", "old\n");
+    let mut writer = OpenOptions::new().append(true).open(world.path("@/root/a")).unwrap();
+    let _reader = File::open(world.path("@/root/b")).unwrap();
+    let before = inode(&world, "@/root/b");
+    check(&world, "[EditedInPlace(OpenForWriting)]", || Some(world.append(&["@/root/a"])));
+    writer.write_all(b"later\n").unwrap();
+    assert_eq!(world.content("@/root/a"), "old\nadded\nlater\n");
+    // Both at once; who only reads the other does not matter.
+    assert_eq!(world.append(&["@/root/b", "@/root/a"]), ["[]", "[EditedInPlace(OpenForWriting)]"]);
+    assert_eq!(world.content("@/root/a"), "old\nadded\nlater\nadded\n");
+    assert_ne!(inode(&world, "@/root/b"), before);
+    drop(writer);
+    assert_eq!(world.append(&["@/root/a"]), ["[]"]);
+}
+
+/// A file mounted over another, until this is dropped.
+#[cfg(target_os = "linux")]
+struct Mount(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl Mount {
+    fn bind(world: &World, from: &str, to: &str) -> Option<Self> {
+        match rustix::mount::mount_bind(world.path(from), world.path(to)) {
+            Ok(()) => Some(Self(world.path(to))),
+            Err(error) => {
+                eprintln!("skipped: this user may not mount: {error}");
+                None
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Mount {
+    fn drop(&mut self) {
+        rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH).ok();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_mounted_file_is_written_over() {
+    let world = World::new();
+    world.write("@/root/a", "covered\n");
+    world.write("@/outside/a", "old\n");
+    let Some(mount) = Mount::bind(&world, "@/outside/a", "@/root/a") else { return };
+    check(&world, "[EditedInPlace(Mounted)]", || Some(world.append(&["@/root/a"])));
+    assert_eq!(world.content("@/outside/a"), "old\nadded\n");
+    drop(mount);
+    assert_eq!(world.content("@/root/a"), "covered\n");
+}
