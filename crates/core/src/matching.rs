@@ -190,12 +190,12 @@ impl Positioned {
     }
 
     fn push_decoded(&mut self, decoded: &Decoded) {
-        for (index, character) in decoded.text.char_indices() {
-            self.set(decoded.seam_before(index), decoded.seam_after(index));
-            self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        let mut from = 0;
+        for (index, before, after) in decoded.seams() {
+            self.text.extend_from_slice(decoded.text.as_bytes().get(from..index).unwrap_or_default());
+            self.set(before, after);
+            from = index;
         }
-        let index = decoded.text.len();
-        self.set(decoded.seam_before(index), decoded.seam_after(index));
     }
 
     /// Appends a part of another text.

@@ -136,6 +136,21 @@ impl Decoded {
         Some(right)
     }
 
+    /// Each boundary of the text with its [`seam_before`](Self::seam_before) and [`seam_after`](Self::seam_after), in
+    /// order, from the start of the first character to the end of the last: one walk along the runs.
+    pub(crate) fn seams(&self) -> impl Iterator<Item = (usize, Option<Seam>, Option<Seam>)> {
+        let mut next = 0;
+        let starts = self.text.char_indices().map(move |(index, _)| {
+            while self.runs.get(next).is_some_and(|run| run.text <= index) {
+                next += 1;
+            }
+            let (before, after) = self.gap_in(next, index).unzip();
+            (index, before, after)
+        });
+        let end = self.text.len();
+        starts.chain(std::iter::once((end, self.seam_before(end), self.seam_after(end))))
+    }
+
     /// Both sides of the boundary at `index`: the end of the character before, the start of that after it.
     fn gap(&self, index: usize) -> Option<(Seam, Seam)> {
         if index == self.text.len() {
@@ -144,7 +159,11 @@ impl Decoded {
         if !self.text.is_char_boundary(index) {
             return None;
         }
-        let next = self.runs.partition_point(|run| run.text <= index);
+        self.gap_in(self.runs.partition_point(|run| run.text <= index), index)
+    }
+
+    /// As [`gap`](Self::gap), for the start of a character, where the first run that begins after it is known.
+    fn gap_in(&self, next: usize, index: usize) -> Option<(Seam, Seam)> {
         let run = self.runs.get(next.checked_sub(1)?)?;
         let here = run.seam(index)?;
         if index > run.text {

@@ -228,6 +228,9 @@ fn decode_in_chunks(
                 let known = boundaries.insert(text.len() + at, answer);
                 assert!(known.is_none_or(|known| known == answer), "{known:?} {answer:?}");
             }
+            for (at, before, after) in out.seams() {
+                assert_eq!((before, after), (out.seam_before(at), out.seam_after(at)), "{at}");
+            }
             text.push_str(&out.text);
         }
         assert_eq!((out.start_of_edit(out.text.len() + 1), out.seam_after(out.text.len() + 1)), (None, None));
