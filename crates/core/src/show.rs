@@ -22,6 +22,8 @@ pub struct Shown {
     pub digest: Option<Digest>,
     /// Where and why it stops before the end of what was asked for.
     pub cut: Option<Cut>,
+    /// The character of the first line from which on it is shown, counted from 1.
+    pub from_char: u64,
     /// The characters in the line, where a line is cut inside.
     pub line_length: Option<u64>,
 }
@@ -101,7 +103,8 @@ pub fn show<S: Source + ?Sized>(
     }
     let whole = from_char <= 1 && line_length.is_none();
     let digest = if whole { Some(digest_of(source, from..page.end)?) } else { None };
-    Ok((Shown { lines: shown, content: page.content, digest, cut, line_length }, page.used))
+    let from_char = from_char.max(1);
+    Ok((Shown { lines: shown, content: page.content, digest, from_char, cut, line_length }, page.used))
 }
 
 /// What has been shown so far.
@@ -243,7 +246,7 @@ mod tests {
             let lines = LineRange::inclusive(start, end).unwrap();
             let budget = Budget { bytes, gutter };
             let (shown, _) = show(file.as_bytes(), &scanner.finish(), lines, from_char, budget).unwrap();
-            let Shown { lines: range, content, digest, cut, line_length } = shown;
+            let Shown { lines: range, content, digest, cut, line_length, .. } = shown;
             let next = cut.map(|cut| (cut.next_start.get(), cut.next_char));
             let digest = if digest.is_some() { "digest" } else { "no digest" };
             format!(

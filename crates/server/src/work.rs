@@ -151,12 +151,13 @@ fn shown(
         None => total.max(start - 1),
         Some(end) => {
             let Some(end) = u64::try_from(end).ok().filter(|end| *end >= start) else {
-                let reason = format!("end {end} is before start {}", range.start);
-                return Ok(Err(Problem::new(
-                    Code::InvalidRange,
-                    reason,
-                    "send start and end in rising order",
-                )));
+                let reason = if range.start < 0 {
+                    format!("end {end} is before start {}, which is line {start}", range.start)
+                } else {
+                    format!("end {end} is before line {start}")
+                };
+                let hint = "end is a line number, counted from 1; leave it out for the last line of the file";
+                return Ok(Err(Problem::new(Code::InvalidRange, reason, hint)));
             };
             end
         }

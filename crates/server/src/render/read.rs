@@ -9,6 +9,10 @@ use serde_json::{Map, Value, json};
 use crate::problem::Problem;
 use crate::render::failure::{problem_json, problem_text};
 
+/// So many bytes of what failed are told in full; of what comes after them so many each.
+const MOST_FAILURES: usize = 8_000;
+const ROOM_FOR_MORE: usize = 100;
+
 /// What one file of the call came to.
 pub(crate) enum FileRead {
     /// It was read; without ranges only its facts were asked for.
@@ -27,10 +31,12 @@ pub(crate) enum FileRead {
 /// The reply for a model: a header line per range, then the lines, each with its number and a tab if `line_numbers`.
 pub(crate) fn text(files: &[FileRead], line_numbers: bool) -> String {
     let mut blocks = Vec::new();
+    let mut room = MOST_FAILURES;
     for file in files {
         match file {
             FileRead::Failed(problems) => {
-                blocks.extend(problems.iter().map(|problem| problem_text(problem) + "\n"));
+                blocks
+                    .extend(problems.iter().map(|problem| problem_text(&fitted(problem, &mut room)) + "\n"));
             }
             FileRead::Read { file_path, scan, ranges } if ranges.is_empty() => {
                 let (lines, size) = (scan.lines.count(), scan.size);
@@ -63,6 +69,9 @@ fn range_text(file_path: &str, scan: &Scan, range: &Shown, line_numbers: bool) -
     if !text.ends_with('\n') {
         text.push('\n');
     }
+    if range.from_char > 1 {
+        let _ = writeln!(text, "[line {start} from character {}]", range.from_char);
+    }
     match (range.cut, range.line_length) {
         (Some(cut), Some(length)) => {
             let (line, next) = (cut.next_start, cut.next_char.unwrap_or(1));
@@ -90,6 +99,20 @@ fn all_in_one(problems: &[Problem]) -> Option<Problem> {
     problems.first().map(|first| Problem { reason: reasons.join("; "), ..first.clone() })
 }
 
+/// A problem as long as there is room for it, and only its beginning then: a call may name any number of files.
+fn fitted(problem: &Problem, room: &mut usize) -> Problem {
+    let cut = |text: &str| {
+        let end = text.floor_char_boundary(ROOM_FOR_MORE);
+        if end < text.len() { format!("{}…", text.get(..end).unwrap_or_default()) } else { text.to_owned() }
+    };
+    let length = problem.reason.len() + problem.hint.len();
+    if length <= *room {
+        *room -= length;
+        return problem.clone();
+    }
+    Problem { reason: cut(&problem.reason), hint: cut(&problem.hint), ..problem.clone() }
+}
+
 /// A path on one line, whatever is in it: it must not look like a line of the reply.
 fn printed(file_path: &str) -> String {
     let escape = |character: char| {
@@ -106,15 +129,16 @@ fn form(scan: &Scan) -> String {
 
 /// The reply for a program.
 pub(crate) fn json(files: &[FileRead]) -> Value {
-    let files: Vec<Value> = files.iter().map(file_json).collect();
+    let mut room = MOST_FAILURES;
+    let files: Vec<Value> = files.iter().map(|file| file_json(file, &mut room)).collect();
     json!({ "files": files })
 }
 
-fn file_json(file: &FileRead) -> Value {
+fn file_json(file: &FileRead, room: &mut usize) -> Value {
     match file {
         FileRead::Failed(problems) => json!({
             "file_path": problems.first().and_then(|problem| problem.file_path.as_deref()),
-            "error": all_in_one(problems).as_ref().map(problem_json),
+            "error": all_in_one(problems).map(|problem| problem_json(&fitted(&problem, room))),
         }),
         FileRead::Read { file_path, scan, ranges } => {
             let ranges: Vec<Value> = ranges.iter().map(range_json).collect();
