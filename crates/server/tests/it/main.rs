@@ -11,6 +11,7 @@ mod arguments;
 mod cli;
 mod schemas;
 mod session;
+mod stdio;
 
 use std::path::Path;
 
