@@ -10,6 +10,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::tools;
 
+/// The longest line of input by default: room for contents of ten megabytes in the worst escaping.
+const MOST_LINE: u64 = 64 << 20;
+
 /// An MCP server through which a language model reads and edits text files.
 ///
 /// Serves MCP over standard input and output. The directories are the only ones that it reads and writes; without any it
@@ -49,6 +52,12 @@ struct Options {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     max_response_bytes: u64,
+    /// The longest line of input, in bytes; a longer one is refused and skipped
+    #[arg(
+        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_LINE_BYTES", default_value_t = MOST_LINE,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    max_line_bytes: u64,
     /// What is logged, to standard error; never the text of a file
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LOG_LEVEL", default_value = "warn")]
     log_level: LogLevel,
@@ -89,12 +98,20 @@ pub struct Config {
     pub strict: bool,
     /// The most bytes of text that a read returns at once.
     pub max_response_bytes: u64,
+    /// The longest line of input, in bytes.
+    pub max_line_bytes: u64,
 }
 
 impl Default for Config {
     /// The configuration without any option.
     fn default() -> Self {
-        Self { tools: ToolSet::default(), output: Output::Text, strict: false, max_response_bytes: 40_000 }
+        Self {
+            tools: ToolSet::default(),
+            output: Output::Text,
+            strict: false,
+            max_response_bytes: 40_000,
+            max_line_bytes: MOST_LINE,
+        }
     }
 }
 
@@ -232,6 +249,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         output: options.output,
         strict: options.strict,
         max_response_bytes: options.max_response_bytes,
+        max_line_bytes: options.max_line_bytes,
     };
     let action = match command {
         None => Action::Serve,

@@ -14,6 +14,7 @@ mod replies;
 mod scenarios;
 mod schemas;
 mod session;
+mod stdio;
 mod world;
 
 use std::path::Path;

@@ -8,17 +8,16 @@ use std::time::Duration;
 use mcp_text_editor::cli::Config;
 use mcp_text_editor::context::{Context, Reply};
 use mcp_text_editor::server::{AT_ONCE, Server};
-use mcp_text_editor::stdio::{Draining, runtime};
+use mcp_text_editor::stdio::{Lines, runtime};
 use mcp_text_editor::tools::{self, Run, Tool};
 use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::roots::Roots;
 use rmcp::ServiceExt as _;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// The real program, over its standard input and output.
 pub(crate) struct Session {
@@ -155,7 +154,7 @@ fn answers(run: Run, calls: usize) -> Vec<Value> {
             tool,
         );
         let (reader, writer) = tokio::io::split(far);
-        let transport = Draining::new(AsyncRwTransport::new_server(reader, writer));
+        let transport = Lines::new(reader, writer, 1 << 20);
         let ended =
             tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
         let (reader, mut writer) = tokio::io::split(near);
@@ -242,7 +241,7 @@ fn a_cancelled_call_is_told() {
             tool,
         );
         let (reader, writer) = tokio::io::split(far);
-        let transport = Draining::new(AsyncRwTransport::new_server(reader, writer));
+        let transport = Lines::new(reader, writer, 1 << 20);
         let ended =
             tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
         let (_reader, mut writer) = tokio::io::split(near);

@@ -1,0 +1,317 @@
+//! Finding whose request a line is, where the line itself cannot be read: too long, broken, or several messages at once.
+//!
+//! A scanner over bytes that keeps nothing but what it looks for. It knows strings, nesting and where keys stand, and no
+//! more of JSON; it never says that a line is well-formed.
+
+use memchr::memchr2;
+use rmcp::model::RequestId;
+
+/// A longer key or id is none. Room for `method` spelled in escapes, and for any id a client makes.
+const MOST_TOKEN: usize = 1 << 10;
+
+/// The most requests of one line that are named. A batch of more gets so many answers.
+const MOST_FOUND: usize = 100;
+
+/// A scan of one line, fed in chunks of any size.
+///
+/// An object is looked at where it is a message: the line's value, or an element of the line's array. It counts as a
+/// request if it has both `method` and an `id` that is a string or an integer; of equal keys the last holds.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// How many braces and brackets are open.
+    depth: u64,
+    /// The depth of the keys of the message that is open.
+    message: Option<u64>,
+    /// Whether the line's value is an array.
+    batch: bool,
+    string: Option<InString>,
+    /// The last byte outside strings that is not blank; a quote after a string.
+    last: u8,
+    /// Whether a quote stood where none can. From there on the text of strings may pass for structure.
+    lost: bool,
+    place: Place,
+    /// The key or the id that is being read, as it is spelled; `None` where it is too long.
+    token: Option<Vec<u8>>,
+    id: Option<RequestId>,
+    method: bool,
+    found: Vec<RequestId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum InString {
+    Text,
+    AfterBackslash,
+}
+
+/// Where in a message the scan is, at the depth of its keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Place {
+    #[default]
+    Key,
+    Id,
+    OtherValue,
+}
+
+impl Scan {
+    /// Looks at the next bytes of the line.
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) {
+        while !self.lost {
+            let Some((&byte, rest)) = bytes.split_first() else { return };
+            match self.string {
+                None => self.outside(byte),
+                Some(InString::AfterBackslash) => {
+                    self.keep(&[byte]);
+                    self.string = Some(InString::Text);
+                }
+                Some(InString::Text) => {
+                    let (text, end) = bytes.split_at(memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len()));
+                    self.keep(text);
+                    let Some((&byte, rest)) = end.split_first() else { return };
+                    self.keep(&[byte]);
+                    self.string = (byte == b'\\').then_some(InString::AfterBackslash);
+                    bytes = rest;
+                    continue;
+                }
+            }
+            bytes = rest;
+        }
+    }
+
+    /// The ids of the requests in the line, in their order, once all of it was fed. A message that the line's end cuts
+    /// short counts with what was complete before.
+    pub(super) fn finish(mut self) -> Vec<RequestId> {
+        self.close_message();
+        self.found
+    }
+
+    /// Whether the line's value began as an array, so far as it was fed.
+    pub(super) fn is_batch(&self) -> bool {
+        self.batch
+    }
+
+    fn outside(&mut self, byte: u8) {
+        if byte.is_ascii_whitespace() {
+            // Between two parts of a token it keeps them apart.
+            if self.token.as_ref().is_some_and(|token| !token.is_empty() && !token.ends_with(b" ")) {
+                self.keep(b" ");
+            }
+            return;
+        }
+        let astray = if byte == b'"' {
+            !matches!(self.last, 0 | b'{' | b'[' | b',' | b':')
+        } else {
+            self.last == b'"' && !matches!(byte, b',' | b':' | b'}' | b']')
+        };
+        if astray {
+            self.lost = true;
+            return;
+        }
+        self.last = byte;
+        let among_keys = self.message == Some(self.depth);
+        match byte {
+            b'{' | b'[' => self.open(byte),
+            b'}' | b']' => {
+                if among_keys {
+                    self.end_value();
+                    self.close_message();
+                } else {
+                    self.keep(&[byte]);
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' if among_keys => self.end_value(),
+            b':' if among_keys && self.place == Place::Key => self.end_key(),
+            b'"' => {
+                self.keep(b"\"");
+                self.string = Some(InString::Text);
+            }
+            _ => self.keep(&[byte]),
+        }
+    }
+
+    fn open(&mut self, byte: u8) {
+        self.keep(&[byte]);
+        if self.depth == 0 {
+            self.batch = byte == b'[';
+        }
+        let is_message = byte == b'{' && (self.depth == 0 || self.depth == 1 && self.batch);
+        self.depth += 1;
+        if is_message && self.message.is_none() {
+            self.message = Some(self.depth);
+            self.place = Place::Key;
+            self.token = Some(Vec::new());
+        }
+    }
+
+    fn end_key(&mut self) {
+        let key = self.token.take().and_then(|token| serde_json::from_slice::<String>(&token).ok());
+        self.place = Place::OtherValue;
+        match key.as_deref() {
+            Some("id") => {
+                self.place = Place::Id;
+                self.token = Some(Vec::new());
+            }
+            Some("method") => self.method = true,
+            _ => {}
+        }
+    }
+
+    fn end_value(&mut self) {
+        if self.place == Place::Id {
+            self.id = self.token.take().and_then(|token| serde_json::from_slice(&token).ok());
+        }
+        self.place = Place::Key;
+        self.token = Some(Vec::new());
+    }
+
+    fn close_message(&mut self) {
+        self.message = None;
+        self.token = None;
+        let id = self.id.take();
+        if std::mem::take(&mut self.method)
+            && let Some(id) = id
+            && self.found.len() < MOST_FOUND
+        {
+            self.found.push(id);
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if let Some(token) = &mut self.token {
+            if token.len() + bytes.len() <= MOST_TOKEN {
+                token.extend_from_slice(bytes);
+            } else {
+                self.token = None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    fn found(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<RequestId> {
+        let mut scan = Scan::default();
+        for chunk in chunks {
+            scan.feed(chunk.as_ref());
+        }
+        scan.finish()
+    }
+
+    #[test]
+    fn requests_are_found() {
+        let check = |line: &[u8], expected: &str| {
+            let whole: Vec<String> = found([line]).iter().map(ToString::to_string).collect();
+            assert_eq!(whole.join(" "), expected, "{}", String::from_utf8_lossy(line));
+            assert_eq!(found(line.chunks(1)), found([line]));
+        };
+        check(br#"{"jsonrpc":"2.0","method":"ping","id":5}"#, "5");
+        check(br#" { "id" : -5 , "method" : 1 } "#, "-5");
+        check(br#"{"\u006deth\u006fd":"x","i\u0064":"a\"\u0062"}"#, "a\"b");
+        // Only at the depth of the message; neither in arguments nor in text.
+        check(br#"{"method":"x","params":{"id":1,"method":"y"}}"#, "");
+        check(br#"{"params":{"method":"x"},"id":1}"#, "");
+        check(br#"{"method":"x","params":"\",\"id\":7,\"","id":8}"#, "8");
+        check(br#"{"result":{},"id":1}"#, "");
+        // No ids that a request can have.
+        for id in ["null", "1.5", "true", "[1]", "{\"id\":1}", "99999999999999999999", "1 2", "", "+1"] {
+            check(format!(r#"{{"method":"x","id":{id}}}"#).as_bytes(), "");
+        }
+        check(br#"{"method":"x","id":1e2}"#, "100");
+        check(br#"{"id":1,"id":2,"method":"x","id":3}"#, "3");
+        check(br#"{"id":1,"method":"x","id":null}"#, "");
+        // Broken text in strings; words that are no JSON; an end that comes early.
+        check(b"{\"method\":\"x\",\"params\":[\"\\ud800\",\"\xff\",\"\x01\\q\"],\"id\":9}", "9");
+        check(br#"{"method":"x","params":{bad, NaN},"id":9}"#, "9");
+        check(br#"{"method":"x","id":9,"params":{"a":["b"#, "9");
+        check(br#"{"method":"x","id":9"#, "");
+        check(br#"{"id":9,"method":"#, "9");
+        // A stray quote turns text into structure: what follows is not believed, what came before is.
+        check(br#"{"method":"x","params":"a"b","id":7,"c":"d","id":9}"#, "");
+        check(br#"{"method":"x","id":9,"params":"a"b","id":7}"#, "9");
+        // Several messages.
+        check(br#"[{"id":1,"method":"x"},{"method":"n"},{"id":2,"params":[{"id":3}],"method":"x"},[{"id":4,"method":"x"}],5]"#, "1 2");
+        check(br#"{"id":1,"method":"x"}{"id":2,"method":"x"}"#, "1 2");
+        check(b"", "");
+        check(b"]}]}", "");
+        check(br#""id":1,"method":"x""#, "");
+        let long = "x".repeat(MOST_TOKEN - 2);
+        check(format!(r#"{{"method":"x","id":"{long}"}}"#).as_bytes(), &long);
+        check(format!(r#"{{"method":"x","id":"{long}y"}}"#).as_bytes(), "");
+        check(format!(r#"{{"method":"x","id":1 {}}}"#, " ".repeat(5_000)).as_bytes(), "1");
+        let many = vec![r#"{"id":1,"method":"x"}"#; 500].join(",");
+        assert_eq!(found([format!("[{many}]")]).len(), MOST_FOUND);
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            (-1e9..1e9).prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+            r#"[\\"{}\[\]:, id]{0,8}"#.prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::vec((key(), inner), 0..5)
+                    .prop_map(|all| Value::Object(Map::from_iter(all))),
+            ]
+        })
+    }
+
+    fn key() -> impl Strategy<Value = String> {
+        prop_oneof![3 => Just("id".to_owned()), 3 => Just("method".to_owned()), 2 => ".{0,6}"]
+    }
+
+    fn cut(bytes: &[u8], sizes: &[usize]) -> Vec<Vec<u8>> {
+        let mut rest = bytes;
+        let mut out = Vec::new();
+        for size in sizes.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (chunk, after) = rest.split_at((*size).min(rest.len()));
+            out.push(chunk.to_vec());
+            rest = after;
+        }
+        out
+    }
+
+    proptest! {
+        /// The scan agrees with serde_json about any object, however it is spelled and cut.
+        #[test]
+        fn agrees_with_a_parser(
+            fields in prop::collection::vec((key(), value()), 0..6),
+            pretty in any::<bool>(),
+            sizes in prop::collection::vec(1_usize..9, 1..4),
+        ) {
+            let spell = |value: &Value| if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+            // Written by hand, so that keys come twice.
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), spell(value).unwrap()))
+                .collect();
+            let line = format!("{{{}}}", fields.join(","));
+            let parsed: Value = serde_json::from_str(&line).unwrap();
+            let id = parsed.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+            let expected: Vec<RequestId> = id.filter(|_| parsed.get("method").is_some()).into_iter().collect();
+            prop_assert_eq!(found(cut(line.as_bytes(), &sizes)), expected);
+        }
+
+        /// Anything at all can be scanned, and how it is cut makes no difference.
+        #[test]
+        fn chunks_make_no_difference(
+            line in prop::collection::vec(prop::sample::select(br#"{}[]:,"\ id1methodx"#.to_vec()), 0..60),
+            sizes in prop::collection::vec(1_usize..9, 1..4),
+        ) {
+            prop_assert_eq!(found(cut(&line, &sizes)), found([&line]));
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Messages of a session, one a line: the SDK's way to a pair of streams.
+//!
+//! One task writes, so answers never mix, and many that are ready together leave together. What is taken in and not yet
+//! answered is counted; where it is too much, no more is read until some of it is done.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+
+use rmcp::RoleServer;
+use rmcp::model::{GetExtensions as _, JsonRpcMessage};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+
+use super::frame::Framer;
+use super::message::{self, Read};
+
+/// How much is read at once.
+const CHUNK: usize = 1 << 16;
+
+/// Where lines of requests in work and answers that wait to be written are more than this, reading waits.
+const MOST_HELD: usize = 64 << 20;
+
+/// What a request in work counts for beside its line.
+const REQUEST: usize = 16 << 10;
+
+/// A buffer of answers that has grown beyond this is given back.
+const KEPT: usize = 1 << 20;
+
+/// A transport of one message a line.
+///
+/// The end of input comes only when every request received has been handled, however long it takes: the SDK by itself
+/// gives them five seconds. An output that nobody reads any more is the end of input, too.
+pub struct Lines<R> {
+    input: BufReader<R>,
+    framer: Framer,
+    limit: usize,
+    ended: bool,
+    shared: Arc<Shared>,
+}
+
+/// What the reader, the writer and the requests in work know of each other.
+#[derive(Debug, Default)]
+struct Shared(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Requests that are in work.
+    requests: usize,
+    /// Bytes of what is in work or waits to be written.
+    held: usize,
+    /// Answers that nobody writes yet.
+    answers: Vec<u8>,
+    /// No more answers come.
+    closed: bool,
+    /// The writer is at its end, or why it came to it early.
+    written: Option<Result<(), io::ErrorKind>>,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    end: Option<Waker>,
+}
+
+/// What a request in work carries in its extensions, which live until its handler is done.
+#[derive(Clone)]
+struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
+
+struct Share {
+    shared: Arc<Shared>,
+    held: usize,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.requests -= 1;
+        state.held -= self.held;
+        wake(&mut state.reader);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing is left half done under this lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives an answer to the writer.
+    fn answer(&self, answer: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
+        let mut state = self.lock();
+        if let Some(written) = state.written {
+            return Err(written.err().unwrap_or(io::ErrorKind::NotConnected).into());
+        }
+        let before = state.answers.len();
+        if let Err(error) = serde_json::to_writer(&mut state.answers, answer) {
+            state.answers.truncate(before);
+            return Err(error.into());
+        }
+        state.answers.push(b'\n');
+        state.held += state.answers.len() - before;
+        wake(&mut state.writer);
+        Ok(())
+    }
+
+    /// Takes all answers that are there, in exchange for an empty buffer; none when no more come.
+    fn poll_answers(&self, empty: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        let mut state = self.lock();
+        if !state.answers.is_empty() {
+            return Poll::Ready(Some(std::mem::replace(&mut state.answers, std::mem::take(empty))));
+        }
+        if state.closed {
+            return Poll::Ready(None);
+        }
+        set(&mut state.writer, cx);
+        Poll::Pending
+    }
+
+    async fn write(&self, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        while let Some(answers) = std::future::poll_fn(|cx| self.poll_answers(&mut buffer, cx)).await {
+            output.write_all(&answers).await?;
+            output.flush().await?;
+            let mut state = self.lock();
+            state.held -= answers.len();
+            wake(&mut state.reader);
+            drop(state);
+            if answers.capacity() <= KEPT {
+                buffer = answers;
+                buffer.clear();
+            }
+        }
+        output.shutdown().await
+    }
+
+    fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        wake(&mut state.writer);
+    }
+
+    fn end_writing(&self, result: &io::Result<()>) {
+        let mut state = self.lock();
+        state.written = Some(result.as_ref().map_err(io::Error::kind).copied());
+        state.answers = Vec::new();
+        wake(&mut state.reader);
+        wake(&mut state.end);
+    }
+
+    fn poll_written(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.lock();
+        if let Some(written) = state.written {
+            return Poll::Ready(written.map_err(io::Error::from));
+        }
+        set(&mut state.end, cx);
+        Poll::Pending
+    }
+}
+
+fn wake(waker: &mut Option<Waker>) {
+    if let Some(waker) = waker.take() {
+        waker.wake();
+    }
+}
+
+fn set(waker: &mut Option<Waker>, cx: &Context<'_>) {
+    match waker {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => *waker = Some(cx.waker().clone()),
+    }
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// A transport of lines of at most `limit` bytes. Starts a task that writes, so there must be a runtime.
+    pub fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, limit: usize) -> Self {
+        let shared = Arc::new(Shared::default());
+        let writing = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let result = writing.write(output).await;
+            writing.end_writing(&result);
+        });
+        let input = BufReader::with_capacity(CHUNK, input);
+        Self { input, framer: Framer::new(limit), limit, ended: false, shared }
+    }
+
+    /// Waits until all is written and the session is over, and says why it could not be written. To be called while the
+    /// transport is there, and waited for after it.
+    pub fn written(&self) -> impl Future<Output = io::Result<()>> + use<R> {
+        let shared = Arc::clone(&self.shared);
+        std::future::poll_fn(move |cx| shared.poll_written(cx))
+    }
+
+    /// The SDK drops the future that calls this whenever it has something else to do, so nothing is kept outside `self`.
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<RxJsonRpcMessage<RoleServer>>> {
+        loop {
+            {
+                let mut state = self.shared.lock();
+                self.ended |= state.written.is_some();
+                let wait = if self.ended { state.requests > 0 } else { state.held >= MOST_HELD };
+                if wait || !self.ended {
+                    set(&mut state.reader, cx);
+                }
+                if wait {
+                    return Poll::Pending;
+                }
+            }
+            if self.ended {
+                return Poll::Ready(None);
+            }
+            let limit = self.limit;
+            let read = match ready!(Pin::new(&mut self.input).poll_fill_buf(cx)) {
+                Ok([]) => {
+                    self.ended = true;
+                    self.framer.finish(|line| message::read(line, limit))
+                }
+                Ok(chunk) => {
+                    let (taken, read) = self.framer.take(chunk, |line| message::read(line, limit));
+                    Pin::new(&mut self.input).consume(taken);
+                    read
+                }
+                Err(error) => {
+                    tracing::error!(%error, "reading the input failed");
+                    self.ended = true;
+                    None
+                }
+            };
+            match read {
+                Some(Read::Message(mut message, length)) => {
+                    if let JsonRpcMessage::Request(request) = &mut message {
+                        request.request.extensions_mut().insert(self.share(length));
+                    }
+                    return Poll::Ready(Some(message));
+                }
+                Some(Read::Refused(ids, error)) => {
+                    for id in ids {
+                        // If nobody reads the output any more, the next round ends the session.
+                        let _ = self.shared.answer(&JsonRpcMessage::error(error.clone(), Some(id)));
+                    }
+                }
+                Some(Read::Nothing) | None => {}
+            }
+        }
+    }
+
+    fn share(&self, length: usize) -> InWork {
+        let held = length + REQUEST;
+        let mut state = self.shared.lock();
+        state.requests += 1;
+        state.held += held;
+        InWork(Arc::new(Share { shared: Arc::clone(&self.shared), held }))
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
+    type Error = io::Error;
+
+    /// Never waits; what is not written yet counts for what may be read.
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        std::future::ready(self.shared.answer(&item))
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        std::future::poll_fn(|cx| self.poll_message(cx)).await
+    }
+
+    /// Waits until all is written.
+    async fn close(&mut self) -> io::Result<()> {
+        self.shared.close();
+        self.written().await
+    }
+}
+
+impl<R> Drop for Lines<R> {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl<R> fmt::Debug for Lines<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("limit", &self.limit)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
