@@ -220,7 +220,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     read
                 }
                 Err(error) => {
-                    tracing::error!(%error, "reading the input failed");
+                    // A socket whose other end went without reading all answers says so.
+                    if error.kind() != io::ErrorKind::ConnectionReset {
+                        tracing::error!(%error, "reading the input failed");
+                    }
                     self.ended = true;
                     None
                 }
