@@ -24,8 +24,8 @@ const CHUNK: usize = 1 << 16;
 /// Where lines of requests in work and answers that wait to be written are more than this, reading waits.
 const MOST_HELD: usize = 64 << 20;
 
-/// What a request in work counts for beside its line.
-const REQUEST: usize = 16 << 10;
+/// What a request in work counts for beside its line: its answer is to come, usually no longer than this.
+const REQUEST: usize = 64 << 10;
 
 /// A buffer of answers that has grown beyond this is given back.
 const KEPT: usize = 1 << 20;
