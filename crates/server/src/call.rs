@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::server::Server;
-use crate::stdio::runtime;
+use crate::stdio::{Lines, runtime};
 use crate::tools;
 
 /// Why a tool could not be called.
@@ -77,7 +77,10 @@ pub fn call(
     let result = runtime.block_on(async {
         let (near, far) = tokio::io::duplex(1 << 20);
         // Both ends speak at once while they introduce themselves.
-        let server = tokio::spawn(async move { Server::new(context).serve(far).await });
+        let (reader, writer) = tokio::io::split(far);
+        // Of any length: what a person at a shell passes is here already.
+        let transport = Lines::new(reader, writer, usize::MAX);
+        let server = tokio::spawn(async move { Server::new(context).serve(transport).await });
         let session = |error: String| CallError::Session(error);
         let client = ().serve(near).await.map_err(|error| session(error.to_string()))?;
         let request = CallToolRequestParams::new(tool).with_arguments(arguments);

@@ -24,8 +24,8 @@ const CHUNK: usize = 1 << 16;
 /// Where lines of requests in work and answers that wait to be written are more than this, reading waits.
 const MOST_HELD: usize = 64 << 20;
 
-/// What a request in work counts for beside its line.
-const REQUEST: usize = 16 << 10;
+/// What a request in work counts for beside its line: its answer is to come, usually no longer than this.
+const REQUEST: usize = 64 << 10;
 
 /// A buffer of answers that has grown beyond this is given back.
 const KEPT: usize = 1 << 20;
@@ -220,7 +220,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     read
                 }
                 Err(error) => {
-                    tracing::error!(%error, "reading the input failed");
+                    // A socket whose other end went without reading all answers says so.
+                    if error.kind() != io::ErrorKind::ConnectionReset {
+                        tracing::error!(%error, "reading the input failed");
+                    }
                     self.ended = true;
                     None
                 }
@@ -286,5 +289,84 @@ impl<R> fmt::Debug for Lines<R> {
             .field("limit", &self.limit)
             .field("ended", &self.ended)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+
+    use super::*;
+
+    /// What comes without waiting.
+    fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => Some(value),
+            Poll::Pending => None,
+        }
+    }
+
+    fn on_a_runtime(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test);
+    }
+
+    fn pings(many: usize) -> Vec<u8> {
+        (0..many)
+            .flat_map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").into_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn reading_waits_while_too_much_is_in_work() {
+        on_a_runtime(async {
+            let input = pings(2_000);
+            let mut lines = Lines::new(&input[..], tokio::io::sink(), 100);
+            let mut in_work = Vec::new();
+            while let Some(message) = now(lines.receive()) {
+                in_work.push(message.unwrap());
+            }
+            assert!(in_work.len() <= MOST_HELD / REQUEST && in_work.len() > 1_000, "{}", in_work.len());
+            in_work.pop();
+            assert!(now(lines.receive()).is_some(), "one is done, so one is read");
+            in_work.clear();
+            // The end of input waits for what is in work.
+            let mut left = Vec::new();
+            while let Some(message) = now(lines.receive()) {
+                left.push(message.unwrap());
+            }
+            assert!(!left.is_empty());
+            left.clear();
+            assert!(matches!(now(lines.receive()), Some(None)), "the end of input");
+        });
+    }
+
+    #[test]
+    fn reading_waits_while_answers_are_unread() {
+        on_a_runtime(async {
+            let line = format!("{{\"method\":\"x\",\"id\":\"{}\"}}\n", "i".repeat(1_000)).repeat(70_000);
+            // Nobody reads the other end.
+            let (_far, output) = tokio::io::duplex(10);
+            let mut lines = Lines::new(line.as_bytes(), output, 2_000);
+            assert!(now(lines.receive()).is_none());
+            let held = lines.shared.lock().held;
+            assert!((MOST_HELD..MOST_HELD + 2_000).contains(&held), "{held}");
+        });
+    }
+
+    #[test]
+    fn an_output_that_is_gone_ends_the_input() {
+        on_a_runtime(async {
+            let (near, output) = tokio::io::duplex(10);
+            let (input, _open) = tokio::io::duplex(1_000);
+            drop(near);
+            let mut lines = Lines::new(input, output, 100);
+            lines
+                .shared
+                .answer(&JsonRpcMessage::error(rmcp::ErrorData::internal_error("x", None), None))
+                .unwrap();
+            assert!(lines.receive().await.is_none());
+            assert_eq!(lines.close().await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        });
     }
 }

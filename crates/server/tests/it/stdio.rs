@@ -42,6 +42,38 @@ impl Session {
         Self { child, input: Some(Box::new(input)), output: BufReader::new(output) }
     }
 
+    /// One socket for both streams.
+    #[cfg(unix)]
+    fn over_one_socket(options: &[&str]) -> Self {
+        use std::net::Shutdown;
+        use std::os::fd::OwnedFd;
+        use std::os::unix::net::UnixStream;
+        /// Says by its end that no more comes, as a pipe does.
+        struct Half(UnixStream);
+        impl Write for Half {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0.write(bytes)
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                self.0.flush()
+            }
+        }
+        impl Drop for Half {
+            fn drop(&mut self) {
+                self.0.shutdown(Shutdown::Write).unwrap();
+            }
+        }
+        let (near, far) = UnixStream::pair().unwrap();
+        let mut command = program(options);
+        let child = command
+            .stdin(OwnedFd::from(far.try_clone().unwrap()))
+            .stdout(OwnedFd::from(far))
+            .spawn()
+            .unwrap();
+        let output: Box<dyn Read + Send> = Box::new(near.try_clone().unwrap());
+        Self { child, input: Some(Box::new(Half(near))), output: BufReader::new(output) }
+    }
+
     fn greet(mut self) -> Self {
         self.send(INITIALIZE.as_bytes());
         assert_eq!(self.receive()["result"]["serverInfo"]["name"], "mcp-text-editor");
@@ -75,7 +107,10 @@ impl Session {
 fn over_each(options: &[&str], test: impl Fn(Session)) {
     test(Session::over_pipes(options).greet());
     #[cfg(unix)]
-    test(Session::over_sockets(options).greet());
+    {
+        test(Session::over_sockets(options).greet());
+        test(Session::over_one_socket(options).greet());
+    }
 }
 
 fn ping(id: &Value) -> Vec<u8> {
@@ -228,13 +263,15 @@ fn files_are_streams_too() {
 
 #[test]
 fn a_client_that_stops_listening_ends_the_session() {
-    let over = |mut session: Session| {
+    let check = |mut session: Session| {
         // The input stays open.
         session.output = BufReader::new(Box::new(std::io::empty()));
         session.send(&ping(&json!(1)));
         assert!(session.child.wait().unwrap().success());
     };
-    over_each(&[], over);
+    check(Session::over_pipes(&[]).greet());
+    #[cfg(unix)]
+    check(Session::over_sockets(&[]).greet());
 }
 
 /// What the streams share with the parent stays as it was: another process may use them after this one.
