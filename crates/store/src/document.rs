@@ -11,7 +11,7 @@ use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::index::Index;
 use crate::place::{OpenFile, Place};
-use crate::read::try_read_and_hash;
+use crate::read::read_and_hash;
 
 /// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
 /// read in blocks, as often as needed.
@@ -123,7 +123,7 @@ impl<'a> Document<'a> {
             return Ok(Self { file, memory: Some(bytes), scan: scanner.finish() });
         }
         let mut scanner = Scanner::without_digest(label);
-        let digest = try_read_and_hash(file, |bytes| {
+        let digest = read_and_hash(file, |bytes| {
             scanner.feed(bytes);
             unless(is_cancelled)
         })?;

@@ -20,7 +20,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::in_place::{InPlace, Overwrite, overwrite};
 use crate::lock::{LockedFile, LockedSet, Wait, lock_all};
 use crate::place::{OpenFile, Place};
-use crate::read::try_read_and_hash;
+use crate::read::read_and_hash;
 use crate::replace::{Prepared, Temporary, exchange};
 use crate::roots::{PathProblem, Roots};
 
@@ -485,7 +485,7 @@ fn copy(
         return Ok(scanner.finish());
     }
     let mut scanner = Scanner::without_digest(Some(encoding));
-    let digest = try_read_and_hash(new, |bytes| {
+    let digest = read_and_hash(new, |bytes| {
         scanner.feed(bytes);
         unless(is_cancelled)?;
         temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes))

@@ -14,22 +14,11 @@ const LARGE: u64 = 1024 * 1024;
 const BLOCKS: usize = 3;
 
 /// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and returns
-/// their digest.
+/// their digest. Stops at the first error of `each`, which it returns; so a caller can cancel.
 ///
-/// Of a file that shrinks meanwhile the bytes come short: the caller must ask [`OpenFile::is_unchanged`](crate::place::OpenFile::is_unchanged) afterwards.
-/// Memory does not grow with the file.
-pub fn read_and_hash<S: Source<Error = io::Error> + ?Sized>(
-    file: &S,
-    mut each: impl FnMut(&[u8]),
-) -> io::Result<Digest> {
-    try_read_and_hash(file, |bytes| {
-        each(bytes);
-        Ok(())
-    })
-}
-
-/// As [`read_and_hash`], and stops at the first error of `each`, which it returns; so a caller can cancel.
-pub fn try_read_and_hash<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+/// Of a file that shrinks meanwhile the bytes come short: the caller must look whether it is still what it was
+/// ([`OpenFile::is_unchanged`](crate::place::OpenFile::is_unchanged)). Memory does not grow with the file.
+pub fn read_and_hash<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
     file: &S,
     each: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Digest, E> {
