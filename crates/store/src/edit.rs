@@ -21,7 +21,7 @@ use crate::in_place::{InPlace, Overwrite, overwrite};
 use crate::lock::{LockedFile, LockedSet, Wait, lock_all};
 use crate::place::{OpenFile, Place};
 use crate::read::read_and_hash;
-use crate::replace::{Prepared, Temporary, exchange};
+use crate::replace::{Prepared, Temporary, commit};
 use crate::roots::{PathProblem, Roots};
 
 /// What a call asks of one file.
@@ -313,22 +313,10 @@ fn round(
             None => kept.push(locked),
         }
     }
-    commit(ready, &in_place).map_err(|error| (entry_of(named, &error).unwrap_or(first), error))?;
+    commit(ready, || overwrite(&in_place))
+        .map_err(|error| (entry_of(named, &error).unwrap_or(first), error))?;
     drop::<Vec<LockedFile>>(kept);
     Ok(edited)
-}
-
-/// Replaces all files, or none; those that are written over come last, when nothing else can fail any more.
-fn commit(ready: Vec<Prepared>, in_place: &[Overwrite]) -> Result<(), StoreError> {
-    let exchanged = exchange(ready)?;
-    let written = exchanged.sync_directories().and_then(|()| overwrite(in_place));
-    match written {
-        Ok(()) => {
-            exchanged.finish();
-            Ok(())
-        }
-        Err(error) => Err(exchanged.roll_back(error)),
-    }
 }
 
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {

@@ -218,10 +218,14 @@ pub enum Method {
     Renamed,
 }
 
-/// Replaces all files or none: [`exchange`], then [`Exchanged::sync_directories`], then [`Exchanged::finish`].
-pub fn commit(prepared: Vec<Prepared>) -> Result<Vec<Method>, StoreError> {
+/// Replaces all files or none: [`exchange`], then [`Exchanged::sync_directories`], then `last`, which changes what cannot be
+/// put back and so comes when nothing else can fail any more, then [`Exchanged::finish`].
+pub fn commit(
+    prepared: Vec<Prepared>,
+    last: impl FnOnce() -> Result<(), StoreError>,
+) -> Result<Vec<Method>, StoreError> {
     let exchanged = exchange(prepared)?;
-    match exchanged.sync_directories() {
+    match exchanged.sync_directories().and_then(|()| last()) {
         Ok(()) => {
             let methods = exchanged.methods();
             exchanged.finish();

@@ -31,7 +31,7 @@ fn increment(place: &Place) {
     let mut temporary = Temporary::create(place).unwrap();
     write!(temporary, "{}", number + 1).unwrap();
     let _ = temporary.keep_metadata(file).unwrap();
-    commit(vec![Prepared { place: place.clone(), temporary, locked }]).unwrap();
+    commit(vec![Prepared { place: place.clone(), temporary, locked }], || Ok(())).unwrap();
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn all_files_get_their_new_content_and_keep_their_mode() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
-    let methods = commit(prepared.into()).unwrap();
+    let methods = commit(prepared.into(), || Ok(())).unwrap();
     assert_eq!(methods, [Method::Exchanged; 3]);
     assert_eq!(contents(&world), ["new"; 3]);
     assert_eq!(world.names(), NAMES);
@@ -57,7 +57,7 @@ fn one_failure_puts_all_back() {
     let before = inodes();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
     std::fs::remove_file(prepared[2].temporary.path()).unwrap();
-    let error = commit(prepared.into()).unwrap_err();
+    let error = commit(prepared.into(), || Ok(())).unwrap_err();
     assert_eq!((error.kind, error.path), (StoreErrorKind::NotFound, world.path("@/root/sub/c")));
     assert_eq!(contents(&world), ["old"; 3]);
     assert_eq!(world.names(), NAMES);
@@ -75,7 +75,7 @@ fn another_programs_write_before_the_commit_is_kept() {
         let world = three();
         let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
         outsider(&world);
-        let error = commit(prepared.into()).unwrap_err();
+        let error = commit(prepared.into(), || Ok(())).unwrap_err();
         assert_eq!((error.kind, error.path), (StoreErrorKind::Changed, world.path("@/root/b")));
         assert_eq!(contents(&world), ["old", "other", "old"]);
         assert_eq!(world.names(), NAMES);
@@ -88,7 +88,7 @@ fn who_opens_a_file_for_writing_before_the_commit_keeps_it() {
     let world = three();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
     let mut writer = std::fs::OpenOptions::new().append(true).open(world.path("@/root/b")).unwrap();
-    let error = commit(prepared.into()).unwrap_err();
+    let error = commit(prepared.into(), || Ok(())).unwrap_err();
     assert_eq!((error.kind, error.path), (StoreErrorKind::Changed, world.path("@/root/b")));
     writer.write_all(b"er").unwrap();
     assert_eq!(contents(&world), ["old", "older", "old"]);
