@@ -8,8 +8,10 @@ use clap::Parser as _;
 use mcp_text_editor::cli::{self, Action, LogLevel};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::{call, stdio};
-use mcp_text_editor_store::index::Index;
+use mcp_text_editor_store::history::History;
 use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::state::State;
+use mcp_text_editor_store::store::Store;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -25,7 +27,8 @@ fn main() -> ExitCode {
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let roots = Roots::open(&command.roots).context("an allowed directory cannot be opened")?;
-    let context = Context { config: command.config, roots, index: Index::default() };
+    let store = store(roots, command.keeping, &command.action);
+    let context = Context { config: command.config, store };
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {
@@ -46,6 +49,25 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// What calls work with. A state directory that cannot be had stops nobody: what is lost with it is said where it counts.
+fn store(roots: Roots, keeping: cli::Keeping, action: &Action) -> Store {
+    let mut store = Store { durability: keeping.durability, ..Store::without_state(roots) };
+    let wanted = keeping.state_directory.filter(|_| !matches!(action, Action::Tools { .. }));
+    match wanted.as_deref().map(State::open) {
+        Some(Ok(state)) => {
+            if let Some(settings) = keeping.history {
+                store.history = History::new(&state, settings);
+            }
+            store.state = Some(state);
+        }
+        Some(Err(error)) => {
+            tracing::warn!(%error, "no state directory: edits have no journal and no history");
+        }
+        None => {}
+    }
+    store
 }
 
 /// Tells the person who started the program why it does not run.

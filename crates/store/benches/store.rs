@@ -25,12 +25,13 @@ use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::lock::{Wait, lock};
 use mcp_text_editor_store::replace::{Prepared, Temporary, exchange};
 use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::store::Store;
 use ratio::{Ratio, compare, criterion};
 use tempfile::TempDir;
 
 /// A root with files of 100 KB.
 struct World {
-    roots: Roots,
+    store: Store,
     directory: TempDir,
     text: String,
 }
@@ -42,7 +43,8 @@ impl World {
         for number in 1..=2400 {
             writeln!(text, "line {number}: let total = prices.sum::<u64>();").unwrap();
         }
-        Self { roots: Roots::open(&[directory.path().to_owned()]).unwrap(), directory, text }
+        let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+        Self { store: Store::without_state(roots), directory, text }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -76,7 +78,7 @@ fn reads(c: &mut Criterion<Ratio>) {
     std::thread::sleep(std::time::Duration::from_millis(50));
     let lines = LineRange::inclusive(1000, 1050).unwrap();
     let read = |index: &Index| {
-        let place = world.roots.resolve(path.to_str().unwrap()).unwrap();
+        let place = world.store.roots.resolve(path.to_str().unwrap()).unwrap();
         let budget = Budget { bytes: 50_000, gutter: true };
         let shown = document::read(index, &place, None, &|| false, |document| {
             show(document, &document.scan, lines, 1, budget)
@@ -117,13 +119,18 @@ fn edit_all(world: &World, paths: &[PathBuf], patches: &[Patch]) {
             change: Change::Patch(patches),
         })
         .collect();
-    let options = Options { matching: resolve::Options::default(), dry_run: false, is_cancelled: &|| false };
-    edit(&world.roots, &edits, options).unwrap();
+    let options = Options {
+        tool: "patch_text_file_contents",
+        matching: resolve::Options::default(),
+        dry_run: false,
+        is_cancelled: &|| false,
+    };
+    edit(&world.store, &edits, options).unwrap();
 }
 
 /// All that an edit does but waiting for the disk.
 fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
-    let place = world.roots.resolve(path.to_str().unwrap()).unwrap();
+    let place = world.store.roots.resolve(path.to_str().unwrap()).unwrap();
     let locked = lock(&place, &Wait::default()).unwrap();
     let bytes = read_range(locked.file(), 0..locked.file().size()).unwrap();
     let mut scanner = Scanner::new(None);

@@ -17,12 +17,14 @@ use mcp_text_editor_core::splice::Spliced;
 use crate::diff::diff;
 use crate::document::{Document, NotText, ROUNDS, SMALL, unless};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::history::EditId;
 use crate::in_place::{InPlace, Overwrite, overwrite};
 use crate::lock::{LockedFile, LockedSet, Wait, lock_all};
 use crate::place::{OpenFile, Place};
 use crate::read::read_and_hash;
 use crate::replace::{Prepared, Temporary, commit};
-use crate::roots::{PathProblem, Roots};
+use crate::roots::PathProblem;
+use crate::store::Store;
 
 /// What a call asks of one file.
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +55,23 @@ pub enum Change<'a> {
 /// How a call is to be carried out.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
+    /// The tool's name, for the history.
+    pub tool: &'a str,
     /// How strictly to match.
     pub matching: Matching,
     /// Check everything, write nothing, and show the difference.
     pub dry_run: bool,
     /// Whether the client has withdrawn the call: asked up to the moment before the first file is exchanged.
     pub is_cancelled: &'a dyn Fn() -> bool,
+}
+
+/// What a call has done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// By what it can be undone, if it is kept.
+    pub edit_id: Option<EditId>,
+    /// Its files, each once.
+    pub files: Vec<Edited>,
 }
 
 /// One file of a call, as it is now.
@@ -138,7 +151,7 @@ pub enum Differing {
 }
 
 /// Edits all files of a call, or none; every reason against it is found before it is refused.
-pub fn edit(roots: &Roots, edits: &[Edit<'_>], options: Options<'_>) -> Result<Vec<Edited>, Vec<Refusal>> {
+pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<Outcome, Vec<Refusal>> {
     let mut refusals = Vec::new();
     let mut named = Vec::new();
     for (entry, edit) in edits.iter().enumerate() {
@@ -150,7 +163,7 @@ pub fn edit(roots: &Roots, edits: &[Edit<'_>], options: Options<'_>) -> Result<V
             Some(Some(label)) => Some(label.encoding),
             None => None,
         };
-        match roots.resolve(edit.file_path) {
+        match store.roots.resolve(edit.file_path) {
             Ok(place) => named.push(NamedFile { entry, edit: *edit, place, label, in_place: None }),
             Err(problems) => {
                 let reasons = problems.into_iter().map(Reason::Path);
@@ -165,7 +178,9 @@ pub fn edit(roots: &Roots, edits: &[Edit<'_>], options: Options<'_>) -> Result<V
             Err((_, StoreError { kind: StoreErrorKind::Changed, .. })) => continue,
             Err((entry, error)) if cannot_be_renamed(&error) && overwrite_next(&mut named, entry) => continue,
             Err((entry, error)) => refusals.push(Refusal { entry, reason: Reason::Store(error) }),
-            Ok(edited) if refusals.is_empty() && found.is_empty() => return Ok(edited),
+            Ok(files) if refusals.is_empty() && found.is_empty() => {
+                return Ok(Outcome { edit_id: None, files });
+            }
             Ok(_) => refusals.append(&mut found),
         }
         refusals.sort_by_key(|refusal| refusal.entry);

@@ -25,6 +25,8 @@ pub struct StoreError {
 pub enum Operation {
     /// Opening an allowed directory, at start.
     OpenRoot,
+    /// Making or opening the state directory, at start.
+    OpenState,
     /// Following a path to its directory.
     Resolve,
     /// Opening a file.

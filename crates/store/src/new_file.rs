@@ -10,10 +10,10 @@ use mcp_text_editor_core::scan::{Scan, Scanner};
 
 use crate::create::create as create_bytes;
 use crate::diff::diff;
-use crate::edit::{Edited, Reason};
+use crate::edit::{Edited, Outcome, Reason};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::place::Place;
-use crate::roots::Roots;
+use crate::store::Store;
 
 const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 
@@ -29,9 +29,9 @@ pub struct NewFile<'a> {
 }
 
 /// Creates a file, and the directories above it that are missing; nothing of that name may exist. A dry run only looks.
-pub fn create(roots: &Roots, new: NewFile<'_>, dry_run: bool) -> Result<Edited, Vec<Reason>> {
+pub fn create(store: &Store, new: NewFile<'_>, dry_run: bool) -> Result<Outcome, Vec<Reason>> {
     let label = new.encoding.map_or(Some(UTF_8), Label::parse);
-    let (place, label) = match (roots.resolve(new.file_path), label) {
+    let (place, label) = match (store.roots.resolve(new.file_path), label) {
         (Ok(place), Some(label)) => (place, label),
         (resolved, label) => {
             let problems = resolved.err().unwrap_or_default().into_iter().map(Reason::Path);
@@ -58,10 +58,10 @@ pub fn create(roots: &Roots, new: NewFile<'_>, dry_run: bool) -> Result<Edited, 
         let empty = Scanner::new(Some(label.encoding)).finish();
         let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, new.file_path);
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
-        return Ok(edited);
+        return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
     drop(create_bytes(&place, &bytes).map_err(whole)?);
-    Ok(edited)
+    Ok(Outcome { edit_id: None, files: vec![edited] })
 }
 
 fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {

@@ -222,6 +222,12 @@ mod system {
         options.custom_flags(i32::try_from(OFlags::NOCTTY.bits()).unwrap_or(0));
     }
 
+    /// Makes a directory and those above it, for this user alone; one that is there stays as it is.
+    pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    }
+
     /// The mode that a file is created with, before the umask takes from it.
     pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
         options.mode(mode);
@@ -460,6 +466,11 @@ mod system {
     }
 
     pub(crate) fn no_terminal(_: &mut OpenOptions) {}
+
+    // Directories below a user's own are that user's alone by inheritance.
+    pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
+        std::fs::DirBuilder::new().recursive(true).create(path)
+    }
 
     pub(crate) fn creation_mode(_: &mut OpenOptions, _: u32) {}
 

@@ -4,7 +4,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_store::edit::{Edited, Warning};
+use mcp_text_editor_store::edit::{Edited, Outcome, Warning};
 use mcp_text_editor_store::in_place::InPlace;
 use serde_json::{Map, Value, json};
 
@@ -26,11 +26,21 @@ impl Hashes {
     }
 }
 
-/// The reply to an edit of these files, named as the call named them.
-pub(crate) fn json(files: &[(&str, Edited)], dry_run: bool, hashes: Hashes) -> Value {
-    let files: Vec<Value> =
-        files.iter().map(|(file_path, edited)| file_json(file_path, edited, hashes)).collect();
-    json!({ "result": if dry_run { "dry_run" } else { "ok" }, "files": files })
+/// The reply to an edit, its files named as the call named them.
+pub(crate) fn json<'a>(
+    done: &Outcome,
+    name: impl Fn(&Edited) -> &'a str,
+    dry_run: bool,
+    hashes: Hashes,
+) -> Value {
+    let files: Vec<Value> = done.files.iter().map(|file| file_json(name(file), file, hashes)).collect();
+    let mut object = Map::new();
+    object.insert("result".to_owned(), json!(if dry_run { "dry_run" } else { "ok" }));
+    if let Some(edit_id) = &done.edit_id {
+        object.insert("edit_id".to_owned(), json!(edit_id.to_string()));
+    }
+    object.insert("files".to_owned(), json!(files));
+    Value::Object(object)
 }
 
 fn file_json(file_path: &str, edited: &Edited, hashes: Hashes) -> Value {

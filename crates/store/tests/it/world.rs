@@ -8,10 +8,11 @@ use mcp_text_editor_store::edit::{Change, Edit, Options, Reason, edit};
 use mcp_text_editor_store::error::StoreError;
 use mcp_text_editor_store::place::Place;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
+use mcp_text_editor_store::store::Store;
 
 pub(crate) struct World {
     directory: tempfile::TempDir,
-    pub(crate) roots: Roots,
+    pub(crate) store: Store,
 }
 
 impl World {
@@ -22,7 +23,7 @@ impl World {
             std::fs::create_dir(path.join(name)).unwrap();
         }
         let roots = Roots::open(&[path.join("root")]).unwrap();
-        Self { directory, roots }
+        Self { directory, store: Store::without_state(roots) }
     }
 
     /// `@` stands for the temporary directory.
@@ -46,7 +47,7 @@ impl World {
     }
 
     pub(crate) fn place(&self, path: &str) -> Place {
-        self.roots.resolve(self.path(path).to_str().unwrap()).unwrap()
+        self.store.roots.resolve(self.path(path).to_str().unwrap()).unwrap()
     }
 
     /// Appends a line to files, in one call; what it warns of, file by file, or why it is refused.
@@ -59,9 +60,14 @@ impl World {
             change: Change::Append("added\n"),
         });
         let edits: Vec<_> = edits.collect();
-        let options = Options { matching: Matching::default(), dry_run: false, is_cancelled: &|| false };
-        match edit(&self.roots, &edits, options) {
-            Ok(edited) => edited.iter().map(|file| format!("{:?}", file.warnings)).collect(),
+        let options = Options {
+            tool: "append_text_file_contents",
+            matching: Matching::default(),
+            dry_run: false,
+            is_cancelled: &|| false,
+        };
+        match edit(&self.store, &edits, options) {
+            Ok(done) => done.files.iter().map(|file| format!("{:?}", file.warnings)).collect(),
             Err(refusals) => refusals.iter().map(|refusal| reason(&refusal.reason)).collect(),
         }
     }
@@ -69,7 +75,7 @@ impl World {
     /// Where a path leads, or why nowhere, with `@` for the temporary directory.
     pub(crate) fn resolve(&self, path: &str) -> String {
         let path = self.path(path);
-        let text = match self.roots.resolve(path.to_str().unwrap()) {
+        let text = match self.store.roots.resolve(path.to_str().unwrap()) {
             Err(problems) => problems.iter().map(describe).collect::<Vec<_>>().join(", "),
             Ok(place) => {
                 let link = if place.is_named_by_link() { " by link" } else { "" };
