@@ -21,7 +21,7 @@ mod system {
     use std::fs::{File, Metadata};
     use std::io;
     use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use cap_std::fs::{Dir, FileType, FileTypeExt as _, OpenOptions, OpenOptionsExt as _};
     use rustix::fs::{Access, AtFlags, Mode, OFlags};
@@ -228,6 +228,23 @@ mod system {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
     }
 
+    /// Takes a file, named by its path, from everybody but its owner.
+    pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+    }
+
+    /// The bytes of a path, from which [`path_from_bytes`] makes it again.
+    pub(crate) fn path_to_bytes(path: &Path) -> Vec<u8> {
+        use std::os::unix::ffi::OsStrExt as _;
+        path.as_os_str().as_bytes().to_vec()
+    }
+
+    pub(crate) fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
+        use std::os::unix::ffi::OsStringExt as _;
+        std::ffi::OsString::from_vec(bytes).into()
+    }
+
     /// The mode that a file is created with, before the umask takes from it.
     pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
         options.mode(mode);
@@ -394,7 +411,7 @@ mod without_linux {
 mod system {
     use std::fs::{File, Metadata};
     use std::io;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::time::UNIX_EPOCH;
 
     use cap_fs_ext::{
@@ -473,6 +490,20 @@ mod system {
     }
 
     pub(crate) fn creation_mode(_: &mut OpenOptions, _: u32) {}
+
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+    pub(crate) fn make_private(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    // What is no Unicode cannot be written down, and is then the path of no file.
+    pub(crate) fn path_to_bytes(path: &Path) -> Vec<u8> {
+        path.to_string_lossy().into_owned().into_bytes()
+    }
+
+    pub(crate) fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
+        String::from_utf8_lossy(&bytes).into_owned().into()
+    }
 
     pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
         let readonly = directory.symlink_metadata(name)?.permissions().readonly();
