@@ -18,6 +18,7 @@ pub(crate) fn is_unsupported(error: &std::io::Error) -> bool {
 
 #[cfg(unix)]
 mod system {
+    use std::ffi::OsString;
     use std::fs::{File, Metadata};
     use std::io;
     use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -234,17 +235,6 @@ mod system {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
     }
 
-    /// The bytes of a path, from which [`path_from_bytes`] makes it again.
-    pub(crate) fn path_to_bytes(path: &Path) -> Vec<u8> {
-        use std::os::unix::ffi::OsStrExt as _;
-        path.as_os_str().as_bytes().to_vec()
-    }
-
-    pub(crate) fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
-        use std::os::unix::ffi::OsStringExt as _;
-        std::ffi::OsString::from_vec(bytes).into()
-    }
-
     /// The mode that a file is created with, before the umask takes from it.
     pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
         options.mode(mode);
@@ -264,6 +254,25 @@ mod system {
     /// Whether a lock failed because the file system has none.
     pub(crate) fn has_no_locks(error: &io::Error) -> bool {
         super::is_unsupported(error) || Errno::from_io_error(error) == Some(Errno::NOLCK)
+    }
+
+    /// Whether files can be made in a directory, as far as its mode and the file system say.
+    pub(crate) fn check_writable(directory: &Dir) -> io::Result<()> {
+        may_write(directory, Path::new("."))
+    }
+
+    /// A path as bytes that mean the same in another process of this system; [`path_of`] reads them.
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms have paths without bytes")]
+    pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
+        use std::os::unix::ffi::OsStrExt as _;
+        Some(path.as_os_str().as_bytes())
+    }
+
+    /// The path that [`bytes_of`] made bytes of.
+    #[expect(clippy::unnecessary_wraps, reason = "on other platforms not all bytes are a path")]
+    pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+        use std::os::unix::ffi::OsStringExt as _;
+        Some(OsString::from_vec(bytes).into())
     }
 
     /// Opens a directory beneath `root` in one step, by a way that has no symbolic link on it. `None` where there is
@@ -496,15 +505,6 @@ mod system {
         Ok(())
     }
 
-    // What is no Unicode cannot be written down, and is then the path of no file.
-    pub(crate) fn path_to_bytes(path: &Path) -> Vec<u8> {
-        path.to_string_lossy().into_owned().into_bytes()
-    }
-
-    pub(crate) fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
-        String::from_utf8_lossy(&bytes).into_owned().into()
-    }
-
     pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
         let readonly = directory.symlink_metadata(name)?.permissions().readonly();
         if readonly { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
@@ -516,6 +516,19 @@ mod system {
 
     pub(crate) fn has_no_locks(error: &io::Error) -> bool {
         super::is_unsupported(error)
+    }
+
+    // Told when something is written.
+    pub(crate) fn check_writable(_: &Dir) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
+        path.to_str().map(str::as_bytes)
+    }
+
+    pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+        String::from_utf8(bytes).ok().map(PathBuf::from)
     }
 
     pub(crate) fn open_directory_beneath(_: &Dir, _: &Path) -> Option<Dir> {

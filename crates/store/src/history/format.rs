@@ -40,14 +40,14 @@ impl Undo {
     }
 }
 
-/// The bytes of an undo; its kind is kept beside them.
-pub(super) fn encode(undo: &Undo) -> Vec<u8> {
-    match undo {
+/// The bytes of an undo; its kind is kept beside them. `None` where the system has no bytes for a path.
+pub(super) fn encode(undo: &Undo) -> Option<Vec<u8>> {
+    Some(match undo {
         Undo::Create { contents } | Undo::Displaced { contents } => contents.clone(),
         Undo::Remove { directories } => {
             let mut out = Vec::new();
             for directory in directories {
-                put_bytes(&mut out, &platform::path_to_bytes(directory));
+                put_bytes(&mut out, platform::bytes_of(directory)?);
             }
             out
         }
@@ -64,7 +64,7 @@ pub(super) fn encode(undo: &Undo) -> Vec<u8> {
             }
             out
         }
-    }
+    })
 }
 
 /// Splices that touch as one, with the same effect. The inverse of two neighbouring deletions inserts twice at one
@@ -92,7 +92,7 @@ pub(super) fn decode(kind: Kind, bytes: Vec<u8>) -> Option<Undo> {
         Kind::Created => {
             let mut directories: Vec<PathBuf> = Vec::new();
             while !rest.is_empty() {
-                directories.push(platform::path_from_bytes(take_bytes(&mut rest)?));
+                directories.push(platform::path_of(take_bytes(&mut rest)?)?);
             }
             Some(Undo::Remove { directories })
         }
@@ -186,7 +186,7 @@ mod tests {
         fn what_is_kept_turns_an_edit_back((old, splices) in edits()) {
             let new = apply(&old, &splices);
             let inverse = splices.inverse(old.as_slice()).unwrap();
-            let kept = decode(Kind::Changed, encode(&Undo::Splices(inverse))).unwrap();
+            let kept = decode(Kind::Changed, encode(&Undo::Splices(inverse)).unwrap()).unwrap();
             let Undo::Splices(kept) = kept else { panic!("{kept:?}") };
             prop_assert_eq!(apply(&new, &kept), old);
         }
@@ -218,6 +218,6 @@ mod tests {
         assert_eq!(decode(Kind::Changed, overflow), None);
         let directories = vec![PathBuf::from("/a"), PathBuf::from("/a/b")];
         let remove = Undo::Remove { directories };
-        assert_eq!(decode(Kind::Created, encode(&remove)), Some(remove));
+        assert_eq!(decode(Kind::Created, encode(&remove).unwrap()), Some(remove));
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::database::{Database, Fault, Open};
-use super::{EditId, NewEdit, NotKept, Settings, format};
+use super::{EditId, FileEdit, NewEdit, NotKept, Settings, format};
+use crate::document;
 use crate::platform;
 
 /// How often edits that are too old are looked for.
@@ -32,16 +34,17 @@ pub(super) fn record(
     settings: &Settings,
     edit: &NewEdit<'_>,
 ) -> Result<EditId, NotKept> {
-    let inverses: Vec<Vec<u8>> = edit.files.iter().map(|file| format::encode(&file.undo)).collect();
-    let paths: Vec<_> = edit
-        .files
-        .iter()
-        .map(|file| [&file.path, &file.relative].map(|path| platform::path_to_bytes(path)))
-        .collect();
-    let sizes = edit.files.iter().zip(&paths).zip(&inverses);
+    let no_bytes = || NotKept::Unavailable { reason: "a path is not Unicode".to_owned() };
+    let bytes_of = |path: &PathBuf| platform::bytes_of(path).map(<[u8]>::to_vec);
+    let encoded = |file: &FileEdit| {
+        let paths = [bytes_of(&file.path)?, bytes_of(&file.relative)?];
+        Some((paths, format::encode(&file.undo)?))
+    };
+    let encoded = edit.files.iter().map(encoded).collect::<Option<Vec<_>>>().ok_or_else(no_bytes)?;
     // The path is in an index, too.
+    let sizes = edit.files.iter().zip(&encoded);
     let bytes: u64 = sizes
-        .map(|((file, [path, relative]), undo)| {
+        .map(|(file, ([path, relative], undo))| {
             let content = 2 * path.len() + relative.len() + undo.len() + file.diff.len();
             size_on_disk(content as u64)
         })
@@ -71,9 +74,7 @@ pub(super) fn record(
         {
             let mut insert = transaction
                 .prepare_cached("INSERT INTO file VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
-            for (position, ((file, undo), [path, relative])) in
-                edit.files.iter().zip(&inverses).zip(&paths).enumerate()
-            {
+            for (position, (file, ([path, relative], undo))) in edit.files.iter().zip(&encoded).enumerate() {
                 let digest = |digest: Option<mcp_text_editor_core::digest::Digest>| {
                     digest.map(|digest| *digest.as_bytes())
                 };
@@ -169,8 +170,7 @@ fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditI
 }
 
 /// Milliseconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "the history says when an edit was made")]
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = document::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

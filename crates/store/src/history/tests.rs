@@ -35,8 +35,13 @@ impl World {
 
     /// All that is on disk.
     fn bytes(&self) -> Vec<u8> {
+        self.files().iter().flat_map(|path| std::fs::read(path).unwrap()).collect()
+    }
+
+    /// The database and what SQLite has beside it.
+    fn files(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.directory.path()).unwrap();
-        entries.flat_map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect()
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect()
     }
 
     fn remove_log(&self) {
@@ -406,9 +411,9 @@ fn it_is_for_this_user_alone_and_no_link_is_followed() {
     let world = World::new();
     let history = world.history();
     history.record(&small("/root/a")).unwrap();
-    for entry in std::fs::read_dir(world.directory.path()).unwrap() {
-        let entry = entry.unwrap();
-        assert_eq!(entry.metadata().unwrap().mode() & 0o777, 0o600, "{:?}", entry.file_name());
+    assert_eq!(world.files().len(), 3);
+    for path in world.files() {
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600, "{}", path.display());
     }
     let elsewhere = World::new();
     std::os::unix::fs::symlink(world.path(), elsewhere.path()).unwrap();
@@ -427,13 +432,13 @@ fn a_database_that_was_removed_is_made_anew() {
         one.record(&small("/root/a")).unwrap();
         other.record(&small("/root/a")).unwrap();
         assert_eq!((all(&one).len(), all(&other).len()), (2, 2), "{round}");
-        for entry in std::fs::read_dir(world.directory.path()).unwrap() {
-            std::fs::remove_file(entry.unwrap().path()).unwrap();
+        for path in world.files() {
+            std::fs::remove_file(path).unwrap();
         }
         assert_eq!(all(&one), []);
     }
     // The directory as well: then there is no place for it, until there is one again.
-    std::fs::remove_dir(world.directory.path()).unwrap();
+    std::fs::remove_dir_all(world.directory.path()).unwrap();
     unavailable(one.record(&small("/root/a")));
     std::fs::create_dir(world.directory.path()).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1100));
