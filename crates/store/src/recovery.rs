@@ -435,3 +435,11 @@ fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, S
     }
     Ok(true)
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests;
