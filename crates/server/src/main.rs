@@ -1,6 +1,7 @@
 //! The program: reads the command line, starts the log, and does what was asked.
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -9,6 +10,7 @@ use mcp_text_editor::cli::{self, Action, LogLevel};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::{call, stdio};
 use mcp_text_editor_store::history::History;
+use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::Roots;
 use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::store::Store;
@@ -26,8 +28,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
-    let roots = Roots::open(&command.roots).context("an allowed directory cannot be opened")?;
-    let store = store(roots, command.keeping, &command.action);
+    let store = store(&command.roots, command.walls, command.keeping, &command.action)?;
     let context = Context { config: command.config, store };
     let mut out = io::stdout();
     match command.action {
@@ -52,10 +53,24 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
 }
 
 /// What calls work with. A state directory that cannot be had stops nobody: what is lost with it is said where it counts.
-fn store(roots: Roots, keeping: cli::Keeping, action: &Action) -> Store {
-    let mut store = Store { durability: keeping.durability, ..Store::without_state(roots) };
+fn store(
+    roots: &[PathBuf],
+    walls: cli::Walls,
+    keeping: cli::Keeping,
+    action: &Action,
+) -> anyhow::Result<Store> {
     let wanted = keeping.state_directory.filter(|_| !matches!(action, Action::Tools { .. }));
-    match wanted.as_deref().map(State::open) {
+    let state = wanted.as_deref().map(State::open);
+    let mut policy = Policy::default().read_only(walls.read_only).protecting(walls.protected);
+    if let Some(directory) = &wanted {
+        policy = policy.closing(directory);
+    }
+    let roots = Roots::open_with(roots, policy).context("an allowed directory cannot be opened")?;
+    for root in roots.paths().filter(|root| roots.closes(root)) {
+        tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
+    }
+    let mut store = Store { durability: keeping.durability, ..Store::without_state(roots) };
+    match state {
         Some(Ok(state)) => {
             if let Some(settings) = keeping.history {
                 store.history = History::new(&state, settings);
@@ -67,7 +82,7 @@ fn store(roots: Roots, keeping: cli::Keeping, action: &Action) -> Store {
         }
         None => {}
     }
-    store
+    Ok(store)
 }
 
 /// Tells the person who started the program why it does not run.

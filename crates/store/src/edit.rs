@@ -20,7 +20,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::EditId;
 use crate::in_place::{InPlace, Overwrite, overwrite};
 use crate::lock::{LockedFile, LockedSet, Wait, lock_all};
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, WritablePlace};
 use crate::read::read_and_hash;
 use crate::replace::{Prepared, Temporary, commit};
 use crate::roots::PathProblem;
@@ -163,7 +163,7 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
             Some(Some(label)) => Some(label.encoding),
             None => None,
         };
-        match store.roots.resolve(edit.file_path) {
+        match store.roots.resolve_for_writing(edit.file_path) {
             Ok(place) => named.push(NamedFile { entry, edit: *edit, place, label, in_place: None }),
             Err(problems) => {
                 let reasons = problems.into_iter().map(Reason::Path);
@@ -210,7 +210,7 @@ fn overwrite_next(named: &mut [NamedFile<'_>], entry: usize) -> bool {
 struct NamedFile<'a> {
     entry: usize,
     edit: Edit<'a>,
-    place: Place,
+    place: WritablePlace,
     label: Option<Encoding>,
     /// Why it is to be written over, if a round before this has shown that.
     in_place: Option<InPlace>,
@@ -220,7 +220,7 @@ struct NamedFile<'a> {
 struct Group<'a> {
     entry: usize,
     file_path: &'a str,
-    place: Place,
+    place: WritablePlace,
     label: Option<Encoding>,
     in_place: Option<InPlace>,
     file_hash: Option<&'a Tag>,
@@ -266,7 +266,7 @@ fn round(
 ) -> Result<Vec<Edited>, (usize, StoreError)> {
     let wait = Wait { is_cancelled: options.is_cancelled, ..Wait::default() };
     let locked = loop {
-        let places: Vec<&Place> = named.iter().map(|file| &file.place).collect();
+        let places: Vec<&WritablePlace> = named.iter().map(|file| &file.place).collect();
         match lock_all(&places, &wait) {
             Ok(locked) => break locked,
             Err(problems) => {

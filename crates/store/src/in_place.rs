@@ -10,7 +10,7 @@ use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
 use crate::metadata::NotKept;
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::replace::Temporary;
 
@@ -18,7 +18,7 @@ use crate::replace::Temporary;
 #[derive(Debug)]
 pub struct Overwrite {
     /// Where.
-    pub place: Place,
+    pub place: WritablePlace,
     /// The complete new content.
     pub temporary: Temporary,
     /// The old file, with the identity that it had before it was read.
@@ -174,7 +174,7 @@ mod tests {
                     let path = |name: &str| directory.path().join(name);
                     let files = ["a", "b", "c"].map(|name| {
                         std::fs::write(path(name), old).unwrap();
-                        let place = roots.resolve(path(name).to_str().unwrap()).unwrap();
+                        let place = roots.resolve_for_writing(path(name).to_str().unwrap()).unwrap();
                         let locked = lock(&place, &Wait::default()).unwrap();
                         let mut temporary = if is_beside {
                             Temporary::create(&place).unwrap()

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 
 /// How long a call waits for a lock, unless told otherwise.
@@ -74,7 +74,7 @@ pub struct LockedSet {
 ///
 /// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would let it be
 /// replaced. Each call opens the file anew, so threads of one process exclude each other, too.
-pub fn lock(place: &Place, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
+pub fn lock(place: &WritablePlace, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
     let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
     let first = locked.map(|set| set.files.into_iter().next());
     match first {
@@ -88,7 +88,7 @@ pub fn lock(place: &Place, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
 ///
 /// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
 /// none is kept.
-pub fn lock_all(places: &[&Place], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+pub fn lock_all(places: &[&WritablePlace], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     let mut patience = Patience { start: Instant::now(), wait: *wait, tries: 0 };
     loop {
         if let Some(set) = lock_once(places, &mut patience)? {
@@ -103,7 +103,7 @@ pub fn lock_all(places: &[&Place], wait: &Wait<'_>) -> Result<LockedSet, Vec<(us
 
 /// One round: `None` if, once all were locked, one of the names meant another file.
 fn lock_once(
-    places: &[&Place],
+    places: &[&WritablePlace],
     patience: &mut Patience<'_>,
 ) -> Result<Option<LockedSet>, Vec<(usize, StoreError)>> {
     let mut problems = Vec::new();
@@ -141,7 +141,7 @@ fn lock_once(
         }
     }
     let files: Vec<LockedFile> = locked.into_iter().flatten().collect();
-    let still_means = |(place, file): (&&Place, &usize)| {
+    let still_means = |(place, file): (&&WritablePlace, &usize)| {
         files
             .get(*file)
             .is_some_and(|locked| place.identity().is_ok_and(|now| now.same_file(locked.file.identity())))
@@ -153,7 +153,7 @@ fn lock_once(
 /// `None` if, before the lock was to be had, the name was given to another file.
 fn wait_for(
     file: OpenFile,
-    place: &Place,
+    place: &WritablePlace,
     patience: &mut Patience<'_>,
 ) -> Result<Option<LockedFile>, StoreError> {
     let fail = |kind| Err(StoreError::new(Operation::Lock, place.path(), kind));

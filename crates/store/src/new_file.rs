@@ -31,7 +31,7 @@ pub struct NewFile<'a> {
 /// Creates a file, and the directories above it that are missing; nothing of that name may exist. A dry run only looks.
 pub fn create(store: &Store, new: NewFile<'_>, dry_run: bool) -> Result<Outcome, Vec<Reason>> {
     let label = new.encoding.map_or(Some(UTF_8), Label::parse);
-    let (place, label) = match (store.roots.resolve(new.file_path), label) {
+    let (place, label) = match (store.roots.resolve_for_writing(new.file_path), label) {
         (Ok(place), Some(label)) => (place, label),
         (resolved, label) => {
             let problems = resolved.err().unwrap_or_default().into_iter().map(Reason::Path);

@@ -20,7 +20,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
 use crate::lock::LockedFile;
 use crate::metadata::{self, NotKept};
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, Place, WritablePlace};
 use crate::platform;
 
 /// What the names of all temporary files begin with; list and search pass such files over.
@@ -51,7 +51,7 @@ pub struct Temporary {
 
 impl Temporary {
     /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600).
-    pub fn create(place: &Place) -> Result<Self, StoreError> {
+    pub fn create(place: &WritablePlace) -> Result<Self, StoreError> {
         Self::create_in(&place.directory, place.path(), 0o600)
     }
 
@@ -76,7 +76,7 @@ impl Temporary {
 
     /// As [`Temporary::create`]; where the directory does not allow it, in memory, if at most [`IN_MEMORY`] bytes will
     /// be needed. If more, it is the directory that the error names.
-    pub fn create_anywhere(place: &Place, size: u64) -> Result<Self, StoreError> {
+    pub fn create_anywhere(place: &WritablePlace, size: u64) -> Result<Self, StoreError> {
         match Self::create(place) {
             Err(error) if error.kind == StoreErrorKind::PermissionDenied => {
                 let directory = place.path().parent().unwrap_or(place.path()).to_owned();
@@ -202,7 +202,7 @@ pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bo
 #[derive(Debug)]
 pub struct Prepared {
     /// Where.
-    pub place: Place,
+    pub place: WritablePlace,
     /// By what.
     pub temporary: Temporary,
     /// The old file, with the identity that it had before it was read.
@@ -469,7 +469,7 @@ mod tests {
         let prepared = ["a", "b", "c"].map(|name| {
             let path = directory.path().join(name);
             std::fs::write(&path, "old").unwrap();
-            let place = roots.resolve(path.to_str().unwrap()).unwrap();
+            let place = roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
             let locked = lock(&place, &Wait::default()).unwrap();
             let mut temporary = Temporary::create(&place).unwrap();
             temporary.write_all(b"new").unwrap();

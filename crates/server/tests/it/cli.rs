@@ -99,6 +99,7 @@ fn wrong_options_are_refused() {
     check(&["--read-only", "--tools", "claude-code"], "leaves none");
     check(&["--output", "xml"], "xml");
     check(&["--max-response-bytes", "0"], "0");
+    check(&["--protect", "a["], "--protect: `a[` is no pattern");
 }
 
 #[test]

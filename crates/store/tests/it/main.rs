@@ -16,6 +16,8 @@ mod metadata;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]
+mod policy;
+#[cfg(test)]
 mod read;
 #[cfg(test)]
 mod replace;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_store::edit::{Change, Edit, Options, Reason, edit};
 use mcp_text_editor_store::error::StoreError;
-use mcp_text_editor_store::place::Place;
+use mcp_text_editor_store::place::WritablePlace;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use mcp_text_editor_store::store::Store;
 
@@ -46,8 +46,8 @@ impl World {
         symlink(self.path(target), self.path(path)).unwrap();
     }
 
-    pub(crate) fn place(&self, path: &str) -> Place {
-        self.store.roots.resolve(self.path(path).to_str().unwrap()).unwrap()
+    pub(crate) fn place(&self, path: &str) -> WritablePlace {
+        self.store.roots.resolve_for_writing(self.path(path).to_str().unwrap()).unwrap()
     }
 
     /// Appends a line to files, in one call; what it warns of, file by file, or why it is refused.
