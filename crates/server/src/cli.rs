@@ -46,6 +46,10 @@ struct Options {
     /// Let matching files be read but not written, besides .git and the clients' own files; may be repeated
     #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_PROTECT", value_delimiter = ';')]
     protect: Vec<String>,
+    /// Have the kernel, too, deny all files but those in the allowed directories (Linux): as far as it can, or not start
+    /// where it cannot, or not at all
+    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LANDLOCK", default_value = "auto")]
+    landlock: Landlock,
     /// What replies are made for: text for a model, json for a program
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_OUTPUT", default_value = "text")]
     output: Output,
@@ -256,6 +260,20 @@ pub struct Walls {
     pub read_only: bool,
     /// Files that are not written, besides those that never are.
     pub protected: Patterns,
+    /// Whether the kernel is to see to it, too, that nothing outside is reached.
+    pub landlock: Landlock,
+}
+
+/// Whether the kernel is to see to it, too, that nothing outside is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
+pub enum Landlock {
+    /// As far as it can.
+    #[default]
+    Auto,
+    /// In all that concerns files, or the program does not start.
+    Require,
+    /// No.
+    Off,
 }
 
 /// What the process is to do.
@@ -325,7 +343,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let excluded = Patterns::new(&excluded).map_err(|error| format!("--no-history-for: {error}"))?;
     let protected: Vec<String> = options.protect.into_iter().filter(|pattern| !pattern.is_empty()).collect();
     let protected = Patterns::new(&protected).map_err(|error| format!("--protect: {error}"))?;
-    let walls = Walls { read_only: options.read_only, protected };
+    let walls = Walls { read_only: options.read_only, protected, landlock: options.landlock };
     let keeping = Keeping {
         durability: match options.durability {
             DurabilityOption::Machine => Durability::Machine,

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcp_text_editor::cli::{self, Action, LogLevel};
+use mcp_text_editor::cli::{self, Action, Landlock, LogLevel};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::{call, stdio};
+use mcp_text_editor_store::confine::{self, Confinement, Gap, Network};
 use mcp_text_editor_store::history::History;
 use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::Roots;
@@ -28,7 +29,11 @@ fn main() -> ExitCode {
 }
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
+    let landlock = command.walls.landlock;
     let store = store(&command.roots, command.walls, command.keeping, &command.action)?;
+    if !matches!(command.action, Action::Tools { .. }) {
+        confine(&store, landlock)?;
+    }
     let context = Context { config: command.config, store };
     let mut out = io::stdout();
     match command.action {
@@ -83,6 +88,44 @@ fn store(
         None => {}
     }
     Ok(store)
+}
+
+/// Has the kernel deny everything but the roots and the state directory. From here on nothing else can be opened, so
+/// it comes last before the work, and before any other thread, which it would not bind.
+fn confine(store: &Store, landlock: Landlock) -> anyhow::Result<()> {
+    if landlock == Landlock::Off {
+        tracing::info!("Landlock: off");
+        return Ok(());
+    }
+    let why_not = match confine::confine(&store.roots, store.state.as_ref(), Network::Closed) {
+        Ok(Confinement::Held { abi, gaps }) => {
+            let holds = !gaps.contains(&Gap::Truncation);
+            let gaps: Vec<String> = gaps.iter().map(ToString::to_string).collect();
+            let open = if gaps.is_empty() { "nothing".to_owned() } else { gaps.join(", ") };
+            tracing::info!(
+                "Landlock: ABI {abi} keeps this process to its directories; it leaves open: {open}"
+            );
+            if holds {
+                None
+            } else {
+                Some(format!("ABI {abi} leaves truncation open; Linux 6.2 and later does not"))
+            }
+        }
+        Ok(Confinement::None(lack)) => {
+            tracing::info!("Landlock: not available: {lack}");
+            Some(lack.to_string())
+        }
+        Err(error) => {
+            tracing::warn!("Landlock: failed: {error}");
+            Some(error.to_string())
+        }
+    };
+    match why_not {
+        Some(why) if landlock == Landlock::Require => {
+            anyhow::bail!("--landlock require: {why}; --landlock auto starts all the same")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Tells the person who started the program why it does not run.

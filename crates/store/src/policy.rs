@@ -68,6 +68,10 @@ impl Policy {
         self
     }
 
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     /// Whether a path without links lies in a directory that is closed.
     pub(crate) fn closes_path(&self, path: &Path) -> bool {
         // Letter case does not count: where it does, a directory that differs in nothing else is no loss.

@@ -91,6 +91,18 @@ impl Roots {
         self.roots.iter().map(|root| root.path.as_path())
     }
 
+    /// The handles of the roots, in the order given.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Dir> {
+        self.roots.iter().map(|root| root.directory.as_ref())
+    }
+
+    /// Whether the policy lets nothing be written at all.
+    #[must_use]
+    pub fn are_read_only(&self) -> bool {
+        self.policy.is_read_only()
+    }
+
     /// Whether a path without links is out of bounds although it may lie in a root.
     #[must_use]
     pub fn closes(&self, path: &Path) -> bool {

@@ -14,7 +14,6 @@ use crate::platform;
 #[derive(Debug)]
 pub struct State {
     path: PathBuf,
-    #[expect(dead_code, reason = "the journal is to be in it")]
     directory: Arc<Dir>,
 }
 
@@ -30,6 +29,12 @@ impl State {
         let directory =
             Dir::open_ambient_dir(&path, ambient_authority()).context(Operation::OpenState, &path)?;
         Ok(Self { path, directory: Arc::new(directory) })
+    }
+
+    /// Its handle.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "the journal is to be in it"))]
+    pub(crate) fn directory(&self) -> &Arc<Dir> {
+        &self.directory
     }
 
     /// Its real path.

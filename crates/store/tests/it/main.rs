@@ -6,6 +6,9 @@
 )]
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod confine;
+#[cfg(test)]
 mod create;
 #[cfg(test)]
 mod in_place;
