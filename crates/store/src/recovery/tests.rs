@@ -48,7 +48,7 @@ const CUTS: [Cut; 14] = [
 
 struct World {
     root: tempfile::TempDir,
-    _state: tempfile::TempDir,
+    state: tempfile::TempDir,
     store: Store,
 }
 
@@ -60,12 +60,12 @@ impl World {
         }
         let roots = Roots::open(&[root.path().to_owned()]).unwrap();
         let store = Store { state: Some(State::open(state.path()).unwrap()), ..Store::without_state(roots) };
-        Self { root, _state: state, store }
+        Self { root, state, store }
     }
 
-    fn place(&self, name: &str) -> Place {
+    fn place(&self, name: &str) -> WritablePlace {
         let path = self.root.path().canonicalize().unwrap().join(name);
-        self.store.roots.resolve(path.to_str().unwrap()).unwrap()
+        self.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap()
     }
 
     fn subject(&self, name: &str) -> Subject {
@@ -294,13 +294,14 @@ fn files_of_other_roots_are_left_to_others() {
     std::fs::create_dir(&narrow).unwrap();
     let roots = Roots::open(&[narrow]).unwrap();
     let other =
-        Store { state: Some(State::open(world._state.path()).unwrap()), ..Store::without_state(roots) };
+        Store { state: Some(State::open(world.state.path()).unwrap()), ..Store::without_state(roots) };
     other.recover();
     assert_eq!(other.state.as_ref().map(|state| Found::all(state).unwrap().len()), Some(1));
     // By another name of the same file it is seen, too, and not edited.
     std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
-    let place =
-        other.roots.resolve(world.root.path().canonicalize().unwrap().join("narrow/b").to_str().unwrap());
+    let place = other
+        .roots
+        .resolve_for_writing(world.root.path().canonicalize().unwrap().join("narrow/b").to_str().unwrap());
     let problems = lock_settled(&other, &[&place.unwrap()], &Wait::default()).unwrap_err();
     assert!(matches!(problems[0].1.kind, StoreErrorKind::Unfinished { .. }), "{problems:?}");
 }
