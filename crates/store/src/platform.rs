@@ -239,6 +239,12 @@ mod system {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
     }
 
+    /// Takes a file, named by its path, from everybody but its owner.
+    pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+    }
+
     /// The mode that a file is created with, before the umask takes from it.
     pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
         options.mode(mode);
@@ -507,6 +513,11 @@ mod system {
     }
 
     pub(crate) fn creation_mode(_: &mut OpenOptions, _: u32) {}
+
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+    pub(crate) fn make_private(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
 
     pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
         let readonly = directory.symlink_metadata(name)?.permissions().readonly();
