@@ -186,7 +186,7 @@ def fault(world: World, case: Fault) -> list[str]:
     wanted = before if reply is not None and reply.is_error else after
     if now != wanted and not any("changed:" in p or "not done" in p for p in problems):
         problems.append(f"after the next start: {difference(now, wanted)}")
-    problems += [s for s in world.strays() if "new.txt" not in s and "large.txt" not in s]
+    problems += world.strays("made/deep/new.txt", "large.txt")
     if problems and reply is not None:
         problems.insert(0, f"answered {reply.code or 'ok: ' + reply.text[:150]}")
     return problems
