@@ -20,7 +20,6 @@ from typing import Any, Callable
 
 from harness import (Closed, Reply, Report, Server, Strace, Timeout, World, call_or_end, no_strace, parallel,
                      threads_of, user)
-from recovery import worker_of
 
 PATCH = "patch_text_file_contents"
 #: Calls whose failure is a failing disk.

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 
 from session import Closed, Reply, Server, Timeout, binary  # noqa: E402
 
-__all__ = ["Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel"]
+__all__ = ["Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel", "call_or_end", "threads_of", "user", "worker_of"]
 
 PREFIX = ".mte-"
 
@@ -452,6 +452,17 @@ class Trace:
 def threads_of(server: Server) -> list[int]:
     """The threads of a process, oldest first: the first is the one that reads the messages."""
     return sorted(int(t) for t in os.listdir(f"/proc/{server.process.pid}/task"))
+
+
+def worker_of(world: World, server: Server) -> int:
+    """The thread that works: the one that opens what a read names."""
+    world.warm(server)
+    for thread in reversed(threads_of(server)):
+        strace = Strace(thread, "-e", "trace=openat,openat2")
+        world.warm(server)
+        if "outside.txt" in strace.detach().text:
+            return thread
+    raise RuntimeError("no thread works")
 
 
 def call_or_end(server: Server, tool: str, arguments: dict[str, Any], timeout: float = 30.0) -> Reply | None:

@@ -8,6 +8,7 @@ No acknowledged edit is lost, no file is ever torn, nobody waits for ever.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import random
 import re
@@ -16,7 +17,7 @@ import threading
 import time
 from typing import Any, Callable
 
-from harness import Closed, Reply, Report, Server, Timeout, World
+from harness import Closed, Reply, Report, Server, Strace, Timeout, World, no_strace, worker_of
 
 PATCH = "patch_text_file_contents"
 #: Refusals after which a client reads again.
@@ -254,6 +255,59 @@ def in_place(world: World, scale: float, rng: random.Random) -> list[str]:
     return outsiders(world, scale, rng, "in place")
 
 
+def crossed(world: World, scale: float, rng: random.Random) -> list[str]:
+    """Another program renames over a file that one server has locked, so that a second locks the new one: both are about to
+    exchange the same name at once. Delays at each of their exchanges bring them into many orders."""
+    reason = no_strace()
+    if reason:
+        print(f"   skipped: {reason}")
+        return []
+    path = world.tree / "outside.txt"
+    problems = []
+    with world.server() as first, world.server() as second:
+        workers = [worker_of(world, server) for server in (first, second)]
+        for one, other in itertools.product((60_000, 150_000), (20_000, 60_000, 110_000)) if scale > 1 else ((60_000, 60_000), (150_000, 110_000)):
+            for later in (0.0, 0.03, 0.08):
+                path.write_text("base 0\ntokens:\n")
+                world._give(path)
+                delays = (one, other)
+                straces = [Strace(worker, "-e", "trace=renameat2", "-e", f"inject=renameat2:delay_enter={delay}")
+                           for worker, delay in zip(workers, delays)]
+                arguments = [{"files": [{"file_path": str(path), "patches": [{"old_string": "tokens:\n", "new_string": f"tokens:\nof {n}\n"}]}]}
+                             for n in range(2)]
+                calls = [first.start(PATCH, arguments[0])]
+                time.sleep(0.03)
+                aside = world.base / "theirs"
+                aside.write_text("base 1\ntokens:\n")
+                world._give(aside)
+                os.replace(aside, path)
+                time.sleep(later)
+                calls.append(second.start(PATCH, arguments[1]))
+                replies = [Reply(server.wait(call, 60)) for server, call in zip((first, second), calls)]
+                for strace in straces:
+                    strace.detach()
+                text = path.read_text()
+                found = re.fullmatch(r"base 1\ntokens:\n((?:of \d\n)*)", text)
+                wrong = []
+                for n, reply in enumerate(replies):
+                    if reply.is_error and reply.code not in AGAIN:
+                        wrong.append(f"client {n}: {reply.text[:300]}")
+                if not found:
+                    wrong.append(f"the other program's write does not stand: {text!r}")
+                else:
+                    there = {n for n in range(2) if f"of {n}\n" in found[1]}
+                    told = {n for n, reply in enumerate(replies) if not reply.is_error}
+                    # The first may have exchanged before the other program wrote over it.
+                    if not there <= told or not told - {0} <= there:
+                        wrong.append(f"acknowledged to {told}, there are those of {there}")
+                wrong += world.strays()
+                problems += [f"delays {delays} µs, the second {later * 1000:.0f} ms after the other program: {one_}" for one_ in wrong]
+                for stray in world.tree.rglob(".mte-*"):
+                    stray.unlink()
+    path.write_text("nobody's\nbusiness\n")
+    return problems[:12]
+
+
 def creators(world: World, scale: float, rng: random.Random) -> list[str]:
     """All create the same files: each is made once, by the one who was told so."""
     clients, steps = Clients(world, 4), int(20 * scale)
@@ -276,7 +330,7 @@ def creators(world: World, scale: float, rng: random.Random) -> list[str]:
     return problems + world.strays(*(f"made/{step}/file.txt" for step in made))
 
 
-CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, creators]
+CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, crossed, creators]
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from typing import Any
 
 from crash import Kill, crash, dry_run
 from harness import (CHANGING, Closed, PREFIX, Reply, Report, Server, Strace, Timeout, Trace, World, no_strace, parallel,
-                     threads_of, user)
+                     threads_of, user, worker_of)
 
 PATCH = "patch_text_file_contents"
 
@@ -292,16 +292,6 @@ def is_stopped(thread: int) -> bool:
     except FileNotFoundError:
         return False
     return set(states) <= {"T", "t"}
-
-
-def worker_of(world: World, server: Server) -> int:
-    """The thread that works: the one that opens what a read names."""
-    for thread in reversed(threads_of(server)):
-        strace = Strace(thread, "-e", "trace=openat,openat2")
-        world.warm(server)
-        if "outside.txt" in strace.detach().text:
-            return thread
-    raise RuntimeError("no thread works")
 
 
 # Who may recover
