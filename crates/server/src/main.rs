@@ -28,6 +28,7 @@ fn main() -> ExitCode {
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let roots = Roots::open(&command.roots).context("an allowed directory cannot be opened")?;
     let store = store(roots, command.keeping, &command.action);
+    store.recover();
     let context = Context { config: command.config, store };
     let mut out = io::stdout();
     match command.action {

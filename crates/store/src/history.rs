@@ -110,6 +110,16 @@ impl History {
         Err(NotKept::Off)
     }
 
+    /// Keeps the bytes of a file that another program's write has displaced.
+    pub fn keep_displaced(
+        &self,
+        _path: &Path,
+        _relative: &Path,
+        _contents: &[u8],
+    ) -> Result<EditId, NotKept> {
+        Err(NotKept::Off)
+    }
+
     /// Keeps an edit, once it is made. Whatever goes wrong, the edit stands.
     pub fn record(&self, _edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
         Err(NotKept::Off)

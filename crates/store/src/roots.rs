@@ -75,6 +75,13 @@ impl Roots {
         self.roots.iter().map(|root| root.path.as_path())
     }
 
+    /// A place's path from its root on.
+    #[must_use]
+    pub fn relative(&self, place: &Place) -> PathBuf {
+        let root = self.roots.get(place.root()).map(|root| root.path.as_path());
+        root.and_then(|root| place.path().strip_prefix(root).ok()).unwrap_or(place.path()).to_owned()
+    }
+
     /// Finds the place that an absolute path means; the file and its parents need not exist.
     ///
     /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every problem that
@@ -122,7 +129,8 @@ impl Roots {
         found
     }
 
-    fn place(&self, path: &Path) -> Result<Place, PathProblem> {
+    /// The place of an absolute path without `..`; what stands against any use of it is not looked at.
+    pub(crate) fn place(&self, path: &Path) -> Result<Place, PathProblem> {
         if let Some(place) = self.place_without_links(path) {
             return Ok(place);
         }
