@@ -153,7 +153,8 @@ impl Roots {
     /// `path` beneath each root, and beside each root if it begins with the root's own name, where that is a file.
     fn candidates(&self, path: &Path) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = Vec::new();
-        if path.as_os_str().is_empty() || path.as_os_str().len() > PATH_LENGTH {
+        let text = path.as_os_str();
+        if text.is_empty() || text.len() > PATH_LENGTH || names_a_directory(text) {
             return found;
         }
         let bases = self.paths().flat_map(|root| [Some(root), root.parent()]).flatten();

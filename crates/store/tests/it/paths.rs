@@ -36,6 +36,7 @@ fn a_path_is_absolute_and_has_no_parent_component() {
     check("./a/b.txt", "NotAbsolute [@/root/./a/b.txt]");
     check("root/a/b.txt", "NotAbsolute [@/root/a/b.txt]");
     check("a/c.txt", "NotAbsolute []");
+    check("a/b.txt/", "NotAbsolute []");
     check("~/a/b.txt", "NotAbsolute []");
     check("@/root/a\0b", "NulByte");
     check("a\0/..", "NulByte, NotAbsolute [], Traversal");
