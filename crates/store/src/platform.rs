@@ -201,6 +201,16 @@ mod system {
         Ok((metadata.dev(), metadata.ino()))
     }
 
+    /// Device and inode of the directory above an open one, wherever that is; it is looked at, not opened.
+    #[cfg_attr(
+        all(target_os = "linux", target_pointer_width = "64"),
+        expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
+    )]
+    pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
+        let above = rustix::fs::statat(directory, "..", AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some((u64::try_from(above.st_dev).ok()?, u64::from(above.st_ino)))
+    }
+
     fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
         i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
     }
@@ -485,6 +495,10 @@ mod system {
     pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
         let metadata = directory.dir_metadata()?;
         Ok((metadata.dev(), metadata.ino()))
+    }
+
+    pub(crate) fn key_of_parent(_: &Dir) -> Option<(u64, u64)> {
+        None
     }
 
     pub(crate) fn special(_: FileType) -> SpecialFile {
