@@ -12,7 +12,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
-use crate::place::Place;
+use crate::place::{Place, WritablePlace};
 use crate::platform;
 use crate::read::digest_of;
 use crate::store::{Durability, Store};
@@ -23,7 +23,7 @@ use crate::transaction::Transaction;
 #[derive(Debug)]
 pub(crate) struct Removal<'a> {
     /// Where it is.
-    pub(crate) place: &'a Place,
+    pub(crate) place: &'a WritablePlace,
     /// The file, as it was checked.
     pub(crate) locked: LockedFile,
     /// The digest of what it holds.

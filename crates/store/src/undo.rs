@@ -22,7 +22,7 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Undo};
 use crate::lock::Wait;
 use crate::new_file::create_recorded;
-use crate::place::Place;
+use crate::place::{Place, WritablePlace};
 use crate::recovery::lock_settled;
 use crate::remove::{Removal, Removed, remove};
 use crate::roots::PathProblem;
@@ -199,9 +199,14 @@ impl Work<'_> {
         edit(self.store, &edits, options)
     }
 
-    fn place(self) -> Result<Place, Against> {
+    fn place(self) -> Result<WritablePlace, Against> {
         let path = self.entry.files.first().map_or(Path::new(""), |file| file.path.as_path());
-        self.store.roots.place(path).map_err(|problem| Reason::Path(problem).into())
+        let text = path.to_str().ok_or_else(|| unnameable(path))?;
+        let place = self.store.roots.resolve_for_writing(text);
+        place.map_err(|problems| {
+            // Of a path that was once edited there is one problem at most.
+            problems.into_iter().next().map_or_else(|| unnameable(path), Reason::Path).into()
+        })
     }
 
     /// A file that was created goes.
@@ -216,7 +221,7 @@ impl Work<'_> {
         Err(Reason::Store(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed)).into())
     }
 
-    fn remove_once(self, place: &Place, directories: &[PathBuf]) -> Result<Outcome, Against> {
+    fn remove_once(self, place: &WritablePlace, directories: &[PathBuf]) -> Result<Outcome, Against> {
         let Options { dry_run, is_cancelled, .. } = self.options;
         let wait = Wait { is_cancelled, ..Wait::default() };
         let changed = || StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed);
@@ -319,8 +324,7 @@ impl Work<'_> {
         undo: Undo,
         diff: String,
     ) -> Result<EditId, NotKept> {
-        let relative = self.store.roots.relative(place);
-        let path = place.path().to_owned();
+        let (path, relative) = (place.path().to_owned(), place.relative().to_owned());
         let file = FileEdit { path, relative, encoding: self.encoding(), before, after, undo, diff };
         let tool = self.options.tool;
         self.store.history.record(&NewEdit { tool, undoes: Some(&self.entry.id), files: vec![file] })

@@ -3,11 +3,12 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::resolve::{Options as Matching, Patch};
-use mcp_text_editor_store::edit::{self, Change, Edit, Outcome, Warning, edit};
+use mcp_text_editor_store::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
 use mcp_text_editor_store::history::{EditId, History, Kind, NotKept, Settings};
 use mcp_text_editor_store::new_file::{NewFile, create};
 use mcp_text_editor_store::patterns::Patterns;
-use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::policy::Policy;
+use mcp_text_editor_store::roots::{PathProblem, Roots};
 use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::undo::{self, NotUndone, undo};
 
@@ -252,6 +253,31 @@ fn only_edits_of_files_in_the_roots_exist() {
     assert!(seen(&world).is_empty());
     assert!(matches!(undo(&world.store, &inner, UNDO), Err(NotUndone::Unknown)));
     assert_eq!(world.content("@/outside/inner/b"), "three\n");
+}
+
+#[test]
+fn a_protected_file_stays_as_it_is() {
+    let mut world = kept();
+    let open = |policy| Roots::open_with(&[world.path("@/root")], policy).unwrap();
+    let (unprotected, protected) = (open(Policy::unprotected()), open(Policy::default()));
+    let read_only = open(Policy::default().read_only(true));
+    world.store.roots = unprotected;
+    world.write("@/root/.git/config", "one\n");
+    let edits = [
+        patch(&world, &["@/root/.git/config"], "one", "two"),
+        make(&world, "@/root/.git/hooks/new", "x"),
+        back(&world, &make(&world, "@/root/.git/hooks/old", "x")),
+    ];
+    let names = world.names();
+    for roots in [protected, read_only] {
+        world.store.roots = roots;
+        for id in &edits {
+            let Err(NotUndone::Refused(refused)) = undo(&world.store, id, UNDO) else { panic!("{id}") };
+            let reason = &refused.refusals[0].reason;
+            assert!(matches!(reason, Reason::Path(PathProblem::Protected(_))), "{reason:?}");
+        }
+    }
+    assert_eq!((world.names(), world.content("@/root/.git/config")), (names, "two\n".to_owned()));
 }
 
 #[test]
