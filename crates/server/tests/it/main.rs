@@ -10,6 +10,7 @@
 mod arguments;
 mod cli;
 mod errors;
+mod history;
 mod replies;
 mod scenarios;
 mod schemas;
