@@ -237,7 +237,10 @@ fn edit_files(
     };
     let done = edit(&context.store, edits, options).map_err(|refusals| {
         let call = Call { tool, roots: &context.store.roots, many_files: edits.len() > 1 };
-        failure(context, tool, refusals.iter().map(|refusal| explained(call, edits, refusal)).collect())
+        let problems = refusals.iter().map(|refusal| explained(call, edits, refusal)).collect();
+        let failure = failure(context, tool, problems);
+        // Then it is not true that nothing was written.
+        Failure { editing: failure.editing && !refusals.iter().any(Refusal::has_left_changes), ..failure }
     })?;
     let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
     Ok(edit_reply(context, &done, name, dry_run))

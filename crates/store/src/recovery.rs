@@ -281,8 +281,10 @@ impl Site<'_> {
         }
         let is_old = displaced.digest == change.old;
         match self.locked {
+            // It has been replaced for good; whatever came later came after that.
+            _ if committed && is_old => Ok(()),
             Some(locked) if now == Some(change.new) => {
-                if (committed || is_alone) && is_old {
+                if is_alone && is_old {
                     Ok(())
                 } else if committed {
                     self.keep(&displaced)
