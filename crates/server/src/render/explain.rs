@@ -186,6 +186,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
                 Operation::WriteTemporary
                 | Operation::CreateDirectory
                 | Operation::Create
+                | Operation::Remove
                 | Operation::Replace => {
                     format!("the system does not let files be made beside {file_path}")
                 }
