@@ -309,7 +309,7 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
         let reason = format!("{file_path} already exists, and is not a file that reads as text");
         let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
         problem.file_hash = context.store.roots.resolve(file_path).ok().and_then(|place| {
-            document::read(&context.store.index, &place, None, &|| false, |found| Ok(found.scan.digest)).ok()
+            document::read(&context.store.index, &place, None, &|| false, |found| Ok(found.digest())).ok()?
         });
         return problem;
     };

@@ -8,8 +8,10 @@
 )]
 
 mod arguments;
+mod attacks;
 mod cli;
 mod errors;
+mod oddities;
 mod replies;
 mod scenarios;
 mod schemas;
