@@ -7,6 +7,9 @@ use std::str::FromStr;
 
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use mcp_text_editor_store::history::Settings;
+use mcp_text_editor_store::patterns::Patterns;
+use mcp_text_editor_store::store::Durability;
 
 use crate::tools;
 
@@ -40,6 +43,13 @@ struct Options {
     /// Offer only tools that change nothing
     #[arg(long, global = true, env = "MCP_TEXT_EDITOR_READ_ONLY", value_parser = FalseyValueParser::new())]
     read_only: bool,
+    /// Let matching files be read but not written, besides .git and the clients' own files; may be repeated
+    #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_PROTECT", value_delimiter = ';')]
+    protect: Vec<String>,
+    /// Have the kernel, too, deny all files but those in the allowed directories (Linux): as far as it can, or not start
+    /// where it cannot, or not at all
+    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LANDLOCK", default_value = "auto")]
+    landlock: Landlock,
     /// What replies are made for: text for a model, json for a program
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_OUTPUT", default_value = "text")]
     output: Output,
@@ -58,6 +68,36 @@ struct Options {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     max_line_bytes: u64,
+    /// What an edit survives once it is answered: the end of the machine, or only that of the process, which is faster
+    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_DURABILITY", default_value = "machine")]
+    durability: DurabilityOption,
+    /// Keep no history of edits, so that none can be undone
+    #[arg(long, global = true, env = "MCP_TEXT_EDITOR_NO_HISTORY", value_parser = FalseyValueParser::new())]
+    no_history: bool,
+    /// Keep no history of files that match, besides .env*, *.pem and *.key; may be repeated
+    #[arg(
+        long,
+        global = true,
+        value_name = "GLOB",
+        env = "MCP_TEXT_EDITOR_NO_HISTORY_FOR",
+        value_delimiter = ';'
+    )]
+    no_history_for: Vec<String>,
+    /// How many days an edit is kept
+    #[arg(
+        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_HISTORY_DAYS", default_value_t = 30,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    history_days: u32,
+    /// How large the history may grow; the oldest edits go first
+    #[arg(
+        long, global = true, value_name = "BYTES", env = "MCP_TEXT_EDITOR_HISTORY_SIZE",
+        default_value_t = 256 << 20, value_parser = clap::value_parser!(u64).range(1 << 20..)
+    )]
+    history_size: u64,
+    /// Where the journal and the history are kept [default: the platform's directory for a program's state]
+    #[arg(long, global = true, value_name = "DIR", env = "MCP_TEXT_EDITOR_STATE_DIR")]
+    state_dir: Option<PathBuf>,
     /// What is logged, to standard error; never the text of a file
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LOG_LEVEL", default_value = "warn")]
     log_level: LogLevel,
@@ -129,6 +169,12 @@ enum Mode {
     ClaudeCode,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum DurabilityOption {
+    Machine,
+    Process,
+}
+
 /// What is logged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[expect(missing_docs, reason = "the names are tracing's")]
@@ -193,6 +239,43 @@ impl fmt::Display for ToolSet {
     }
 }
 
+/// How safe edits are, and what is kept of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Keeping {
+    /// What an edit survives once it is answered.
+    pub durability: Durability,
+    /// The state directory; `None` where the platform names none.
+    pub state_directory: Option<PathBuf>,
+    /// What is kept of past edits; `None` for nothing.
+    pub history: Option<Settings>,
+}
+
+/// Files of which no history is kept, whatever the options say: they hold secrets.
+const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
+
+/// What may not be done in the allowed directories.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Walls {
+    /// Whether nothing is written at all.
+    pub read_only: bool,
+    /// Files that are not written, besides those that never are.
+    pub protected: Patterns,
+    /// Whether the kernel is to see to it, too, that nothing outside is reached.
+    pub landlock: Landlock,
+}
+
+/// Whether the kernel is to see to it, too, that nothing outside is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
+pub enum Landlock {
+    /// As far as it can.
+    #[default]
+    Auto,
+    /// In all that concerns files, or the program does not start.
+    Require,
+    /// No.
+    Off,
+}
+
 /// What the process is to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
@@ -200,6 +283,10 @@ pub struct Command {
     pub config: Config,
     /// The allowed directories, absolute; empty only where no file is touched.
     pub roots: Vec<PathBuf>,
+    /// What may not be done in them.
+    pub walls: Walls,
+    /// How safe edits are, and what is kept of them.
+    pub keeping: Keeping,
     /// What is logged.
     pub log_level: LogLevel,
     /// The thing itself.
@@ -251,6 +338,24 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         max_response_bytes: options.max_response_bytes,
         max_line_bytes: options.max_line_bytes,
     };
+    let mut excluded: Vec<String> = SECRETS.map(str::to_owned).to_vec();
+    excluded.extend(options.no_history_for.into_iter().filter(|pattern| !pattern.is_empty()));
+    let excluded = Patterns::new(&excluded).map_err(|error| format!("--no-history-for: {error}"))?;
+    let protected: Vec<String> = options.protect.into_iter().filter(|pattern| !pattern.is_empty()).collect();
+    let protected = Patterns::new(&protected).map_err(|error| format!("--protect: {error}"))?;
+    let walls = Walls { read_only: options.read_only, protected, landlock: options.landlock };
+    let keeping = Keeping {
+        durability: match options.durability {
+            DurabilityOption::Machine => Durability::Machine,
+            DurabilityOption::Process => Durability::Process,
+        },
+        state_directory: state_directory(options.state_dir)?,
+        history: (!options.no_history).then_some(Settings {
+            excluded,
+            days: options.history_days,
+            bytes: options.history_size,
+        }),
+    };
     let action = match command {
         None => Action::Serve,
         Some(Subcommands::Tools { markdown }) => Action::Tools { markdown },
@@ -264,7 +369,16 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         _ if directories.is_empty() => vec![default_root()?],
         _ => directories.iter().map(|directory| named_root(directory)).collect::<Result<_, _>>()?,
     };
-    Ok(Command { config, roots, log_level: options.log_level, action })
+    Ok(Command { config, roots, walls, keeping, log_level: options.log_level, action })
+}
+
+/// The state directory that was named, else the platform's own for it.
+fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
+    match named {
+        Some(named) if named.is_absolute() => Ok(Some(named)),
+        Some(named) => Ok(Some(current_dir()?.join(named))),
+        None => Ok(dirs::state_dir().or_else(dirs::data_local_dir).map(|base| base.join("mcp-text-editor"))),
+    }
 }
 
 /// The directory that the process was started in; never all files of the machine or of a person unasked.

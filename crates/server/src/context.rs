@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_text_editor_store::index::Index;
-use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::store::Store;
 use serde_json::Value;
 
 use crate::cli::Config;
@@ -14,10 +13,8 @@ use crate::cli::Config;
 pub struct Context {
     /// The options of the process.
     pub config: Config,
-    /// The allowed directories, open; at least one when serving.
-    pub roots: Roots,
-    /// What is remembered of files between reads.
-    pub index: Index,
+    /// The files, and how they are kept safe; at least one root when serving.
+    pub store: Store,
 }
 
 /// Whether the client has withdrawn the call. Work polls it between files and chunks, and never after a commit has begun.

@@ -102,7 +102,8 @@ impl Server {
             }
         }
         let mut room = MOST_INSTRUCTIONS.saturating_sub(out.chars().count());
-        let roots: Vec<String> = self.context.roots.paths().map(|root| root.display().to_string()).collect();
+        let roots: Vec<String> =
+            self.context.store.roots.paths().map(|root| root.display().to_string()).collect();
         for (index, root) in roots.iter().enumerate() {
             let lead = if index == 0 { " Allowed directories: " } else { ", " };
             let needed = lead.len() + root.chars().count();

@@ -5,7 +5,7 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::resolve::{Options as Matching, digest_of};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 use mcp_text_editor_store::document::{self, Document};
-use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Refusal, edit};
+use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Outcome, Reason, Refusal, edit};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::new_file::{NewFile, create as create_file};
 use serde_json::{Value, json};
@@ -26,7 +26,8 @@ use crate::tools::{self, Tool};
 
 /// Reads ranges of files. One file that cannot be read does not spoil the others.
 pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let call = Call { tool: &tools::get::TOOL, roots: &context.roots, many_files: request.files.len() > 1 };
+    let call =
+        Call { tool: &tools::get::TOOL, roots: &context.store.roots, many_files: request.files.len() > 1 };
     let gutter = request.line_numbers && context.config.output == Output::Text;
     let ranges = request.files.iter().map(|file| file.ranges.as_ref().map_or(1, Vec::len)).sum();
     let mut share =
@@ -97,7 +98,7 @@ fn try_read_file(
 ) -> Result<FileRead, Vec<Problem>> {
     let file_path = &file.file_path;
     let named = Named { file_path, encoding: file.encoding.as_deref(), patches: &[] };
-    let place = context.roots.resolve(file_path);
+    let place = context.store.roots.resolve(file_path);
     let label = file.encoding.as_deref().map(Label::parse);
     let (place, label) = match (place, label) {
         (Ok(place), Some(Some(label))) => (place, Some(label.encoding)),
@@ -113,7 +114,7 @@ fn try_read_file(
         }
     };
     let before = *share;
-    let read = document::read(&context.index, &place, label, &|| cancel.is_cancelled(), |document| {
+    let read = document::read(&context.store.index, &place, label, &|| cancel.is_cancelled(), |document| {
         *share = before;
         if let Some(fault) = document.not_text()? {
             return Ok(Err(vec![explain::not_text(named, &fault)]));
@@ -227,16 +228,19 @@ fn edit_files(
 ) -> Result<Reply, Failure> {
     let strict = context.config.strict;
     let is_cancelled = || cancel.is_cancelled();
-    let options = Options { matching: Matching { strict }, dry_run, is_cancelled: &is_cancelled };
-    let edited = edit(&context.roots, edits, options).map_err(|refusals| {
-        let call = Call { tool, roots: &context.roots, many_files: edits.len() > 1 };
+    let options = Options {
+        tool: tool.name,
+        undoes: None,
+        matching: Matching { strict },
+        dry_run,
+        is_cancelled: &is_cancelled,
+    };
+    let done = edit(&context.store, edits, options).map_err(|refusals| {
+        let call = Call { tool, roots: &context.store.roots, many_files: edits.len() > 1 };
         failure(context, tool, refusals.iter().map(|refusal| explained(call, edits, refusal)).collect())
     })?;
-    let files = edited.into_iter().map(|edited| {
-        let file_path = edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
-        (file_path, edited)
-    });
-    Ok(edit_reply(context, &files.collect::<Vec<_>>(), dry_run))
+    let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
+    Ok(edit_reply(context, &done, name, dry_run))
 }
 
 fn explained(call: Call<'_>, edits: &[Edit<'_>], refusal: &Refusal) -> Problem {
@@ -257,12 +261,20 @@ fn explained(call: Call<'_>, edits: &[Edit<'_>], refusal: &Refusal) -> Problem {
 /// Creates a file.
 pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let file_path = request.file_path.as_str();
-    let call = Call { tool: &tools::create::TOOL, roots: &context.roots, many_files: false };
+    let call = Call { tool: &tools::create::TOOL, roots: &context.store.roots, many_files: false };
     if cancel.is_cancelled() {
         return Err(cancelled(context, &tools::create::TOOL));
     }
+    let is_cancelled = || cancel.is_cancelled();
+    let options = Options {
+        tool: tools::create::TOOL.name,
+        undoes: None,
+        matching: Matching::default(),
+        dry_run: request.dry_run,
+        is_cancelled: &is_cancelled,
+    };
     let new = NewFile { file_path, contents: &request.contents, encoding: request.encoding.as_deref() };
-    let edited = create_file(&context.roots, new, request.dry_run).map_err(|reasons| {
+    let done = create_file(&context.store, new, options).map_err(|reasons| {
         let named = Named { file_path, encoding: request.encoding.as_deref(), patches: &[] };
         let problem = |reason: Reason| match &reason {
             Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => exists(context, request),
@@ -270,13 +282,13 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
         };
         failure(context, &tools::create::TOOL, reasons.into_iter().map(problem).collect())
     })?;
-    Ok(edit_reply(context, &[(file_path, edited)], request.dry_run))
+    Ok(edit_reply(context, &done, |_| file_path, request.dry_run))
 }
 
 /// What is known of the file that is in the way, and the call that would replace everything in it.
 fn exists(context: &Context, request: &CreateRequest) -> Problem {
     let file_path = request.file_path.as_str();
-    let facts = context.roots.resolve(file_path).ok().and_then(|place| {
+    let facts = context.store.roots.resolve(file_path).ok().and_then(|place| {
         // The patch call has to name the encoding, if the file needs one.
         let labels = [None, request.encoding.as_deref()];
         labels.into_iter().find_map(|label| {
@@ -287,14 +299,14 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
                 let is_text = scan.nul.is_none() && scan.undecodable.is_none();
                 Ok(is_text.then_some((scan.digest, scan.lines.count(), lines, label)))
             };
-            document::read(&context.index, &place, encoding, &|| false, read).ok().flatten()
+            document::read(&context.store.index, &place, encoding, &|| false, read).ok().flatten()
         })
     });
     let Some((digest, total_lines, all_lines, label)) = facts else {
         let reason = format!("{file_path} already exists, and is not a file that reads as text");
         let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
-        problem.file_hash = context.roots.resolve(file_path).ok().and_then(|place| {
-            document::read(&context.index, &place, None, &|| false, |found| Ok(found.scan.digest)).ok()
+        problem.file_hash = context.store.roots.resolve(file_path).ok().and_then(|place| {
+            document::read(&context.store.index, &place, None, &|| false, |found| Ok(found.scan.digest)).ok()
         });
         return problem;
     };
@@ -317,8 +329,13 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
     problem
 }
 
-fn edit_reply(context: &Context, files: &[(&str, Edited)], dry_run: bool) -> Reply {
-    let value = edit_words::json(files, dry_run, hashes(context));
+fn edit_reply<'a>(
+    context: &Context,
+    done: &Outcome,
+    name: impl Fn(&Edited) -> &'a str,
+    dry_run: bool,
+) -> Reply {
+    let value = edit_words::json(done, name, dry_run, hashes(context));
     match context.config.output {
         Output::Text => Reply { text: value.to_string(), structured: None },
         Output::Json => json_reply(value),

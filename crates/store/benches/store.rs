@@ -23,14 +23,16 @@ use mcp_text_editor_store::document;
 use mcp_text_editor_store::edit::{Change, Edit, Options, edit};
 use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::lock::{Wait, lock};
-use mcp_text_editor_store::replace::{Prepared, Temporary, exchange};
+use mcp_text_editor_store::replace::{Prepared, exchange};
 use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
 use ratio::{Ratio, compare, criterion};
 use tempfile::TempDir;
 
 /// A root with files of 100 KB.
 struct World {
-    roots: Roots,
+    store: Store,
     directory: TempDir,
     text: String,
 }
@@ -42,7 +44,8 @@ impl World {
         for number in 1..=2400 {
             writeln!(text, "line {number}: let total = prices.sum::<u64>();").unwrap();
         }
-        Self { roots: Roots::open(&[directory.path().to_owned()]).unwrap(), directory, text }
+        let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+        Self { store: Store::without_state(roots), directory, text }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -76,7 +79,7 @@ fn reads(c: &mut Criterion<Ratio>) {
     std::thread::sleep(std::time::Duration::from_millis(50));
     let lines = LineRange::inclusive(1000, 1050).unwrap();
     let read = |index: &Index| {
-        let place = world.roots.resolve(path.to_str().unwrap()).unwrap();
+        let place = world.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
         let budget = Budget { bytes: 50_000, gutter: true };
         let shown = document::read(index, &place, None, &|| false, |document| {
             show(document, &document.scan, lines, 1, budget)
@@ -117,13 +120,19 @@ fn edit_all(world: &World, paths: &[PathBuf], patches: &[Patch]) {
             change: Change::Patch(patches),
         })
         .collect();
-    let options = Options { matching: resolve::Options::default(), dry_run: false, is_cancelled: &|| false };
-    edit(&world.roots, &edits, options).unwrap();
+    let options = Options {
+        tool: "patch_text_file_contents",
+        undoes: None,
+        matching: resolve::Options::default(),
+        dry_run: false,
+        is_cancelled: &|| false,
+    };
+    edit(&world.store, &edits, options).unwrap();
 }
 
 /// All that an edit does but waiting for the disk.
 fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
-    let place = world.roots.resolve(path.to_str().unwrap()).unwrap();
+    let place = world.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
     let locked = lock(&place, &Wait::default()).unwrap();
     let bytes = read_range(locked.file(), 0..locked.file().size()).unwrap();
     let mut scanner = Scanner::new(None);
@@ -136,10 +145,10 @@ fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
     let mut scanner = Scanner::new(None);
     scanner.feed(&content);
     let _ = scanner.finish();
-    let mut temporary = Temporary::create(&place).unwrap();
+    let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
     temporary.write_all(&content).unwrap();
     let _ = temporary.keep_metadata(locked.file()).unwrap();
-    exchange(vec![Prepared { place, temporary, locked }]).unwrap().finish();
+    drop(exchange(vec![Prepared { place, temporary, locked, unsettled: None }]).unwrap().finish());
 }
 
 /// An edit of one line against writing, syncing and renaming by hand.

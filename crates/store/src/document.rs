@@ -100,7 +100,7 @@ pub fn read<T>(
 }
 
 #[expect(clippy::disallowed_methods, reason = "a file's times are compared with the clock they come from")]
-fn now() -> SystemTime {
+pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 

@@ -25,6 +25,8 @@ pub struct StoreError {
 pub enum Operation {
     /// Opening an allowed directory, at start.
     OpenRoot,
+    /// Making or opening the state directory, at start.
+    OpenState,
     /// Following a path to its directory.
     Resolve,
     /// Opening a file.
@@ -47,6 +49,12 @@ pub enum Operation {
     Replace,
     /// Putting the old file back.
     Restore,
+    /// Writing down what is about to be done.
+    WriteJournal,
+    /// Looking for what was cut off.
+    ReadJournal,
+    /// Ending what a process that died had begun.
+    Recover,
 }
 
 /// Why an operation failed: what a client can act on; the rest is [`StoreErrorKind::Io`].
@@ -81,6 +89,12 @@ pub enum StoreErrorKind {
     Changed,
     /// A commit failed and could not be undone; these files may hold their new content.
     NotRestored {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// A call that was cut off has left these files half done, and this process may not end it: not all of them lie in
+    /// its roots.
+    Unfinished {
         /// The files.
         paths: Vec<PathBuf>,
     },

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 
 /// How long a call waits for a lock, unless told otherwise.
@@ -74,7 +74,7 @@ pub struct LockedSet {
 ///
 /// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would let it be
 /// replaced. Each call opens the file anew, so threads of one process exclude each other, too.
-pub fn lock(place: &Place, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
+pub fn lock(place: &WritablePlace, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
     let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
     let first = locked.map(|set| set.files.into_iter().next());
     match first {
@@ -88,10 +88,28 @@ pub fn lock(place: &Place, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
 ///
 /// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
 /// none is kept.
-pub fn lock_all(places: &[&Place], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    let mut patience = Patience { start: Instant::now(), wait: *wait, tries: 0 };
+pub fn lock_all(places: &[&WritablePlace], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_each(places, wait, |place| place.check_writable())
+}
+
+/// As [`lock_all`], whatever the modes of the files say: to put back what was there before.
+pub(crate) fn lock_all_as_they_are(
+    places: &[&WritablePlace],
+    wait: &Wait<'_>,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_each(places, wait, |_| Ok(()))
+}
+
+type Check = fn(&WritablePlace) -> Result<(), StoreError>;
+
+fn lock_each(
+    places: &[&WritablePlace],
+    wait: &Wait<'_>,
+    check: Check,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    let mut patience = Patience::new(wait);
     loop {
-        if let Some(set) = lock_once(places, &mut patience)? {
+        if let Some(set) = lock_once(places, &mut patience, check)? {
             return Ok(set);
         }
         // A name was given to another file meanwhile. That is no failure, but it must not go on for ever.
@@ -103,8 +121,9 @@ pub fn lock_all(places: &[&Place], wait: &Wait<'_>) -> Result<LockedSet, Vec<(us
 
 /// One round: `None` if, once all were locked, one of the names meant another file.
 fn lock_once(
-    places: &[&Place],
+    places: &[&WritablePlace],
     patience: &mut Patience<'_>,
+    check: Check,
 ) -> Result<Option<LockedSet>, Vec<(usize, StoreError)>> {
     let mut problems = Vec::new();
     let mut files: Vec<OpenFile> = Vec::new();
@@ -112,7 +131,7 @@ fn lock_once(
     let mut file_of = Vec::new();
     let mut by_key: BTreeMap<(u64, u64), usize> = BTreeMap::new();
     for (index, place) in places.iter().enumerate() {
-        match place.open_file(false).and_then(|file| place.check_writable().map(|()| file)) {
+        match place.open_file(false).and_then(|file| check(place).map(|()| file)) {
             Err(error) => problems.push((index, error)),
             Ok(file) => {
                 let known = by_key.entry(file.identity().key()).or_insert_with(|| {
@@ -141,7 +160,7 @@ fn lock_once(
         }
     }
     let files: Vec<LockedFile> = locked.into_iter().flatten().collect();
-    let still_means = |(place, file): (&&Place, &usize)| {
+    let still_means = |(place, file): (&&WritablePlace, &usize)| {
         files
             .get(*file)
             .is_some_and(|locked| place.identity().is_ok_and(|now| now.same_file(locked.file.identity())))
@@ -153,7 +172,7 @@ fn lock_once(
 /// `None` if, before the lock was to be had, the name was given to another file.
 fn wait_for(
     file: OpenFile,
-    place: &Place,
+    place: &WritablePlace,
     patience: &mut Patience<'_>,
 ) -> Result<Option<LockedFile>, StoreError> {
     let fail = |kind| Err(StoreError::new(Operation::Lock, place.path(), kind));
@@ -187,15 +206,20 @@ fn wait_for(
 }
 
 /// What is left of a [`Wait`].
-struct Patience<'a> {
+pub(crate) struct Patience<'a> {
     start: Instant,
     wait: Wait<'a>,
     tries: u32,
 }
 
-impl Patience<'_> {
+impl<'a> Patience<'a> {
+    /// All of it.
+    pub(crate) fn new(wait: &Wait<'a>) -> Self {
+        Self { start: Instant::now(), wait: *wait, tries: 0 }
+    }
+
     /// Waits a little, longer each time.
-    fn pause(&mut self) -> Result<(), StoreErrorKind> {
+    pub(crate) fn pause(&mut self) -> Result<(), StoreErrorKind> {
         if (self.wait.is_cancelled)() {
             return Err(StoreErrorKind::Cancelled);
         }

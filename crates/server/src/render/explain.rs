@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use std::path::PathBuf;
+
 use mcp_text_editor_core::cause::Cause;
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::error::{At, Evidence, Rejection};
@@ -10,6 +12,7 @@ use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_store::document::NotText;
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
 use mcp_text_editor_store::error::{Operation, SpecialFile, StoreError, StoreErrorKind};
+use mcp_text_editor_store::policy::Protection;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use serde_json::{Value, json};
 
@@ -88,9 +91,41 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Pr
             "file_path holds a NUL character",
             "send the path without it",
         ),
+        PathProblem::RootReplaced { root } => Problem::new(
+            Code::OutsideAllowedDirectories,
+            format!(
+                "the allowed directory {} was removed or replaced since this server was started",
+                root.display()
+            ),
+            "a person has to restart the server, which then takes the directory that is there",
+        ),
+        PathProblem::Protected(protection) => protected(file_path, protection),
         PathProblem::Failed(error) => store(call, file_path, error),
     }
     .of_file(file_path)
+}
+
+/// Why a file may not be written.
+fn protected(file_path: &str, protection: &Protection) -> Problem {
+    let (why, hint) = match protection {
+        Protection::ReadOnly => (
+            "this server changes no files".to_owned(),
+            "a person can start it without --read-only".to_owned(),
+        ),
+        Protection::Git => {
+            ("`.git` and all below it is protected".to_owned(), "use git itself, or ask a person".to_owned())
+        }
+        Protection::ClientFile => (
+            "files that tell a client which programs to start are protected".to_owned(),
+            "ask a person to edit it".to_owned(),
+        ),
+        Protection::Pattern(pattern) => (
+            format!("it matches the protected pattern `{pattern}`"),
+            "ask a person to edit it, or to start this server without that --protect".to_owned(),
+        ),
+    };
+    let reason = format!("{file_path} may be read, but not written: {why}");
+    Problem::new(Code::ProtectedPath, reason, hint).suggest(&tools::get::TOOL)
 }
 
 /// Why an encoding's label is refused.
@@ -188,11 +223,8 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             format!("{file_path} keeps changing while it is worked on"),
             "send the same call again once the other program has finished".to_owned(),
         ),
-        StoreErrorKind::NotRestored { paths } => (
-            Code::IoError,
-            format!("an edit of several files failed and these could not be put back: {}", list(paths)),
-            "read them again before anything else".to_owned(),
-        ),
+        StoreErrorKind::NotRestored { paths } => not_restored(paths),
+        StoreErrorKind::Unfinished { paths } => unfinished(paths),
         StoreErrorKind::Io => {
             let cause = error.source.as_ref().map_or_else(String::new, |source| format!(": {source}"));
             let reason = format!("the system failed on {}{cause}", error.path.display());
@@ -206,6 +238,26 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         Code::Conflict => problem.suggest(&tools::get::TOOL),
         _ => problem,
     }
+}
+
+fn not_restored(paths: &[PathBuf]) -> (Code, String, String) {
+    (
+        Code::IoError,
+        format!("an edit of several files failed and these could not be put back: {}", list(paths)),
+        "read them again before anything else".to_owned(),
+    )
+}
+
+fn unfinished(paths: &[PathBuf]) -> (Code, String, String) {
+    (
+        Code::Conflict,
+        format!(
+            "an edit that was cut off has left these files half done, and this server may not end it: {}",
+            list(paths)
+        ),
+        "a person has to start the server once with the directories of all of them; it ends the edit then"
+            .to_owned(),
+    )
 }
 
 /// Why a file is no text.

@@ -4,13 +4,13 @@ use mcp_text_editor::cli::{Config, Output};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::server::Server;
 use mcp_text_editor::{call, tools};
-use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::store::Store;
 use serde_json::{Map, Value, json};
 
 fn listed(output: Output) -> Vec<Value> {
     let config = Config { output, ..Config::default() };
-    let server = Server::new(Context { config, roots: Roots::open(&[]).unwrap(), index: Index::default() });
+    let server = Server::new(Context { config, store: Store::without_state(Roots::open(&[]).unwrap()) });
     server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
 }
 
@@ -99,7 +99,7 @@ fn schemas_name_what_is_read() {
             .for_each(|list| names(&list["items"], all));
     }
     let context =
-        Context { config: Config::default(), roots: Roots::open(&[]).unwrap(), index: Index::default() };
+        Context { config: Config::default(), store: Store::without_state(Roots::open(&[]).unwrap()) };
     for tool in tools::ALL {
         let schema = Value::Object((tool.input)());
         let values = strange(&schema).as_object().unwrap().clone();
@@ -133,15 +133,14 @@ fn instructions_are_short_and_name_the_roots() {
         let roots: Vec<_> = names.iter().map(|name| base.join(name)).collect();
         Server::new(Context {
             config: Config::default(),
-            roots: Roots::open(&roots).unwrap(),
-            index: Index::default(),
+            store: Store::without_state(Roots::open(&roots).unwrap()),
         })
     };
     let base = base.display();
     let told = server(&["a", "b c"]).instructions();
     assert!(told.ends_with(&format!(" Allowed directories: {base}/a, {base}/b c")), "{told}");
     let config = Config { tools: "claude-code".parse().unwrap(), ..Config::default() };
-    let alone = Server::new(Context { config, roots: Roots::open(&[]).unwrap(), index: Index::default() })
+    let alone = Server::new(Context { config, store: Store::without_state(Roots::open(&[]).unwrap()) })
         .instructions();
     let others = tools::ALL.iter().filter(|tool| tool.name != tools::patch::TOOL.name);
     assert!(others.into_iter().all(|tool| !alone.contains(tool.name)), "{alone}");

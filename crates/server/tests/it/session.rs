@@ -10,8 +10,8 @@ use mcp_text_editor::context::{Context, Reply};
 use mcp_text_editor::server::{AT_ONCE, Server};
 use mcp_text_editor::stdio::{Lines, runtime};
 use mcp_text_editor::tools::{self, Run, Tool};
-use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::store::Store;
 use rmcp::ServiceExt as _;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
@@ -23,11 +23,14 @@ pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications
 pub(crate) struct Session {
     child: Child,
     lines: BufReader<ChildStdout>,
+    _state: tempfile::TempDir,
 }
 
 impl Session {
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        let state = tempfile::tempdir().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
+            .env("MCP_TEXT_EDITOR_STATE_DIR", state.path())
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -35,7 +38,7 @@ impl Session {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
-        let mut session = Self { child, lines };
+        let mut session = Self { child, lines, _state: state };
         session.send(INITIALIZE);
         assert_eq!(session.receive()["result"]["serverInfo"]["name"], "mcp-text-editor");
         session.send(INITIALIZED);
@@ -150,7 +153,7 @@ fn answers(run: Run, calls: usize) -> Vec<Value> {
     let answers = runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = Server::with_tools(
-            Context { config: Config::default(), roots: Roots::open(&[]).unwrap(), index: Index::default() },
+            Context { config: Config::default(), store: Store::without_state(Roots::open(&[]).unwrap()) },
             tool,
         );
         let (reader, writer) = tokio::io::split(far);
@@ -237,7 +240,7 @@ fn a_cancelled_call_is_told() {
     runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = Server::with_tools(
-            Context { config: Config::default(), roots: Roots::open(&[]).unwrap(), index: Index::default() },
+            Context { config: Config::default(), store: Store::without_state(Roots::open(&[]).unwrap()) },
             tool,
         );
         let (reader, writer) = tokio::io::split(far);

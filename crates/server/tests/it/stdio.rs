@@ -17,6 +17,7 @@ struct Session {
 
 fn program(options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
+    command.env("MCP_TEXT_EDITOR_STATE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
     command.args(options).arg("/").stderr(Stdio::null());
     command
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_text_editor_core::source::Source as _;
 use mcp_text_editor_store::error::{SpecialFile, StoreErrorKind};
-use mcp_text_editor_store::replace::Temporary;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
+use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
 use proptest::prelude::*;
 
 use crate::world::World;
@@ -204,7 +204,7 @@ fn a_directory_that_is_swapped_all_the_time_never_leads_outside() {
         let path = world.path("@/root/a/file");
         let mut inside = 0;
         for _ in 0..3000 {
-            let Ok(place) = world.roots.resolve(path.to_str().unwrap()) else { continue };
+            let Ok(place) = world.store.roots.resolve_for_writing(path.to_str().unwrap()) else { continue };
             assert!(place.path().starts_with(world.path("@/root")));
             if let Ok(file) = place.open_file(false) {
                 let mut bytes = [0; 8];
@@ -212,7 +212,7 @@ fn a_directory_that_is_swapped_all_the_time_never_leads_outside() {
                 assert_eq!(&bytes[..got], b"inside");
                 inside += 1;
             }
-            if let Ok(mut temporary) = Temporary::create(&place) {
+            if let Ok(mut temporary) = Temporary::create(&place, TemporaryId::draw()) {
                 temporary.write_all(b"x").unwrap();
             }
         }
@@ -269,7 +269,7 @@ fn a_directory_that_may_not_be_searched_is_told() {
     // The superuser may search any directory.
     let is_superuser = std::fs::read(world.path("@/root/shut/file")).is_ok();
     if !is_superuser {
-        let problems = world.roots.resolve(world.path("@/root/shut/file").to_str().unwrap());
+        let problems = world.store.roots.resolve(world.path("@/root/shut/file").to_str().unwrap());
         let is_denied = |problem: &PathProblem| matches!(problem, PathProblem::Failed(error) if error.kind == StoreErrorKind::PermissionDenied);
         assert!(problems.map_or_else(
             |problems| problems.iter().all(is_denied),

@@ -1,0 +1,52 @@
+//! All that holds for every call of a process: [`Store`].
+
+use crate::history::History;
+use crate::index::Index;
+use crate::recovery::recover_all;
+use crate::roots::Roots;
+use crate::state::State;
+
+/// What every call works with: where it may, what is remembered, and how safe an edit is to be.
+#[derive(Debug)]
+pub struct Store {
+    /// The allowed directories.
+    pub roots: Roots,
+    /// What is remembered of files between reads.
+    pub index: Index,
+    /// The state directory with the journal; `None` where there is none: edits then say what they lack.
+    pub state: Option<State>,
+    /// The edits of the past.
+    pub history: History,
+    /// What an edit that was answered survives.
+    pub durability: Durability,
+}
+
+/// What an edit that was answered survives.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Durability {
+    /// The sudden end of the machine: all is on disk before the answer.
+    #[default]
+    Machine,
+    /// The sudden end of the process.
+    Process,
+}
+
+impl Store {
+    /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
+    /// logged, and tried again before each edit.
+    pub fn recover(&self) {
+        recover_all(self);
+    }
+
+    /// A store without a state directory.
+    #[must_use]
+    pub fn without_state(roots: Roots) -> Self {
+        Self {
+            roots,
+            index: Index::default(),
+            state: None,
+            history: History::default(),
+            durability: Durability::default(),
+        }
+    }
+}
