@@ -43,6 +43,13 @@ struct Options {
     /// Offer only tools that change nothing
     #[arg(long, global = true, env = "MCP_TEXT_EDITOR_READ_ONLY", value_parser = FalseyValueParser::new())]
     read_only: bool,
+    /// Let matching files be read but not written, besides .git and the clients' own files; may be repeated
+    #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_PROTECT", value_delimiter = ';')]
+    protect: Vec<String>,
+    /// Have the kernel, too, deny all files but those in the allowed directories (Linux): as far as it can, or not start
+    /// where it cannot, or not at all
+    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LANDLOCK", default_value = "auto")]
+    landlock: Landlock,
     /// What replies are made for: text for a model, json for a program
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_OUTPUT", default_value = "text")]
     output: Output,
@@ -246,6 +253,29 @@ pub struct Keeping {
 /// Files of which no history is kept, whatever the options say: they hold secrets.
 const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
 
+/// What may not be done in the allowed directories.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Walls {
+    /// Whether nothing is written at all.
+    pub read_only: bool,
+    /// Files that are not written, besides those that never are.
+    pub protected: Patterns,
+    /// Whether the kernel is to see to it, too, that nothing outside is reached.
+    pub landlock: Landlock,
+}
+
+/// Whether the kernel is to see to it, too, that nothing outside is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
+pub enum Landlock {
+    /// As far as it can.
+    #[default]
+    Auto,
+    /// In all that concerns files, or the program does not start.
+    Require,
+    /// No.
+    Off,
+}
+
 /// What the process is to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
@@ -253,6 +283,8 @@ pub struct Command {
     pub config: Config,
     /// The allowed directories, absolute; empty only where no file is touched.
     pub roots: Vec<PathBuf>,
+    /// What may not be done in them.
+    pub walls: Walls,
     /// How safe edits are, and what is kept of them.
     pub keeping: Keeping,
     /// What is logged.
@@ -309,6 +341,9 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let mut excluded: Vec<String> = SECRETS.map(str::to_owned).to_vec();
     excluded.extend(options.no_history_for.into_iter().filter(|pattern| !pattern.is_empty()));
     let excluded = Patterns::new(&excluded).map_err(|error| format!("--no-history-for: {error}"))?;
+    let protected: Vec<String> = options.protect.into_iter().filter(|pattern| !pattern.is_empty()).collect();
+    let protected = Patterns::new(&protected).map_err(|error| format!("--protect: {error}"))?;
+    let walls = Walls { read_only: options.read_only, protected, landlock: options.landlock };
     let keeping = Keeping {
         durability: match options.durability {
             DurabilityOption::Machine => Durability::Machine,
@@ -334,7 +369,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         _ if directories.is_empty() => vec![default_root()?],
         _ => directories.iter().map(|directory| named_root(directory)).collect::<Result<_, _>>()?,
     };
-    Ok(Command { config, roots, keeping, log_level: options.log_level, action })
+    Ok(Command { config, roots, walls, keeping, log_level: options.log_level, action })
 }
 
 /// The state directory that was named, else the platform's own for it.

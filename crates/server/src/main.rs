@@ -1,14 +1,17 @@
 //! The program: reads the command line, starts the log, and does what was asked.
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcp_text_editor::cli::{self, Action, LogLevel};
+use mcp_text_editor::cli::{self, Action, Landlock, LogLevel};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::{call, stdio};
+use mcp_text_editor_store::confine::{self, Confinement, Gap, Network};
 use mcp_text_editor_store::history::History;
+use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::Roots;
 use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::store::Store;
@@ -26,9 +29,14 @@ fn main() -> ExitCode {
 }
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
-    let roots = Roots::open(&command.roots).context("an allowed directory cannot be opened")?;
-    let store = store(roots, command.keeping, &command.action);
-    store.recover();
+    let landlock = command.walls.landlock;
+    let store = store(&command.roots, command.walls, command.keeping, &command.action)?;
+    if !matches!(command.action, Action::Tools { .. }) {
+        confine(&store, landlock)?;
+        if !store.roots.are_read_only() {
+            store.recover();
+        }
+    }
     let context = Context { config: command.config, store };
     let mut out = io::stdout();
     match command.action {
@@ -53,10 +61,24 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
 }
 
 /// What calls work with. A state directory that cannot be had stops nobody: what is lost with it is said where it counts.
-fn store(roots: Roots, keeping: cli::Keeping, action: &Action) -> Store {
-    let mut store = Store { durability: keeping.durability, ..Store::without_state(roots) };
+fn store(
+    roots: &[PathBuf],
+    walls: cli::Walls,
+    keeping: cli::Keeping,
+    action: &Action,
+) -> anyhow::Result<Store> {
     let wanted = keeping.state_directory.filter(|_| !matches!(action, Action::Tools { .. }));
-    match wanted.as_deref().map(State::open) {
+    let state = wanted.as_deref().map(State::open);
+    let mut policy = Policy::default().read_only(walls.read_only).protecting(walls.protected);
+    if let Some(directory) = &wanted {
+        policy = policy.closing(directory);
+    }
+    let roots = Roots::open_with(roots, policy).context("an allowed directory cannot be opened")?;
+    for root in roots.paths().filter(|root| roots.closes(root)) {
+        tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
+    }
+    let mut store = Store { durability: keeping.durability, ..Store::without_state(roots) };
+    match state {
         Some(Ok(state)) => {
             if let Some(settings) = keeping.history {
                 store.history = History::new(&state, settings);
@@ -68,7 +90,45 @@ fn store(roots: Roots, keeping: cli::Keeping, action: &Action) -> Store {
         }
         None => {}
     }
-    store
+    Ok(store)
+}
+
+/// Has the kernel deny everything but the roots and the state directory. From here on nothing else can be opened, so
+/// it comes last before the work, and before any other thread, which it would not bind.
+fn confine(store: &Store, landlock: Landlock) -> anyhow::Result<()> {
+    if landlock == Landlock::Off {
+        tracing::info!("Landlock: off");
+        return Ok(());
+    }
+    let why_not = match confine::confine(&store.roots, store.state.as_ref(), Network::Closed) {
+        Ok(Confinement::Held { abi, gaps }) => {
+            let holds = !gaps.contains(&Gap::Truncation);
+            let gaps: Vec<String> = gaps.iter().map(ToString::to_string).collect();
+            let open = if gaps.is_empty() { "nothing".to_owned() } else { gaps.join(", ") };
+            tracing::info!(
+                "Landlock: ABI {abi} keeps this process to its directories; it leaves open: {open}"
+            );
+            if holds {
+                None
+            } else {
+                Some(format!("ABI {abi} leaves truncation open; Linux 6.2 and later does not"))
+            }
+        }
+        Ok(Confinement::None(lack)) => {
+            tracing::info!("Landlock: not available: {lack}");
+            Some(lack.to_string())
+        }
+        Err(error) => {
+            tracing::warn!("Landlock: failed: {error}");
+            Some(error.to_string())
+        }
+    };
+    match why_not {
+        Some(why) if landlock == Landlock::Require => {
+            anyhow::bail!("--landlock require: {why}; --landlock auto starts all the same")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Tells the person who started the program why it does not run.

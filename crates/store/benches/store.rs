@@ -79,7 +79,7 @@ fn reads(c: &mut Criterion<Ratio>) {
     std::thread::sleep(std::time::Duration::from_millis(50));
     let lines = LineRange::inclusive(1000, 1050).unwrap();
     let read = |index: &Index| {
-        let place = world.store.roots.resolve(path.to_str().unwrap()).unwrap();
+        let place = world.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
         let budget = Budget { bytes: 50_000, gutter: true };
         let shown = document::read(index, &place, None, &|| false, |document| {
             show(document, &document.scan, lines, 1, budget)
@@ -132,7 +132,7 @@ fn edit_all(world: &World, paths: &[PathBuf], patches: &[Patch]) {
 
 /// All that an edit does but waiting for the disk.
 fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
-    let place = world.store.roots.resolve(path.to_str().unwrap()).unwrap();
+    let place = world.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
     let locked = lock(&place, &Wait::default()).unwrap();
     let bytes = read_range(locked.file(), 0..locked.file().size()).unwrap();
     let mut scanner = Scanner::new(None);

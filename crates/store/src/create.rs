@@ -11,7 +11,7 @@ use mcp_text_editor_core::source::for_each_chunk;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, Place, WritablePlace};
 use crate::platform;
 use crate::roots::open_directory;
 use crate::temporary::{Temporary, TemporaryId, unlink_if};
@@ -23,7 +23,7 @@ const ROUNDS: usize = 5;
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub struct Creation {
-    place: Place,
+    place: WritablePlace,
     // In this order: the temporary must be gone before its directory can go.
     temporary: Temporary,
     made: Made,
@@ -39,7 +39,7 @@ pub struct Created {
 }
 
 /// Creates a file with these bytes, on disk before the name appears; see [`Creation`].
-pub fn create(place: &Place, bytes: &[u8]) -> Result<Created, StoreError> {
+pub fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Created, StoreError> {
     let mut creation = Creation::begin(place, TemporaryId::draw())?;
     creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
     creation.sync()?;
@@ -51,7 +51,7 @@ impl Creation {
     ///
     /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This
     /// first look only spares the work; [`Creation::commit`] decides.
-    pub fn begin(place: &Place, id: TemporaryId) -> Result<Self, StoreError> {
+    pub fn begin(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         let fail = |kind| Err(StoreError::new(Operation::Create, place.path(), kind));
         let exists = || place.missing.is_empty() && place.directory.symlink_metadata(place.name()).is_ok();
         if place.by_link || exists() {
@@ -268,7 +268,8 @@ mod tests {
         for way in [rename_new as Way, link, create_and_copy] {
             let directory = tempfile::tempdir().unwrap();
             let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
-            let place = roots.resolve(directory.path().join("a/b/new").to_str().unwrap()).unwrap();
+            let place =
+                roots.resolve_for_writing(directory.path().join("a/b/new").to_str().unwrap()).unwrap();
             let begin = || {
                 let mut creation = Creation::begin(&place, TemporaryId::draw()).unwrap();
                 creation.write_all(b"content").unwrap();

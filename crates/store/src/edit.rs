@@ -166,7 +166,7 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
             Some(Some(label)) => Some(label.encoding),
             None => None,
         };
-        match store.roots.resolve(edit.file_path) {
+        match store.roots.resolve_for_writing(edit.file_path) {
             Ok(place) => named.push(NamedFile { entry, edit: *edit, place, label, in_place: None }),
             Err(problems) => {
                 let reasons = problems.into_iter().map(Reason::Path);

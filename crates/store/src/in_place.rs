@@ -11,7 +11,7 @@ use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
 use crate::metadata::NotKept;
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::read::digest_of;
 use crate::state::State;
@@ -21,7 +21,7 @@ use crate::temporary::Temporary;
 #[derive(Debug)]
 pub struct Overwrite {
     /// Where.
-    pub place: Place,
+    pub place: WritablePlace,
     /// The complete new content.
     pub temporary: Temporary,
     /// The old file, with the identity that it had before it was read.
@@ -216,7 +216,7 @@ mod tests {
                     let path = |name: &str| directory.path().join(name);
                     let files = ["a", "b", "c"].map(|name| {
                         std::fs::write(path(name), old).unwrap();
-                        let place = roots.resolve(path(name).to_str().unwrap()).unwrap();
+                        let place = roots.resolve_for_writing(path(name).to_str().unwrap()).unwrap();
                         let locked = lock(&place, &Wait::default()).unwrap();
                         let mut temporary = if is_beside {
                             Temporary::create(&place, TemporaryId::draw()).unwrap()

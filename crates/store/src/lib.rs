@@ -4,6 +4,7 @@
 //! ([`read`]) by handle, and its new content is written beside it and exchanged with it ([`replace`]), or is new
 //! ([`create`]). What a call changes is decided by the core; in what order, by the transaction.
 
+pub mod confine;
 pub mod create;
 mod diff;
 pub mod document;
@@ -16,10 +17,12 @@ pub mod index;
 mod journal;
 pub mod lock;
 pub mod metadata;
+mod names;
 pub mod new_file;
 pub mod patterns;
 pub mod place;
 mod platform;
+pub mod policy;
 pub mod read;
 mod recovery;
 pub mod replace;

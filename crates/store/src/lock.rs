@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 
 /// How long a call waits for a lock, unless told otherwise.
@@ -74,7 +74,7 @@ pub struct LockedSet {
 ///
 /// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would let it be
 /// replaced. Each call opens the file anew, so threads of one process exclude each other, too.
-pub fn lock(place: &Place, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
+pub fn lock(place: &WritablePlace, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
     let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
     let first = locked.map(|set| set.files.into_iter().next());
     match first {
@@ -88,22 +88,22 @@ pub fn lock(place: &Place, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
 ///
 /// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
 /// none is kept.
-pub fn lock_all(places: &[&Place], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_each(places, wait, Place::check_writable)
+pub fn lock_all(places: &[&WritablePlace], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_each(places, wait, |place| place.check_writable())
 }
 
 /// As [`lock_all`], whatever the modes of the files say: to put back what was there before.
 pub(crate) fn lock_all_as_they_are(
-    places: &[&Place],
+    places: &[&WritablePlace],
     wait: &Wait<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     lock_each(places, wait, |_| Ok(()))
 }
 
-type Check = fn(&Place) -> Result<(), StoreError>;
+type Check = fn(&WritablePlace) -> Result<(), StoreError>;
 
 fn lock_each(
-    places: &[&Place],
+    places: &[&WritablePlace],
     wait: &Wait<'_>,
     check: Check,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
@@ -121,7 +121,7 @@ fn lock_each(
 
 /// One round: `None` if, once all were locked, one of the names meant another file.
 fn lock_once(
-    places: &[&Place],
+    places: &[&WritablePlace],
     patience: &mut Patience<'_>,
     check: Check,
 ) -> Result<Option<LockedSet>, Vec<(usize, StoreError)>> {
@@ -160,7 +160,7 @@ fn lock_once(
         }
     }
     let files: Vec<LockedFile> = locked.into_iter().flatten().collect();
-    let still_means = |(place, file): (&&Place, &usize)| {
+    let still_means = |(place, file): (&&WritablePlace, &usize)| {
         files
             .get(*file)
             .is_some_and(|locked| place.identity().is_ok_and(|now| now.same_file(locked.file.identity())))
@@ -172,7 +172,7 @@ fn lock_once(
 /// `None` if, before the lock was to be had, the name was given to another file.
 fn wait_for(
     file: OpenFile,
-    place: &Place,
+    place: &WritablePlace,
     patience: &mut Patience<'_>,
 ) -> Result<Option<LockedFile>, StoreError> {
     let fail = |kind| Err(StoreError::new(Operation::Lock, place.path(), kind));

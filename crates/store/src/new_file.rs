@@ -18,7 +18,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, Undo};
 use crate::journal::{Intent, Subject};
 use crate::lock::Wait;
-use crate::place::Place;
+use crate::place::WritablePlace;
 use crate::recovery::settle;
 use crate::store::{Durability, Store};
 use crate::temporary::TemporaryId;
@@ -40,7 +40,7 @@ pub struct NewFile<'a> {
 /// Creates a file, and the directories above it that are missing; nothing of that name may exist. A dry run only looks.
 pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<Outcome, Vec<Reason>> {
     let label = new.encoding.map_or(Some(UTF_8), Label::parse);
-    let (place, label) = match (store.roots.resolve(new.file_path), label) {
+    let (place, label) = match (store.roots.resolve_for_writing(new.file_path), label) {
         (Ok(place), Some(label)) => (place, label),
         (resolved, label) => {
             let problems = resolved.err().unwrap_or_default().into_iter().map(Reason::Path);
@@ -70,7 +70,7 @@ pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<O
         return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
     let made = create_recorded(store, &place, &bytes, options.is_cancelled, |directories| {
-        let relative = store.roots.relative(&place);
+        let relative = place.relative().to_owned();
         store.history.keeps(place.path(), &relative)?;
         let path = place.path().to_string_lossy();
         let empty = Scanner::new(Some(label.encoding)).finish();
@@ -95,7 +95,7 @@ pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<O
 /// directories that were made, while the file is still locked.
 pub(crate) fn create_recorded<T>(
     store: &Store,
-    place: &Place,
+    place: &WritablePlace,
     bytes: &[u8],
     is_cancelled: &dyn Fn() -> bool,
     note: impl FnOnce(&[PathBuf]) -> T,
@@ -140,7 +140,7 @@ fn fresh_region(bytes: &[u8], scan: &Scan) -> Option<Region> {
     (!lines.is_empty()).then_some(Region { lines, digest, replaced, tier: Tier::Exact })
 }
 
-fn check_free(place: &Place) -> Result<(), StoreError> {
+fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     match place.identity() {
         Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => Ok(()),
         Err(error) if error.kind != StoreErrorKind::NotFound => Err(error),

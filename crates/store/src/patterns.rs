@@ -73,8 +73,19 @@ impl Patterns {
     /// Whether a file, named by its absolute path, matches any pattern; `relative` is the same path from its root on.
     #[must_use]
     pub fn matches(&self, path: &Path, relative: &Path) -> bool {
-        !self.set.is_empty()
-            && (self.set.is_match(path) || self.set.is_match(PathBuf::from("/").join(relative)))
+        self.matching(path, relative).is_some()
+    }
+
+    /// The first pattern that a file matches, as it was written; the paths are those of [`Patterns::matches`].
+    #[must_use]
+    pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
+        if self.set.is_empty() {
+            return None;
+        }
+        let first = |path: &Path| self.set.matches(path).into_iter().min();
+        let index = [first(path), first(&PathBuf::from("/").join(relative))].into_iter().flatten().min()?;
+        // Of each pattern the set has two: itself, and what is below.
+        self.texts.get(index / 2).map(String::as_str)
     }
 }
 

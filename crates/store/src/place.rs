@@ -5,6 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,8 +30,41 @@ pub struct Place {
     pub(crate) missing: Vec<OsString>,
     pub(crate) name: OsString,
     pub(crate) path: PathBuf,
+    /// The same path from the root on.
+    pub(crate) relative: PathBuf,
+    /// The links in the roots that led here.
+    pub(crate) links: Vec<Link>,
     pub(crate) by_link: bool,
     pub(crate) ends_in_slash: bool,
+}
+
+/// A symbolic link in a root, on the way to a place.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) path: PathBuf,
+    /// The same path from its root on.
+    pub(crate) relative: PathBuf,
+}
+
+/// A place that may be written to. Whatever locks, replaces or makes a file asks for one, and
+/// [`Roots::resolve_for_writing`](crate::roots::Roots::resolve_for_writing) alone gives it: so no way of editing can forget
+/// to ask the policy.
+#[derive(Clone, Debug)]
+pub struct WritablePlace(Place);
+
+impl WritablePlace {
+    /// For `roots.rs`, once the policy was asked.
+    pub(crate) fn permitted(place: Place) -> Self {
+        Self(place)
+    }
+}
+
+impl Deref for WritablePlace {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        &self.0
+    }
 }
 
 impl Place {
@@ -44,6 +78,12 @@ impl Place {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The same path from the root on that holds it.
+    #[must_use]
+    pub fn relative(&self) -> &Path {
+        &self.relative
     }
 
     /// The file's name in its directory.

@@ -201,6 +201,16 @@ mod system {
         Ok((metadata.dev(), metadata.ino()))
     }
 
+    /// Device and inode of the directory above an open one, wherever that is; it is looked at, not opened.
+    #[cfg_attr(
+        all(target_os = "linux", target_pointer_width = "64"),
+        expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
+    )]
+    pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
+        let above = rustix::fs::statat(directory, "..", AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some((u64::try_from(above.st_dev).ok()?, u64::from(above.st_ino)))
+    }
+
     fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
         i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
     }
@@ -227,6 +237,12 @@ mod system {
     pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
         use std::os::unix::fs::DirBuilderExt as _;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    }
+
+    /// Takes a file, named by its path, from everybody but its owner.
+    pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
     }
 
     /// The mode that a file is created with, before the umask takes from it.
@@ -481,6 +497,10 @@ mod system {
         Ok((metadata.dev(), metadata.ino()))
     }
 
+    pub(crate) fn key_of_parent(_: &Dir) -> Option<(u64, u64)> {
+        None
+    }
+
     pub(crate) fn special(_: FileType) -> SpecialFile {
         SpecialFile::Other
     }
@@ -493,6 +513,11 @@ mod system {
     }
 
     pub(crate) fn creation_mode(_: &mut OpenOptions, _: u32) {}
+
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+    pub(crate) fn make_private(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
 
     pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
         let readonly = directory.symlink_metadata(name)?.permissions().readonly();

@@ -19,7 +19,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::in_place::write_over;
 use crate::journal::{Change, Contents, Found, Intent, Step, Subject};
 use crate::lock::{LockedFile, LockedSet, Patience, Wait, lock_all, lock_all_as_they_are};
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::read::digest_of;
 use crate::replace::swap_until_out;
@@ -44,7 +44,7 @@ pub(crate) fn recover_all(store: &Store) {
 /// Locks files as [`lock_all`] does, once no transaction that was cut off concerns any of them.
 pub(crate) fn lock_settled(
     store: &Store,
-    places: &[&Place],
+    places: &[&WritablePlace],
     wait: &Wait<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     let mut given_up = BTreeSet::new();
@@ -75,7 +75,7 @@ pub(crate) fn lock_settled(
 }
 
 /// Waits until no transaction that was cut off concerns a path at which there need not be a file.
-pub(crate) fn settle(store: &Store, place: &Place, wait: &Wait<'_>) -> Result<(), StoreError> {
+pub(crate) fn settle(store: &Store, place: &WritablePlace, wait: &Wait<'_>) -> Result<(), StoreError> {
     let mut given_up = BTreeSet::new();
     let mut patience = Patience::new(wait);
     loop {
@@ -139,8 +139,10 @@ fn may_recover(store: &Store, contents: &Contents) -> bool {
     contents.subjects.iter().all(|subject| place_of(store, &subject.path).is_some())
 }
 
-fn place_of(store: &Store, path: &Path) -> Option<Place> {
-    store.roots.place(path).ok().filter(|place| place.path() == path)
+fn place_of(store: &Store, path: &Path) -> Option<WritablePlace> {
+    let place = store.roots.place(path).ok().filter(|place| place.path() == path);
+    // What is put back was there, or was permitted before.
+    place.map(WritablePlace::permitted)
 }
 
 /// The path of the record if it could not be recovered.
@@ -161,14 +163,14 @@ fn try_recover(store: &Store, record: Found, wait: &Wait<'_>) -> Option<PathBuf>
 
 fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreError> {
     let contents = &record.contents;
-    let places: Vec<Place> =
+    let places: Vec<WritablePlace> =
         contents.subjects.iter().filter_map(|subject| place_of(store, &subject.path)).collect();
-    let there: Vec<&Place> = places.iter().filter(|place| place.open_file(false).is_ok()).collect();
+    let there: Vec<&WritablePlace> = places.iter().filter(|place| place.open_file(false).is_ok()).collect();
     let locked = lock_all_as_they_are(&there, wait).map_err(|problems| {
         let first = problems.into_iter().next().map(|(_, error)| error);
         first.unwrap_or_else(|| StoreError::new(Operation::Lock, &record.path, StoreErrorKind::Changed))
     })?;
-    let file_at = |place: &Place| {
+    let file_at = |place: &WritablePlace| {
         let at = there.iter().position(|there| there.path() == place.path())?;
         locked.files.get(*locked.file_of.get(at)?)
     };
@@ -212,7 +214,7 @@ fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreErr
 struct Site<'a> {
     store: &'a Store,
     subject: &'a Subject,
-    place: &'a Place,
+    place: &'a WritablePlace,
     /// The file that is there now.
     locked: Option<&'a LockedFile>,
 }
@@ -372,7 +374,7 @@ impl Site<'_> {
     /// Keeps bytes that no file holds any more: in the history, or else where they are, under a name that nobody cleans up.
     fn keep(&self, left: &Left) -> Result<(), StoreError> {
         let path = self.place.path();
-        let relative = self.store.roots.relative(self.place);
+        let relative = self.place.relative();
         let size = usize::try_from(left.file.size()).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         let read = size <= MOST_KEPT && {
@@ -381,7 +383,7 @@ impl Site<'_> {
             bytes.truncate(got);
             true
         };
-        let kept = if read { self.store.history.keep_displaced(path, &relative, &bytes).ok() } else { None };
+        let kept = if read { self.store.history.keep_displaced(path, relative, &bytes).ok() } else { None };
         if let Some(edit_id) = kept {
             tracing::warn!(file = %path.display(), %edit_id, "another program's write met an edit that was cut off; what it displaced is in the history");
             return Ok(());
@@ -435,3 +437,11 @@ fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, S
     }
     Ok(true)
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests;

@@ -17,7 +17,7 @@ use mcp_text_editor_core::source::Source as _;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
 use crate::lock::LockedFile;
-use crate::place::Place;
+use crate::place::WritablePlace;
 use crate::platform;
 use crate::read::digest_of;
 use crate::temporary::{Temporary, unlink_if};
@@ -29,7 +29,7 @@ const SWAPS: usize = 64;
 #[derive(Debug)]
 pub struct Prepared {
     /// Where.
-    pub place: Place,
+    pub place: WritablePlace,
     /// By what.
     pub temporary: Temporary,
     /// The old file, with the identity that it had before it was read.
@@ -187,13 +187,13 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
 
 /// Swaps until what comes out is what was last put in: then no other program's file is left under our name, whoever
 /// wrote meanwhile.
-fn put_back(place: &Place, temporary: &Temporary, swap: Swap) -> Result<(), StoreError> {
+fn put_back(place: &WritablePlace, temporary: &Temporary, swap: Swap) -> Result<(), StoreError> {
     swap_until_out(place, temporary.name(), *temporary.identity(), swap)
 }
 
 /// Swaps the place's file with `temporary` until what comes out is what was last put in: `last_in` at first.
 pub(crate) fn swap_until_out(
-    place: &Place,
+    place: &WritablePlace,
     temporary: &Path,
     last_in: Identity,
     swap: Swap,
@@ -333,7 +333,7 @@ mod tests {
         let prepared = ["a", "b", "c"].map(|name| {
             let path = directory.path().join(name);
             std::fs::write(&path, "old").unwrap();
-            let place = roots.resolve(path.to_str().unwrap()).unwrap();
+            let place = roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
             let locked = lock(&place, &Wait::default()).unwrap();
             let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
             temporary.write_all(b"new").unwrap();

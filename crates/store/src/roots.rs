@@ -2,7 +2,8 @@
 //!
 //! A path is walked by its text first, every symbolic link on the way followed, only to learn which root it leads to;
 //! what is then opened is opened from that root's handle with no link left to follow. So whatever is swapped in
-//! between, nothing outside is reached. Which files are protected *within* a root is not decided here.
+//! between, nothing outside is reached. Which files are protected *within* a root is
+//! [`crate::policy`]'s to say; it is asked here, so that nobody who has a place need ask again.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -15,8 +16,9 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::place::Place;
+use crate::place::{Link, Place, WritablePlace};
 use crate::platform;
+use crate::policy::{Policy, Protection};
 
 /// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
 const LINKS: usize = 40;
@@ -28,6 +30,7 @@ const PATH_LENGTH: usize = 32_767;
 #[derive(Debug)]
 pub struct Roots {
     roots: Vec<Root>,
+    policy: Policy,
 }
 
 #[derive(Debug)]
@@ -47,8 +50,16 @@ pub enum PathProblem {
     },
     /// The path has a `..` component.
     Traversal,
-    /// The path leads out of every root, or never into one; whether there is anything is not told.
+    /// The path leads out of every root, or never into one, or to what is out of bounds; whether there is anything is
+    /// not told.
     Outside,
+    /// The path leads into a root that is not there any more, or is another directory by now.
+    RootReplaced {
+        /// The path of the root.
+        root: PathBuf,
+    },
+    /// The file may be read, and not be written.
+    Protected(Protection),
     /// The path holds U+0000, which no file name can.
     NulByte,
     /// The path leads into a root, and cannot be followed there.
@@ -56,8 +67,13 @@ pub enum PathProblem {
 }
 
 impl Roots {
-    /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are fine.
+    /// Opens each directory with the policy that holds where nothing else is said.
     pub fn open(directories: &[PathBuf]) -> Result<Self, StoreError> {
+        Self::open_with(directories, Policy::default())
+    }
+
+    /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are fine.
+    pub fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
         let open = |path: &PathBuf| {
             let context = |result: std::io::Result<_>| result.context(Operation::OpenRoot, path);
             #[expect(clippy::disallowed_methods, reason = "a root is named by its real path, found once")]
@@ -67,7 +83,7 @@ impl Roots {
             let key = context(platform::key_of_directory(&directory))?;
             Ok(Root { path: without_verbatim_prefix(real), key, directory: Arc::new(directory) })
         };
-        Ok(Self { roots: directories.iter().map(open).collect::<Result<_, _>>()? })
+        Ok(Self { roots: directories.iter().map(open).collect::<Result<_, _>>()?, policy })
     }
 
     /// The real paths of the roots, in the order given.
@@ -75,14 +91,35 @@ impl Roots {
         self.roots.iter().map(|root| root.path.as_path())
     }
 
-    /// A place's path from its root on.
-    #[must_use]
-    pub fn relative(&self, place: &Place) -> PathBuf {
-        let root = self.roots.get(place.root()).map(|root| root.path.as_path());
-        root.and_then(|root| place.path().strip_prefix(root).ok()).unwrap_or(place.path()).to_owned()
+    /// The handles of the roots, in the order given.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Dir> {
+        self.roots.iter().map(|root| root.directory.as_ref())
     }
 
-    /// Finds the place that an absolute path means; the file and its parents need not exist.
+    /// Whether the policy lets nothing be written at all.
+    #[must_use]
+    pub fn are_read_only(&self) -> bool {
+        self.policy.is_read_only()
+    }
+
+    /// Whether a path without links is out of bounds although it may lie in a root.
+    #[must_use]
+    pub fn closes(&self, path: &Path) -> bool {
+        self.policy.closes_path(path)
+    }
+
+    /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathProblem::Protected`] if the policy
+    /// does not allow it.
+    pub fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathProblem>> {
+        let place = self.resolve(file_path)?;
+        match self.policy.protection(&place, self.paths()) {
+            None => Ok(WritablePlace::permitted(place)),
+            Some(protection) => Err(vec![PathProblem::Protected(protection)]),
+        }
+    }
+
+    /// Finds the place that an absolute path means, for reading; the file and its parents need not exist.
     ///
     /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every problem that
     /// can be told from the text together; [`PathProblem::Outside`] and [`PathProblem::Failed`] come alone.
@@ -116,7 +153,8 @@ impl Roots {
     /// `path` beneath each root, and beside each root if it begins with the root's own name, where that is a file.
     fn candidates(&self, path: &Path) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = Vec::new();
-        if path.as_os_str().is_empty() || path.as_os_str().len() > PATH_LENGTH {
+        let text = path.as_os_str();
+        if text.is_empty() || text.len() > PATH_LENGTH || names_a_directory(text) {
             return found;
         }
         let bases = self.paths().flat_map(|root| [Some(root), root.parent()]).flatten();
@@ -129,17 +167,27 @@ impl Roots {
         found
     }
 
-    /// The place of an absolute path without `..`; what stands against any use of it is not looked at.
+    /// The place of an absolute path without `..`, whatever may be done with it.
     pub(crate) fn place(&self, path: &Path) -> Result<Place, PathProblem> {
-        if let Some(place) = self.place_without_links(path) {
-            return Ok(place);
-        }
+        let place = match self.place_without_links(path) {
+            Some(place) => place,
+            None => self.place_by_links(path)?,
+        };
+        if self.policy.closes_directory(&place.directory) { Err(PathProblem::Outside) } else { Ok(place) }
+    }
+
+    fn place_by_links(&self, path: &Path) -> Result<Place, PathProblem> {
         let walk = self.walk(path);
+        if self.policy.closes_path(&walk.path) {
+            return Err(PathProblem::Outside);
+        }
         let fail = |kind| Err(PathProblem::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
         let Some((root_path, index, root)) =
             walk.entered.last().and_then(|(path, index)| Some((path, *index, self.roots.get(*index)?)))
         else {
-            return Err(PathProblem::Outside);
+            return Err(walk
+                .replaced
+                .map_or(PathProblem::Outside, |root| PathProblem::RootReplaced { root }));
         };
         if let Some(failure) = &walk.failure {
             let is_loop = *failure == StoreErrorKind::LinkLoop;
@@ -156,17 +204,22 @@ impl Roots {
             directory,
             missing,
             name: name.to_owned(),
+            relative: relative.to_owned(),
             path: walk.path.clone(),
+            links: walk.links,
             by_link: walk.by_link,
             ends_in_slash: walk.ends_in_slash,
         })
     }
 
-    /// The usual case in three system calls: the path begins with a root's, its parent exists, and there is no link.
+    /// The usual case in four system calls: the path begins with a root's, its parent exists, and there is no link.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
         let path: PathBuf = path.components().collect();
         let roots = self.roots.iter().enumerate().rev().filter(|(_, root)| path.starts_with(&root.path));
         let (index, root) = roots.max_by_key(|(_, root)| root.path.as_os_str().len())?;
+        if self.policy.closes_path(&path) || !root.is_at(&root.path.symlink_metadata().ok()?) {
+            return None;
+        }
         let relative = path.strip_prefix(&root.path).ok()?;
         let (parent, name) = (relative.parent()?, relative.file_name()?);
         let directory = if parent.as_os_str().is_empty() {
@@ -179,9 +232,17 @@ impl Roots {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return None,
             _ => {}
         }
-        let name = name.to_owned();
-        let missing = Vec::new();
-        Some(Place { root: index, directory, missing, name, path, by_link: false, ends_in_slash: false })
+        Some(Place {
+            root: index,
+            directory,
+            missing: Vec::new(),
+            name: name.to_owned(),
+            relative: relative.to_owned(),
+            path: path.clone(),
+            links: Vec::new(),
+            by_link: false,
+            ends_in_slash: false,
+        })
     }
 
     /// Follows `path` by its text, component by component.
@@ -219,6 +280,10 @@ impl Roots {
                 continue;
             };
             links += 1;
+            if let Some((root, _)) = walk.entered.last() {
+                let relative = walk.path.strip_prefix(root).unwrap_or(&walk.path).to_owned();
+                walk.links.push(Link { path: walk.path.clone(), relative });
+            }
             walk.by_link |= pending.is_empty();
             walk.ends_in_slash |= pending.is_empty() && names_a_directory(target.as_os_str());
             walk.strayed |= has_entered && walk.entered.is_empty();
@@ -238,14 +303,28 @@ impl Roots {
         walk
     }
 
-    /// Notes that the walk stands on a root: by its path or, since a directory can have several (letter case, bind
-    /// mounts), by its identity.
+    /// Notes that the walk stands on a root: by its identity, since a directory can have several paths (letter case, bind
+    /// mounts), or by its path, where identity cannot be told.
     fn enter(&self, walk: &mut Walk, metadata: Option<&Metadata>) {
-        let key = metadata.filter(|metadata| metadata.is_dir()).and_then(platform::key_of);
-        let is_here = |root: &Root| root.path == walk.path || key == Some(root.key);
+        let is_by_path = |root: &Root| root.path == walk.path;
+        let is_here = |root: &Root| match metadata {
+            Some(found) => root.is_at(found) && (is_by_path(root) || platform::key_of(found).is_some()),
+            // The top, which is never looked at and never replaced.
+            None => is_by_path(root) && walk.path.parent().is_none(),
+        };
         if let Some(index) = self.roots.iter().position(is_here) {
             walk.entered.push((walk.path.clone(), index));
+        } else if let Some(root) = self.roots.iter().find(|root| is_by_path(root)) {
+            walk.replaced = Some(root.path.clone());
         }
+    }
+}
+
+impl Root {
+    /// Whether what has this metadata is still the directory that was opened; where that cannot be told, it is taken to
+    /// be.
+    fn is_at(&self, found: &Metadata) -> bool {
+        found.is_dir() && platform::key_of(found).is_none_or(|key| key == self.key)
     }
 }
 
@@ -256,6 +335,10 @@ struct Walk {
     path: PathBuf,
     /// The roots on the way to `path`, innermost last.
     entered: Vec<(PathBuf, usize)>,
+    /// The symbolic links in a root that it led over.
+    links: Vec<Link>,
+    /// The path of a root at which there is something else now, or nothing.
+    replaced: Option<PathBuf>,
     /// Too many links, or a link that goes up again from where there is no directory.
     failure: Option<StoreErrorKind>,
     /// Whether the way, once in a root, led over a link outside of all. What such a loop looks like from within
@@ -327,7 +410,7 @@ fn names_a_directory(path: &OsStr) -> bool {
 }
 
 /// `C:\…` for `\\?\C:\…`, which is what Windows makes of a canonical path; elsewhere the path itself.
-fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
+pub(crate) fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
     #[cfg(windows)]
     {
         let mut components = path.components();

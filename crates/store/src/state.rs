@@ -20,6 +20,7 @@ pub(crate) const CONTENT: &str = "content";
 #[derive(Debug)]
 pub struct State {
     path: PathBuf,
+    directory: Arc<Dir>,
     journal: Arc<Dir>,
     content: Arc<Dir>,
 }
@@ -35,15 +36,21 @@ impl State {
             reason = "the state directory is named by its real path, found once"
         )]
         let path = std::fs::canonicalize(path).context(Operation::OpenState, path)?;
-        let open = |name| {
-            let path = path.join(name);
-            make(&path)?;
-            let directory = Dir::open_ambient_dir(&path, ambient_authority());
-            let directory = directory.context(Operation::OpenState, &path)?;
-            platform::check_writable(&directory).context(Operation::OpenState, &path)?;
+        let open = |path: &Path| {
+            make(path)?;
+            let directory = Dir::open_ambient_dir(path, ambient_authority());
+            let directory = directory.context(Operation::OpenState, path)?;
+            platform::check_writable(&directory).context(Operation::OpenState, path)?;
             Ok(Arc::new(directory))
         };
-        Ok(Self { journal: open(JOURNAL)?, content: open(CONTENT)?, path })
+        let (journal, content) = (open(&path.join(JOURNAL))?, open(&path.join(CONTENT))?);
+        Ok(Self { directory: open(&path)?, journal, content, path })
+    }
+
+    /// Its handle.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Landlock asks for it"))]
+    pub(crate) fn directory(&self) -> &Arc<Dir> {
+        &self.directory
     }
 
     /// Its real path.

@@ -17,7 +17,7 @@ use mcp_text_editor_core::source::Source as _;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
 use crate::metadata::{self, NotKept};
-use crate::place::{OpenFile, Place};
+use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::state::{CONTENT, State};
 
@@ -88,13 +88,13 @@ pub struct Temporary {
 
 impl Temporary {
     /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600).
-    pub fn create(place: &Place, id: TemporaryId) -> Result<Self, StoreError> {
+    pub fn create(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         Self::create_in(&place.directory, (id, id.name()), place.path(), 0o600)
     }
 
     /// Makes an empty file for the old content of one that is to be written over.
     pub(crate) fn create_for_old(
-        place: &Place,
+        place: &WritablePlace,
         id: TemporaryId,
         size: u64,
         state: Option<&State>,
@@ -130,7 +130,7 @@ impl Temporary {
     /// As [`Temporary::create`]; where the directory does not allow it, in the state directory; where there is none, in
     /// memory, if at most [`IN_MEMORY`] bytes will be needed. If more, it is the directory that the error names.
     pub(crate) fn create_anywhere(
-        place: &Place,
+        place: &WritablePlace,
         id: TemporaryId,
         size: u64,
         state: Option<&State>,
@@ -139,7 +139,7 @@ impl Temporary {
     }
 
     fn create_somewhere(
-        place: &Place,
+        place: &WritablePlace,
         name: (TemporaryId, OsString),
         size: u64,
         state: Option<&State>,
@@ -163,7 +163,7 @@ impl Temporary {
         }
     }
 
-    pub(crate) fn in_memory(place: &Place, id: TemporaryId) -> io::Result<Self> {
+    pub(crate) fn in_memory(place: &WritablePlace, id: TemporaryId) -> io::Result<Self> {
         let file = platform::memory_file()?;
         let (identity, path) = (Identity::of(&file)?, place.path().to_owned());
         let (directory, name) = (None, OsString::new());

@@ -21,7 +21,7 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::in_place::{InPlace, Overwrite, Overwriting};
 use crate::journal::{Change, Record, Step, Subject};
 use crate::lock::LockedFile;
-use crate::place::Place;
+use crate::place::WritablePlace;
 use crate::replace::{Exchanged, Method, Prepared, exchange};
 use crate::store::{Durability, Store};
 use crate::temporary::Temporary;
@@ -33,7 +33,7 @@ const SYNCS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Ready {
     /// Where.
-    pub(crate) place: Place,
+    pub(crate) place: WritablePlace,
     /// The new content.
     pub(crate) temporary: Temporary,
     /// Why it must be written over the file, if it must.

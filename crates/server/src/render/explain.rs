@@ -12,6 +12,7 @@ use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_store::document::NotText;
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
 use mcp_text_editor_store::error::{Operation, SpecialFile, StoreError, StoreErrorKind};
+use mcp_text_editor_store::policy::Protection;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use serde_json::{Value, json};
 
@@ -90,9 +91,41 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Pr
             "file_path holds a NUL character",
             "send the path without it",
         ),
+        PathProblem::RootReplaced { root } => Problem::new(
+            Code::OutsideAllowedDirectories,
+            format!(
+                "the allowed directory {} was removed or replaced since this server was started",
+                root.display()
+            ),
+            "a person has to restart the server, which then takes the directory that is there",
+        ),
+        PathProblem::Protected(protection) => protected(file_path, protection),
         PathProblem::Failed(error) => store(call, file_path, error),
     }
     .of_file(file_path)
+}
+
+/// Why a file may not be written.
+fn protected(file_path: &str, protection: &Protection) -> Problem {
+    let (why, hint) = match protection {
+        Protection::ReadOnly => (
+            "this server changes no files".to_owned(),
+            "a person can start it without --read-only".to_owned(),
+        ),
+        Protection::Git => {
+            ("`.git` and all below it is protected".to_owned(), "use git itself, or ask a person".to_owned())
+        }
+        Protection::ClientFile => (
+            "files that tell a client which programs to start are protected".to_owned(),
+            "ask a person to edit it".to_owned(),
+        ),
+        Protection::Pattern(pattern) => (
+            format!("it matches the protected pattern `{pattern}`"),
+            "ask a person to edit it, or to start this server without that --protect".to_owned(),
+        ),
+    };
+    let reason = format!("{file_path} may be read, but not written: {why}");
+    Problem::new(Code::ProtectedPath, reason, hint).suggest(&tools::get::TOOL)
 }
 
 /// Why an encoding's label is refused.

@@ -99,6 +99,7 @@ fn wrong_options_are_refused() {
     check(&["--read-only", "--tools", "claude-code"], "leaves none");
     check(&["--output", "xml"], "xml");
     check(&["--max-response-bytes", "0"], "0");
+    check(&["--protect", "a["], "--protect: `a[` is no pattern");
 }
 
 #[test]
@@ -143,4 +144,47 @@ fn call_reads_json_from_standard_input() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("`contents` must be a string, not the number 5; nothing was written"), "{said}");
+}
+
+/// Runs the program where the kernel answers its first question about Landlock in another way; the error says why
+/// that cannot be done here.
+#[cfg(target_os = "linux")]
+fn with_landlock(answer: &str, arguments: &[&str]) -> Result<(bool, String), String> {
+    let here = tempfile::tempdir().unwrap();
+    let inject = format!("inject=landlock_create_ruleset:{answer}:when=1");
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", &inject, BINARY, "--log-level", "info", "."])
+        .args(arguments)
+        .env("MCP_TEXT_EDITOR_STATE_DIR", here.path().join("state"))
+        .current_dir(here.path())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("there is no strace: {error}"))?;
+    let error = String::from_utf8(output.stderr).unwrap();
+    if error.contains("ptrace") {
+        return Err(error);
+    }
+    Ok((output.status.success(), error))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_kernel_enforces_is_said_and_can_be_required() {
+    for (answer, said) in [
+        ("error=ENOSYS", "the kernel has no Landlock, or a sandbox denies it"),
+        ("error=EOPNOTSUPP", "the kernel was started without Landlock"),
+        // Of a kernel that answers 2 only, no more than that is asked.
+        ("retval=2", "truncation, TCP"),
+    ] {
+        let run = |options: &[&str]| with_landlock(answer, options);
+        let (started, error) = match run(&[]) {
+            Ok(ran) => ran,
+            Err(why) => return eprintln!("skipped: {why}"),
+        };
+        assert!(started && error.contains(" INFO ") && error.contains(said), "{answer}: {error}");
+        let (started, error) = run(&["--landlock", "require"]).unwrap();
+        assert!(!started && error.contains("\nmcp-text-editor: --landlock require: "), "{answer}: {error}");
+        let (started, error) = run(&["--landlock", "off"]).unwrap();
+        assert!(started && error.contains("Landlock: off"), "{answer}: {error}");
+    }
 }

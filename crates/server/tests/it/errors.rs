@@ -644,9 +644,87 @@ fn arguments_that_mean_nothing() {
 }
 
 #[test]
+fn paths_that_are_protected() {
+    let set_up = |world: &World| {
+        world.write(".git/config", "[core]\n");
+        world.write("t.txt", "text\n");
+        world.write("vendor/lib.js", "text\n");
+        world.write(".mcp.json", "{}\n");
+    };
+    let create = |file: &str| json!({"file_path": format!("$ROOT/{file}"), "contents": "x"});
+    let line = |file: &str| json!({"file_path": format!("$ROOT/{file}"), "file_hash": format!("$HASH({file})"), "contents": "x"});
+    check(
+        "paths_that_are_protected",
+        set_up,
+        &["--protect", "vendor/", "--protect", "*.lock"],
+        &[
+            ("git's own", PATCH, by_text(".git/config", "[core]", "[core]\n\tsshCommand = x")),
+            ("a hook", CREATE, create(".git/hooks/post-checkout")),
+            ("a dry run", PATCH, {
+                let mut call = by_text(".git/config", "[core]", "x");
+                call["dry_run"] = json!(true);
+                call
+            }),
+            ("what starts servers", APPEND, line(".mcp.json")),
+            ("what starts servers, and is not there", CREATE, create(".vscode/mcp.json")),
+            ("by the person's pattern", APPEND, line("vendor/lib.js")),
+            ("by the person's pattern, and not there", PATCH, by_text("a/b.lock", "a", "b")),
+            (
+                "among others",
+                PATCH,
+                json!({"files": [
+                    {"file_path": "$ROOT/t.txt", "patches": [{"old_string": "text", "new_string": "x"}]},
+                    {"file_path": "$ROOT/.GIT/config", "patches": [{"old_string": "x", "new_string": "y"}]},
+                    {"file_path": "$ROOT/missing", "patches": [{"old_string": "x", "new_string": "y"}]},
+                ]}),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_is_protected_can_be_read() {
+    let world = World::new();
+    world.write(".git/config", "[core]\n");
+    let mut session = world.serve(&["--protect", "*"]);
+    let reply = world.call(&mut session, GET, &json!({"file_path": "$ROOT/.git/config"}));
+    assert!(reply.text.ends_with("\n1\t[core]\n"), "{}", reply.text);
+}
+
+#[test]
 fn a_tool_that_is_switched_off() {
     let call = json!({"file_path": "$ROOT/t.txt", "contents": "x"});
     check("a_tool_that_is_switched_off", |_| {}, &["--read-only"], &[("create", CREATE, call)]);
+}
+
+/// Also that of what is switched off the arguments are not even looked at.
+#[test]
+fn of_what_is_not_offered_nothing_is_done() {
+    let offers: [(&[&str], &[&str]); 3] = [
+        (&["--read-only"], &[GET]),
+        (&["--tools", "claude-code"], &[PATCH]),
+        (&["--tools", "get_text_file_contents,create_text_file"], &[GET, CREATE]),
+    ];
+    for (options, offered) in offers {
+        let world = World::new();
+        world.write("t.txt", "text\n");
+        let before = world.tree();
+        let mut session = world.serve(options);
+        let line =
+            json!({"file_path": "$ROOT/t.txt", "file_hash": "$HASH(t.txt)", "contents": "x", "after": 0});
+        let calls = [
+            (PATCH, by_text("t.txt", "text", "x")),
+            (CREATE, json!({"file_path": "$ROOT/new.txt", "contents": "x"})),
+            (APPEND, line.clone()),
+            (INSERT, line),
+            (DELETE, json!({"nonsense": true})),
+        ];
+        for (tool, arguments) in calls.into_iter().filter(|(tool, _)| !offered.contains(tool)) {
+            let reply = world.call(&mut session, tool, &arguments);
+            assert_eq!(reply.code(), "tool_disabled", "{options:?} {tool}: {}", reply.text);
+        }
+        assert_eq!(world.tree(), before);
+    }
 }
 
 #[test]
@@ -683,7 +761,6 @@ fn a_file_that_keeps_changing() {
 
 /// What no call by itself can bring about, and why.
 const NOT_HERE: &[(Code, &str)] = &[
-    (Code::ProtectedPath, "no path is protected yet"),
     (Code::Conflict, "another program has to be at work: `a_file_that_keeps_changing`"),
     (Code::Busy, "takes ten seconds: the store's tests hold a lock"),
     (Code::NoSpace, "needs a file system that is full"),

@@ -19,7 +19,7 @@ use crate::history::{FileEdit, NewEdit, NotKept, Undo};
 use crate::in_place::InPlace;
 use crate::journal::{Intent, Subject};
 use crate::lock::{LockedFile, LockedSet, Wait};
-use crate::place::Place;
+use crate::place::WritablePlace;
 use crate::read::read_and_hash;
 use crate::recovery::lock_settled;
 use crate::replace::Method;
@@ -31,7 +31,7 @@ use crate::transaction::{Ready, Transaction};
 pub(super) struct NamedFile<'a> {
     pub(super) entry: usize,
     pub(super) edit: Edit<'a>,
-    pub(super) place: Place,
+    pub(super) place: WritablePlace,
     pub(super) label: Option<Encoding>,
     /// Why it is to be written over, if a round before this has shown that.
     pub(super) in_place: Option<InPlace>,
@@ -42,7 +42,7 @@ struct Group<'a> {
     id: TemporaryId,
     entry: usize,
     file_path: &'a str,
-    place: Place,
+    place: WritablePlace,
     label: Option<Encoding>,
     in_place: Option<InPlace>,
     file_hash: Option<&'a Tag>,
@@ -175,7 +175,7 @@ fn lock(
 ) -> Result<Option<LockedSet>, (usize, StoreError)> {
     let wait = Wait { is_cancelled: options.is_cancelled, ..Wait::default() };
     loop {
-        let places: Vec<&Place> = named.iter().map(|file| &file.place).collect();
+        let places: Vec<&WritablePlace> = named.iter().map(|file| &file.place).collect();
         match lock_settled(store, &places, &wait) {
             Ok(locked) => return Ok(Some(locked)),
             Err(problems) => {
@@ -375,7 +375,7 @@ impl Work<'_> {
         regions: &[Region],
     ) -> Result<Result<FileEdit, NotKept>, StoreError> {
         let (store, place) = (self.store, &self.group.place);
-        let relative = store.roots.relative(place);
+        let relative = place.relative().to_owned();
         if let Err(reason) = store.history.keeps(place.path(), &relative) {
             return Ok(Err(reason));
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::lock::{Wait, lock, lock_all};
-use mcp_text_editor_store::place::Place;
+use mcp_text_editor_store::place::WritablePlace;
 use mcp_text_editor_store::replace::{Prepared, exchange};
 use mcp_text_editor_store::roots::Roots;
 use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
@@ -24,7 +24,7 @@ fn short() -> Wait<'static> {
 }
 
 /// Adds one to the number in a file, by replacing the file.
-fn increment(place: &Place) {
+fn increment(place: &WritablePlace) {
     let locked = lock(place, &Wait::default()).unwrap();
     let file = locked.file();
     let text = String::from_utf8(read_range(file, 0..file.size()).unwrap()).unwrap();
@@ -44,7 +44,7 @@ fn helper_process() {
     #[expect(clippy::disallowed_methods, reason = "how the test below speaks to its processes")]
     let Ok(file) = std::env::var(FILE) else { return };
     let root = std::path::Path::new(&file).parent().unwrap().to_owned();
-    let place = Roots::open(&[root]).unwrap().resolve(&file).unwrap();
+    let place = Roots::open(&[root]).unwrap().resolve_for_writing(&file).unwrap();
     for _ in 0..50 {
         increment(&place);
     }
@@ -107,7 +107,7 @@ fn several_names_of_one_file_are_one_lock() {
     world.link("@/root/link", "a");
     std::fs::hard_link(world.path("@/root/a"), world.path("@/root/hard")).unwrap();
     let places = ["b", "a", "link", "hard", "b"].map(|name| world.place(&format!("@/root/{name}")));
-    let places: Vec<&Place> = places.iter().collect();
+    let places: Vec<&WritablePlace> = places.iter().collect();
     let set = lock_all(&places, &short()).unwrap();
     assert_eq!(set.file_of, [0, 1, 1, 1, 0]);
     assert_eq!(set.files.len(), 2);
@@ -122,7 +122,7 @@ fn all_or_no_locks_are_taken() {
         world.write(&format!("@/root/{name}"), "");
     }
     let places = ["a", "b", "c"].map(|name| world.place(&format!("@/root/{name}")));
-    let all: Vec<&Place> = places.iter().collect();
+    let all: Vec<&WritablePlace> = places.iter().collect();
     let held = lock(&places[1], &short()).unwrap();
     let problems = lock_all(&all, &short()).unwrap_err();
     assert_eq!(problems.len(), 1);

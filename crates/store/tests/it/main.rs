@@ -6,6 +6,9 @@
 )]
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod confine;
+#[cfg(test)]
 mod create;
 #[cfg(test)]
 mod in_place;
@@ -15,6 +18,8 @@ mod lock;
 mod metadata;
 #[cfg(test)]
 mod paths;
+#[cfg(test)]
+mod policy;
 #[cfg(test)]
 mod read;
 #[cfg(test)]

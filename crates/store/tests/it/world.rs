@@ -8,7 +8,7 @@ use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
 use mcp_text_editor_store::error::StoreError;
 use mcp_text_editor_store::history::NotKept;
-use mcp_text_editor_store::place::Place;
+use mcp_text_editor_store::place::WritablePlace;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::store::Store;
@@ -57,8 +57,8 @@ impl World {
         symlink(self.path(target), self.path(path)).unwrap();
     }
 
-    pub(crate) fn place(&self, path: &str) -> Place {
-        self.store.roots.resolve(self.path(path).to_str().unwrap()).unwrap()
+    pub(crate) fn place(&self, path: &str) -> WritablePlace {
+        self.store.roots.resolve_for_writing(self.path(path).to_str().unwrap()).unwrap()
     }
 
     /// Appends a line to files, in one call; what it warns of, file by file, or why it is refused.
@@ -71,13 +71,7 @@ impl World {
             change: Change::Append("added\n"),
         });
         let edits: Vec<_> = edits.collect();
-        let options = Options {
-            tool: "append_text_file_contents",
-            undoes: None,
-            matching: Matching::default(),
-            dry_run: false,
-            is_cancelled: &|| false,
-        };
+        let options = options("append_text_file_contents");
         match edit(&self.store, &edits, options) {
             Ok(done) => done.files.into_iter().map(|file| format!("{:?}", warnings(file))).collect(),
             Err(refusals) => refusals.iter().map(|refusal| reason(&refusal.reason)).collect(),
@@ -113,6 +107,11 @@ impl World {
         names.sort();
         names
     }
+}
+
+/// How a tool's call is carried out unless it says otherwise.
+pub(crate) fn options(tool: &str) -> Options<'_> {
+    Options { tool, undoes: None, matching: Matching::default(), dry_run: false, is_cancelled: &|| false }
 }
 
 /// There is no history here, as every edit says.

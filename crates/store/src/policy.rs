@@ -1,0 +1,156 @@
+//! What in the allowed directories may be read but not written, and what is out of bounds altogether: [`Policy`]. It is
+//! fixed when the roots are opened, and asked by [`crate::roots`] alone, for every path of every call.
+//!
+//! It knows paths, the links that led there, and a few files by identity. What a hard link or a bind mount means beyond
+//! that cannot be known.
+
+use std::path::{Path, PathBuf};
+
+use crate::names::{is_client_file, is_git, same_name};
+use crate::patterns::Patterns;
+use crate::place::Place;
+use crate::platform;
+
+/// Which files may not be written, besides those outside the roots.
+#[derive(Clone, Default, Debug)]
+pub struct Policy {
+    read_only: bool,
+    is_unprotected: bool,
+    patterns: Patterns,
+    closed: Vec<Closed>,
+}
+
+/// Why a file may be read but not written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Protection {
+    /// Nothing may be written at all.
+    ReadOnly,
+    /// It is `.git`, or lies below it: a program named in its configuration, or a hook, runs when a person uses git.
+    Git,
+    /// It is a file by which a client is told how to start this server, and other programs.
+    ClientFile,
+    /// It matches a pattern that whoever configured the server gave.
+    Pattern(String),
+}
+
+/// A directory of which nothing may even be read.
+#[derive(Clone, Debug)]
+struct Closed {
+    path: PathBuf,
+    key: Option<(u64, u64)>,
+}
+
+impl Policy {
+    /// The policy for what a person asks for: nothing is protected.
+    #[must_use]
+    pub fn unprotected() -> Self {
+        Self { is_unprotected: true, ..Self::default() }
+    }
+
+    /// The same policy, under which nothing may be written if `read_only`.
+    #[must_use]
+    pub fn read_only(self, read_only: bool) -> Self {
+        Self { read_only, ..self }
+    }
+
+    /// The same policy, which protects what matches these patterns, too.
+    #[must_use]
+    pub fn protecting(self, patterns: Patterns) -> Self {
+        Self { patterns, ..self }
+    }
+
+    /// The same policy, under which this directory, and all below it, looks as if it were outside all roots.
+    #[must_use]
+    pub fn closing(mut self, directory: &Path) -> Self {
+        let path = real_path(directory);
+        let key = path.metadata().ok().as_ref().and_then(platform::key_of);
+        self.closed.push(Closed { path, key });
+        self
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether a path without links lies in a directory that is closed.
+    pub(crate) fn closes_path(&self, path: &Path) -> bool {
+        // Letter case does not count: where it does, a directory that differs in nothing else is no loss.
+        self.closed.iter().any(|closed| {
+            let mut parts = path.components();
+            closed
+                .path
+                .components()
+                .all(|part| parts.next().is_some_and(|own| same_name(part.as_os_str(), own.as_os_str())))
+        })
+    }
+
+    /// Whether a directory is closed, or its parent is, by whatever path it was reached.
+    pub(crate) fn closes_directory(&self, directory: &cap_std::fs::Dir) -> bool {
+        let is_closed = |key| self.closed.iter().any(|closed| closed.key.is_some() && closed.key == key);
+        !self.closed.is_empty()
+            && (is_closed(platform::key_of_directory(directory).ok())
+                || is_closed(platform::key_of_parent(directory)))
+    }
+
+    /// Why a place may not be written to, if it may not; `roots` are the paths of all roots.
+    pub(crate) fn protection<'a>(
+        &self,
+        place: &Place,
+        roots: impl Iterator<Item = &'a Path>,
+    ) -> Option<Protection> {
+        if self.read_only {
+            return Some(Protection::ReadOnly);
+        }
+        if self.is_unprotected {
+            return None;
+        }
+        let names = std::iter::once((&place.path, &place.relative));
+        let links = place.links.iter().map(|link| (&link.path, &link.relative));
+        names
+            .chain(links)
+            .find_map(|(path, relative)| self.protection_of(path, relative))
+            .or_else(|| roots.into_iter().find_map(|root| by_identity(place, root)))
+    }
+
+    fn protection_of(&self, path: &Path, relative: &Path) -> Option<Protection> {
+        // A root inside `.git` was named by a person, so only what is below it counts.
+        if relative.iter().any(is_git) {
+            Some(Protection::Git)
+        } else if is_client_file(path) {
+            Some(Protection::ClientFile)
+        } else {
+            self.patterns.matching(path, relative).map(|pattern| Protection::Pattern(pattern.to_owned()))
+        }
+    }
+}
+
+/// Whether a place is what a root's own `.git` or client file stands for, under another name: the target of a link, or
+/// the same file by a hard link.
+fn by_identity(place: &Place, root: &Path) -> Option<Protection> {
+    let key = |path: &Path| path.metadata().ok().as_ref().and_then(platform::key_of);
+    if let Ok(file) = place.identity() {
+        let client_files = [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"];
+        if client_files.iter().any(|name| key(&root.join(name)) == Some(file.key())) {
+            return Some(Protection::ClientFile);
+        }
+    }
+    let git = root.join(".git");
+    // A directory that is none but a link's target has another name, by which it can be reached.
+    let is_link = git.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let target = if is_link { key(&git) } else { None }?;
+    place.path.ancestors().any(|above| key(above) == Some(target)).then_some(Protection::Git)
+}
+
+/// The path without links, as far as it exists.
+fn real_path(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a closed directory is named by its real path, found once"
+        )]
+        if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(existing), path.strip_prefix(existing)) {
+            return crate::roots::without_verbatim_prefix(real.join(rest));
+        }
+    }
+    path.to_owned()
+}

@@ -1,0 +1,146 @@
+//! The second wall alone: what the system calls themselves answer. Landlock binds one thread, so each test has its own.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+
+use mcp_text_editor_store::confine::{Confinement, Gap, Network, confine};
+use mcp_text_editor_store::policy::Policy;
+use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::state::State;
+
+use crate::world::World;
+
+/// Runs `work` on a thread that is confined to `@/root` and the state directory `@/state`; `None`, with a message, where
+/// the kernel cannot.
+fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) -> T + Send) -> Option<T> {
+    let roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
+    let state = State::open(&world.path("@/state")).unwrap();
+    let run = || match confine(&roots, Some(&state), Network::Closed).unwrap() {
+        Confinement::Held { gaps, .. } => Some(work(&gaps)),
+        Confinement::None(lack) => {
+            eprintln!("skipped: {lack}");
+            None
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(run).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn is_denied<T>(result: std::io::Result<T>) -> bool {
+    // EXDEV is how Landlock refuses a move to another directory.
+    result.is_err_and(|error| matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::CrossesDevices))
+}
+
+/// truncate(2), for which std has no word.
+#[expect(unsafe_code, reason = "no crate at hand has it")]
+fn cut_off(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+    // SAFETY: the path is a string that ends in NUL, for as long as the call takes.
+    let cut = unsafe { libc::truncate(path.as_ptr(), 0) };
+    if cut == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[test]
+fn outside_nothing_can_be_opened_or_changed() {
+    let world = World::new();
+    world.write("@/outside/file", "secret");
+    world.write("@/root/file", "text");
+    world.link("@/root/link", "@/outside/file");
+    let at = |path: &str| -> PathBuf { world.path(path) };
+    confined(&world, Policy::default(), |gaps| {
+        assert!(is_denied(fs::read(at("@/outside/file"))));
+        assert!(is_denied(fs::read(at("@/root/link"))));
+        assert!(is_denied(fs::read("/proc/self/root/etc/passwd")));
+        assert!(is_denied(fs::read("/etc/passwd")));
+        assert!(is_denied(fs::read_dir(at("@/outside"))));
+        assert!(is_denied(fs::read_dir(at("@"))));
+        assert!(is_denied(fs::OpenOptions::new().append(true).open(at("@/outside/file"))));
+        assert!(is_denied(fs::write(at("@/outside/new"), "x")));
+        assert!(is_denied(fs::create_dir(at("@/outside/new"))));
+        assert!(is_denied(fs::remove_file(at("@/outside/file"))));
+        assert!(is_denied(fs::rename(at("@/outside/file"), at("@/root/stolen"))));
+        assert!(is_denied(fs::rename(at("@/root/file"), at("@/outside/file"))));
+        assert!(is_denied(fs::hard_link(at("@/outside/file"), at("@/root/stolen"))));
+        assert!(is_denied(std::os::unix::fs::symlink("/", at("@/root/new-link"))));
+        assert!(is_denied(std::os::unix::net::UnixListener::bind(at("@/root/socket"))));
+        if !gaps.contains(&Gap::Truncation) {
+            assert!(is_denied(cut_off(&at("@/outside/file"))));
+        }
+        if !gaps.contains(&Gap::Tcp) {
+            assert!(is_denied(TcpListener::bind("127.0.0.1:0")));
+            assert!(is_denied(TcpStream::connect("127.0.0.1:1")));
+        }
+    });
+    assert_eq!(world.content("@/outside/file"), "secret");
+}
+
+#[test]
+fn inside_everything_goes_on() {
+    let mut world = World::new();
+    world.store.state = Some(State::open(&world.path("@/state")).unwrap());
+    world.write("@/root/a", "a\n");
+    world.write("@/root/b", "b\n");
+    world.write("@/root/linked", "several names\n");
+    fs::hard_link(world.path("@/root/linked"), world.path("@/root/second")).unwrap();
+    let at = |path: &str| -> PathBuf { world.path(path) };
+    let edited = confined(&world, Policy::default(), |_| {
+        let directory = at("@/root/x/y/z");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("file"), "x").unwrap();
+        fs::hard_link(directory.join("file"), directory.join("second")).unwrap();
+        fs::rename(directory.join("second"), directory.join("third")).unwrap();
+        fs::remove_dir_all(at("@/root/x")).unwrap();
+        fs::write(at("@/state/record"), "x").unwrap();
+        world.append(&["@/root/a", "@/root/b", "@/root/linked"])
+    });
+    let Some(edited) = edited else { return };
+    assert_eq!(edited, ["[]", "[]", "[EditedInPlace(SeveralNames)]"]);
+    assert_eq!(world.content("@/root/a"), "a\nadded\n");
+    assert_eq!(world.content("@/root/second"), "several names\nadded\n");
+}
+
+#[test]
+fn a_read_only_server_writes_to_its_state_alone() {
+    let world = World::new();
+    world.write("@/root/file", "text");
+    let at = |path: &str| -> PathBuf { world.path(path) };
+    confined(&world, Policy::default().read_only(true), |_| {
+        assert_eq!(fs::read(at("@/root/file")).unwrap(), b"text");
+        assert!(is_denied(fs::write(at("@/root/file"), "x")));
+        assert!(is_denied(fs::write(at("@/root/new"), "x")));
+        assert!(is_denied(fs::remove_file(at("@/root/file"))));
+        fs::write(at("@/state/record"), "x").unwrap();
+    });
+    assert_eq!(world.content("@/root/file"), "text");
+}
+
+#[test]
+fn a_root_that_was_made_again_stays_denied_and_says_so() {
+    let world = World::new();
+    world.write("@/root/file", "old");
+    let (go, gone) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+    std::thread::scope(|scope| {
+        // This thread is not confined, and stands for another program.
+        scope.spawn(|| {
+            go.wait();
+            fs::remove_dir_all(world.path("@/root")).unwrap();
+            world.write("@/root/file", "new");
+            gone.wait();
+        });
+        let done = confined(&world, Policy::default(), |_| {
+            assert_eq!(world.resolve("@/root/file"), "@/root/file: opened");
+            go.wait();
+            gone.wait();
+            assert!(is_denied(fs::read(world.path("@/root/file"))));
+            assert!(world.resolve("@/root/file").starts_with("RootReplaced"));
+        });
+        if done.is_none() {
+            go.wait();
+            gone.wait();
+        }
+    });
+}

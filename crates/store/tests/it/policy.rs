@@ -1,0 +1,264 @@
+use std::os::unix::fs::symlink;
+
+use mcp_text_editor_store::edit::Options;
+use mcp_text_editor_store::new_file::{NewFile, create};
+use mcp_text_editor_store::patterns::Patterns;
+use mcp_text_editor_store::policy::{Policy, Protection};
+use mcp_text_editor_store::roots::{PathProblem, Roots};
+use mcp_text_editor_store::state::State;
+use mcp_text_editor_store::store::Store;
+
+use crate::world::{World, options};
+
+/// What protects a path from being written, if anything does; `@` is the temporary directory.
+fn protection(world: &World, path: &str) -> Option<Protection> {
+    let path = world.path(path);
+    match world.store.roots.resolve_for_writing(path.to_str().unwrap()) {
+        Ok(_) => None,
+        Err(problems) => match problems.as_slice() {
+            [PathProblem::Protected(protection)] => Some(protection.clone()),
+            other => panic!("{}: {other:?}", path.display()),
+        },
+    }
+}
+
+fn with_policy(world: &mut World, roots: &[&str], policy: Policy) {
+    let roots: Vec<_> = roots.iter().map(|root| world.path(root)).collect();
+    world.store = Store::without_state(Roots::open_with(&roots, policy).unwrap());
+}
+
+#[test]
+fn git_is_read_but_not_written() {
+    let world = World::new();
+    world.write("@/root/.git/hooks/pre-commit", "hook\n");
+    world.write("@/root/sub/.GIT", "gitdir: elsewhere\n");
+    world.link("@/root/hook", ".git/hooks/pre-commit");
+    world.link("@/root/hooks", "@/root/.git/hooks");
+    world.write("@/root/.gitignore", "");
+    for path in [
+        "@/root/.git/hooks/pre-commit",
+        "@/root/.git/hooks/new",
+        "@/root/.git/new/directory/file",
+        "@/root/.git",
+        "@/root/sub/.GIT",
+        "@/root/sub/.Git/config",
+        "@/root/new/.git/hooks/post-checkout",
+        "@/root/.git. ./config",
+        "@/root/.g\u{200d}it/config",
+        "@/root/GIT~1/config",
+        "@/root/hook",
+        "@/root/hooks/pre-commit",
+        "@/root/hooks/new",
+    ] {
+        assert_eq!(protection(&world, path), Some(Protection::Git), "{path}");
+    }
+    for path in ["@/root/.gitignore", "@/root/.github/workflows/ci.yml", "@/root/git/config"] {
+        assert_eq!(protection(&world, path), None, "{path}");
+    }
+    assert_eq!(world.resolve("@/root/hook"), "@/root/.git/hooks/pre-commit by link: opened");
+    let refused = "Path(Protected(Git))";
+    assert_eq!(world.append(&["@/root/hook"]), [refused]);
+    assert_eq!(world.append(&["@/root/.gitignore", "@/root/.git/hooks/pre-commit"]), [refused]);
+    assert_eq!(world.content("@/root/.gitignore"), "");
+    assert_eq!(world.content("@/root/.git/hooks/pre-commit"), "hook\n");
+}
+
+#[test]
+fn what_is_protected_is_not_created() {
+    let world = World::new();
+    let before = world.names();
+    for path in [
+        "@/root/.git/hooks/x",
+        "@/root/a/.git/config",
+        "@/root/.git",
+        "@/root/.mcp.json",
+        "@/root/.vscode/mcp.json",
+    ] {
+        for dry_run in [false, true] {
+            let path = world.path(path);
+            let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
+            let reasons =
+                create(&world.store, new, Options { dry_run, ..options("create_text_file") }).unwrap_err();
+            assert!(format!("{reasons:?}").starts_with("[Path(Protected("), "{reasons:?}");
+        }
+    }
+    assert_eq!(world.names(), before);
+}
+
+#[test]
+fn a_git_directory_by_another_name_is_known_through_its_link() {
+    let world = World::new();
+    world.write("@/root/data/config", "");
+    world.write("@/root/sub/data/config", "");
+    world.link("@/root/.git", "data");
+    world.link("@/root/sub/.git", "data");
+    world.link("@/root/chain", "sub/.git/config");
+    for path in [
+        "@/root/.git/config",
+        "@/root/data/config",
+        "@/root/data/new",
+        "@/root/sub/.git/config",
+        "@/root/chain",
+    ] {
+        assert_eq!(protection(&world, path), Some(Protection::Git), "{path}");
+    }
+    // Only of the roots themselves the links are looked for.
+    assert_eq!(protection(&world, "@/root/sub/data/config"), None);
+}
+
+#[test]
+fn a_root_inside_git_was_named_by_a_person() {
+    let mut world = World::new();
+    world.write("@/root/.git/trees/one/file", "");
+    with_policy(&mut world, &["@/root", "@/root/.git/trees/one"], Policy::default());
+    world.link("@/root/.git/trees/one/link", "file");
+    assert_eq!(protection(&world, "@/root/.git/trees/one/file"), None);
+    assert_eq!(protection(&world, "@/root/.git/trees/one/link"), None);
+    assert_eq!(protection(&world, "@/root/.git/trees/two/file"), Some(Protection::Git));
+    assert_eq!(protection(&world, "@/root/.git/trees/one/.git"), Some(Protection::Git));
+}
+
+#[test]
+fn files_that_configure_clients_are_not_written() {
+    let world = World::new();
+    world.write("@/root/configs/servers.json", "{}\n");
+    world.write("@/root/.cursor/mcp.json", "{}\n");
+    world.link("@/root/.mcp.json", "configs/servers.json");
+    std::fs::hard_link(world.path("@/root/.cursor/mcp.json"), world.path("@/root/other-name")).unwrap();
+    for path in [
+        "@/root/.mcp.json",
+        "@/root/configs/servers.json",
+        "@/root/.MCP.json",
+        "@/root/a/b/.mcp.json",
+        "@/root/.cursor/mcp.json",
+        "@/root/other-name",
+        "@/root/.VSCode/mcp.JSON",
+    ] {
+        assert_eq!(protection(&world, path), Some(Protection::ClientFile), "{path}");
+    }
+    for path in ["@/root/mcp.json", "@/root/.vscode/settings.json", "@/root/configs/other.json"] {
+        assert_eq!(protection(&world, path), None, "{path}");
+    }
+    // A root that is such a directory itself is none the less one that the client looks into.
+    let roots = Roots::open(&[world.path("@/root/.cursor")]).unwrap();
+    assert!(roots.resolve_for_writing(world.path("@/root/.cursor/mcp.json").to_str().unwrap()).is_err());
+}
+
+#[test]
+fn a_person_protects_more() {
+    let mut world = World::new();
+    world.write("@/root/data/key", "");
+    world.link("@/root/secret.pem", "data/key");
+    world.link("@/root/other", "config/locked.toml");
+    let patterns = ["*.pem", "config/*.toml", "vendor/"].map(str::to_owned);
+    with_policy(&mut world, &["@/root"], Policy::default().protecting(Patterns::new(&patterns).unwrap()));
+    let by = |pattern: &str| Some(Protection::Pattern(pattern.to_owned()));
+    assert_eq!(protection(&world, "@/root/a/B.PEM"), by("*.pem"));
+    assert_eq!(protection(&world, "@/root/config/a.toml"), by("config/*.toml"));
+    assert_eq!(protection(&world, "@/root/other"), by("config/*.toml"));
+    assert_eq!(protection(&world, "@/root/a/vendor/b/c"), by("vendor/"));
+    assert_eq!(protection(&world, "@/root/secret.pem"), by("*.pem"), "a link of that name");
+    assert_eq!(protection(&world, "@/root/data/key"), None, "its target's own name matches nothing");
+    assert_eq!(protection(&world, "@/root/.git/x"), Some(Protection::Git), "besides the usual");
+
+    with_policy(&mut world, &["@/root"], Policy::default().read_only(true));
+    assert_eq!(protection(&world, "@/root/data/key"), Some(Protection::ReadOnly));
+    assert_eq!(world.append(&["@/root/data/key"]), ["Path(Protected(ReadOnly))"]);
+    with_policy(&mut world, &["@/root"], Policy::unprotected());
+    assert_eq!(protection(&world, "@/root/.git/x"), None);
+}
+
+#[test]
+fn the_state_directory_is_out_of_bounds() {
+    let mut world = World::new();
+    world.write("@/root/dir/state/journal/record", "secret");
+    world.write("@/root/dir/state/history.db", "secret");
+    world.link("@/root/link", "dir/state");
+    world.link("@/root/file", "dir/state/history.db");
+    world.link("@/root/deep", "dir/state/journal");
+    world.link("@/named", "root/dir/state");
+    let state = State::open(&world.path("@/named")).unwrap();
+    assert_eq!(state.path(), world.path("@/root/dir/state"));
+    let policy = Policy::default().closing(&world.path("@/named"));
+    with_policy(&mut world, &["@/root", "@/root/dir/state/journal"], policy);
+    for path in [
+        "@/root/dir/state",
+        "@/root/dir/state/history.db",
+        "@/root/dir/state/nothing",
+        "@/root/dir/state/no/directory",
+        "@/root/dir/state/history.db/below",
+        "@/root/dir/STATE/history.db",
+        "@/root/dir/state/journal",
+        "@/root/dir/state/journal/record",
+        "@/root/link",
+        "@/root/link/history.db",
+        "@/root/file",
+        "@/root/deep/record",
+        "@/named/history.db",
+    ] {
+        assert_eq!(world.resolve(path), "Outside", "{path}");
+    }
+    assert_eq!(world.resolve("@/root/dir/statement"), "@/root/dir/statement: NotFound");
+    assert!(world.store.roots.closes(&world.path("@/root/dir/state/journal")));
+    let NotAbsolute(candidates) = candidates(&world, "dir/state/history.db");
+    assert!(candidates.is_empty(), "not even guessed at");
+}
+
+struct NotAbsolute(Vec<std::path::PathBuf>);
+
+fn candidates(world: &World, path: &str) -> NotAbsolute {
+    match world.store.roots.resolve(path).unwrap_err().remove(0) {
+        PathProblem::NotAbsolute { candidates } => NotAbsolute(candidates),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A bind mount gives a directory a second path, and nothing but its identity tells.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_state_directory_is_out_of_bounds_by_a_bind_mount_too() {
+    let mut world = World::new();
+    world.write("@/outside/state/journal/record", "secret");
+    world.write("@/root/mounted/x", "");
+    let (from, to) = (world.path("@/outside/state"), world.path("@/root/mounted"));
+    if rustix::mount::mount_bind(&from, &to).is_err() {
+        eprintln!("skipped: this user may not mount");
+        return;
+    }
+    with_policy(&mut world, &["@/root"], Policy::default().closing(&from));
+    let found = ["@/root/mounted/x", "@/root/mounted/journal/record"].map(|path| world.resolve(path));
+    rustix::mount::unmount(&to, rustix::mount::UnmountFlags::DETACH).unwrap();
+    assert_eq!(found, ["Outside", "Outside"]);
+}
+
+#[test]
+fn a_root_that_was_replaced_says_so() {
+    let mut world = World::new();
+    world.write("@/root/inner/file", "old");
+    with_policy(&mut world, &["@/root/inner"], Policy::default());
+    let path = world.path("@/root/inner");
+    let told = |world: &World, file: &str| world.resolve(file);
+    let replaced = |found: &str| found.starts_with("RootReplaced");
+    std::fs::rename(&path, world.path("@/root/moved")).unwrap();
+    assert!(replaced(&told(&world, "@/root/inner/file")), "it is gone");
+    std::fs::create_dir(&path).unwrap();
+    world.write("@/root/inner/file", "new");
+    assert!(replaced(&told(&world, "@/root/inner/file")), "it is another");
+    assert!(replaced(&told(&world, "@/root/inner/nothing")));
+    assert!(replaced(&told(&world, "@/root/inner")));
+    world.link("@/root/link", "inner/file");
+    assert!(replaced(&told(&world, "@/root/link")));
+    // The directory that was opened is still an allowed one, wherever it is now.
+    assert_eq!(world.resolve("@/root/moved/file"), "@/root/moved/file: opened");
+    std::fs::remove_dir_all(&path).unwrap();
+    symlink(world.path("@/root/moved"), &path).unwrap();
+    assert_eq!(world.resolve("@/root/inner/file"), "@/root/moved/file: opened");
+
+    // Where another root holds the path, too, it is that root's.
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    with_policy(&mut world, &["@/root", "@/root/inner"], Policy::default());
+    std::fs::remove_dir(&path).unwrap();
+    world.write("@/root/inner/file", "newer");
+    assert_eq!(world.resolve("@/root/inner/file"), "@/root/inner/file: opened");
+}
