@@ -237,7 +237,10 @@ fn edit_files(
     };
     let done = edit(&context.store, edits, options).map_err(|refusals| {
         let call = Call { tool, roots: &context.store.roots, many_files: edits.len() > 1 };
-        failure(context, tool, refusals.iter().map(|refusal| explained(call, edits, refusal)).collect())
+        let problems = refusals.iter().map(|refusal| explained(call, edits, refusal)).collect();
+        let failure = failure(context, tool, problems);
+        // Then it is not true that nothing was written.
+        Failure { editing: failure.editing && !refusals.iter().any(Refusal::has_left_changes), ..failure }
     })?;
     let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
     Ok(edit_reply(context, &done, name, dry_run))
@@ -306,7 +309,7 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
         let reason = format!("{file_path} already exists, and is not a file that reads as text");
         let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
         problem.file_hash = context.store.roots.resolve(file_path).ok().and_then(|place| {
-            document::read(&context.store.index, &place, None, &|| false, |found| Ok(found.scan.digest)).ok()
+            document::read(&context.store.index, &place, None, &|| false, |found| Ok(found.digest())).ok()?
         });
         return problem;
     };

@@ -124,6 +124,14 @@ pub struct Refusal {
     pub reason: Reason,
 }
 
+impl Refusal {
+    /// Whether some of the call's files may have changed all the same.
+    #[must_use]
+    pub fn has_left_changes(&self) -> bool {
+        matches!(&self.reason, Reason::Store(error) if matches!(error.kind, StoreErrorKind::NotRestored { .. }))
+    }
+}
+
 /// Why a call is refused.
 #[derive(Debug)]
 pub enum Reason {

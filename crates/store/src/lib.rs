@@ -4,6 +4,9 @@
 //! ([`read`]) by handle, and its new content is written beside it and exchanged with it ([`replace`]), or is new
 //! ([`create`]). What a call changes is decided by the core; in what order, by the transaction.
 
+#[cfg(all(feature = "without-containment", not(debug_assertions)))]
+compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");
+
 pub mod confine;
 pub mod create;
 mod diff;
@@ -33,3 +36,5 @@ pub mod store;
 pub mod temporary;
 mod transaction;
 pub mod undo;
+#[cfg(feature = "without-containment")]
+mod uncontained;

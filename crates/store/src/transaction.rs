@@ -163,7 +163,7 @@ impl<'a> Transaction<'a> {
             return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
         }
         let exchanged = exchange(prepared)?;
-        if let Err(error) = self.make_final(&exchanged, !is_one_exchange) {
+        if let Err(error) = self.make_final(&exchanged, &overwriting, !is_one_exchange) {
             return Err(exchanged.roll_back(error));
         }
         if let Err(error) = overwriting.write() {
@@ -177,10 +177,16 @@ impl<'a> Transaction<'a> {
     }
 
     /// From here on recovery goes forward.
-    fn make_final(&mut self, exchanged: &Exchanged, is_recorded: bool) -> Result<(), StoreError> {
+    fn make_final(
+        &mut self,
+        exchanged: &Exchanged,
+        overwriting: &Overwriting,
+        is_recorded: bool,
+    ) -> Result<(), StoreError> {
         let sync = self.store.durability == Durability::Machine;
         if sync {
             exchanged.sync_directories()?;
+            overwriting.sync_directories()?;
         }
         match &mut self.record {
             Some(record) if is_recorded => record.committed(sync),

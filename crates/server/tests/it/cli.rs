@@ -133,6 +133,23 @@ fn call_goes_through_a_session() {
 }
 
 #[test]
+fn the_environment_protects_as_the_options_do() {
+    let here = tempfile::tempdir().unwrap();
+    let create = |name: &str, options: &[&str], environment: &[(&str, &str)]| {
+        let path = format!("file_path={}", here.path().canonicalize().unwrap().join(name).display());
+        let arguments = [&["call", "create_text_file", &path, "contents=x"], options].concat();
+        run_in(here.path(), &arguments, environment).1
+    };
+    let set = [("MCP_TEXT_EDITOR_PROTECT", "*.pem;locked/")];
+    for name in ["a.pem", "locked/a", "a.lock", ".git/x"] {
+        let said = create(name, &["--protect", "*.lock", "--protect", "*.pem", "--protect", "locked"], &[]);
+        assert!(said.starts_with("error: protected_path: "), "{name}: {said}");
+        let said = create(name, &[], &set);
+        assert_eq!(said.starts_with("error: protected_path: "), name != "a.lock", "{name}: {said}");
+    }
+}
+
+#[test]
 fn call_reads_json_from_standard_input() {
     let here = tempfile::tempdir().unwrap();
     let mut child = Command::new(BINARY)
