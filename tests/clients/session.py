@@ -10,6 +10,7 @@ import json
 import os
 import selectors
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -84,18 +85,24 @@ class Reply:
 
 
 class Server:
-    """One server process, initialized."""
+    """One server process, initialized. `state` is its state directory (default: one of its own, removed at the end),
+    `user` the id it runs under, `wrap` a program in front of it, with its arguments."""
 
     def __init__(self, *roots: str | os.PathLike[str], options: tuple[str, ...] | list[str] = (), timeout: float = 20.0,
-                 env: dict[str, str] | None = None, initialize: bool = True) -> None:
+                 env: dict[str, str] | None = None, initialize: bool = True, state: str | os.PathLike[str] | None = None,
+                 user: int | None = None, wrap: tuple[str, ...] | list[str] = ()) -> None:
         self.timeout = timeout
-        self.state = tempfile.mkdtemp(prefix="mte-state-")
+        self._own_state = state is None
+        self.state = tempfile.mkdtemp(prefix="mte-state-") if state is None else str(state)
+        self._wrapped = bool(wrap)
         self.log = tempfile.TemporaryFile()
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MCP_TEXT_EDITOR_")}
         environment["MCP_TEXT_EDITOR_STATE_DIR"] = self.state
         environment.update(env or {})
-        self.process = subprocess.Popen([binary(), *options, *map(str, roots)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.log, env=environment, bufsize=0)
+        other = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+        self.process = subprocess.Popen([*wrap, binary(), *options, *map(str, roots)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.log, env=environment, bufsize=0,
+                                        start_new_session=self._wrapped, **other)
         assert self.process.stdin is not None and self.process.stdout is not None
         self._in = self.process.stdin.fileno()
         self._out = self.process.stdout.fileno()
@@ -141,8 +148,17 @@ class Server:
             self._reads.close()
             self._both.close()
             self.log.close()
-            shutil.rmtree(self.state, ignore_errors=True)
+            if self._own_state:
+                shutil.rmtree(self.state, ignore_errors=True)
         return status
+
+    def kill(self) -> int:
+        """Kills the process, as a power switch would, and gives its status."""
+        if self._wrapped:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
+        return self.close()
 
     def __enter__(self) -> Server:
         return self

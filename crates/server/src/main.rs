@@ -33,6 +33,9 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let store = store(&command.roots, command.walls, command.keeping, &command.action)?;
     if !matches!(command.action, Action::Tools { .. }) {
         confine(&store, landlock)?;
+        if !store.roots.are_read_only() {
+            store.recover();
+        }
     }
     let context = Context { config: command.config, store };
     let mut out = io::stdout();

@@ -228,11 +228,19 @@ fn edit_files(
 ) -> Result<Reply, Failure> {
     let strict = context.config.strict;
     let is_cancelled = || cancel.is_cancelled();
-    let options =
-        Options { tool: tool.name, matching: Matching { strict }, dry_run, is_cancelled: &is_cancelled };
+    let options = Options {
+        tool: tool.name,
+        undoes: None,
+        matching: Matching { strict },
+        dry_run,
+        is_cancelled: &is_cancelled,
+    };
     let done = edit(&context.store, edits, options).map_err(|refusals| {
         let call = Call { tool, roots: &context.store.roots, many_files: edits.len() > 1 };
-        failure(context, tool, refusals.iter().map(|refusal| explained(call, edits, refusal)).collect())
+        let problems = refusals.iter().map(|refusal| explained(call, edits, refusal)).collect();
+        let failure = failure(context, tool, problems);
+        // Then it is not true that nothing was written.
+        Failure { editing: failure.editing && !refusals.iter().any(Refusal::has_left_changes), ..failure }
     })?;
     let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
     Ok(edit_reply(context, &done, name, dry_run))
@@ -260,8 +268,16 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
     if cancel.is_cancelled() {
         return Err(cancelled(context, &tools::create::TOOL));
     }
+    let is_cancelled = || cancel.is_cancelled();
+    let options = Options {
+        tool: tools::create::TOOL.name,
+        undoes: None,
+        matching: Matching::default(),
+        dry_run: request.dry_run,
+        is_cancelled: &is_cancelled,
+    };
     let new = NewFile { file_path, contents: &request.contents, encoding: request.encoding.as_deref() };
-    let done = create_file(&context.store, new, request.dry_run).map_err(|reasons| {
+    let done = create_file(&context.store, new, options).map_err(|reasons| {
         let named = Named { file_path, encoding: request.encoding.as_deref(), patches: &[] };
         let problem = |reason: Reason| match &reason {
             Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => exists(context, request),

@@ -23,9 +23,10 @@ use mcp_text_editor_store::document;
 use mcp_text_editor_store::edit::{Change, Edit, Options, edit};
 use mcp_text_editor_store::index::Index;
 use mcp_text_editor_store::lock::{Wait, lock};
-use mcp_text_editor_store::replace::{Prepared, Temporary, exchange};
+use mcp_text_editor_store::replace::{Prepared, exchange};
 use mcp_text_editor_store::roots::Roots;
 use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
 use ratio::{Ratio, compare, criterion};
 use tempfile::TempDir;
 
@@ -121,6 +122,7 @@ fn edit_all(world: &World, paths: &[PathBuf], patches: &[Patch]) {
         .collect();
     let options = Options {
         tool: "patch_text_file_contents",
+        undoes: None,
         matching: resolve::Options::default(),
         dry_run: false,
         is_cancelled: &|| false,
@@ -143,10 +145,10 @@ fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
     let mut scanner = Scanner::new(None);
     scanner.feed(&content);
     let _ = scanner.finish();
-    let mut temporary = Temporary::create(&place).unwrap();
+    let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
     temporary.write_all(&content).unwrap();
     let _ = temporary.keep_metadata(locked.file()).unwrap();
-    exchange(vec![Prepared { place, temporary, locked }]).unwrap().finish();
+    drop(exchange(vec![Prepared { place, temporary, locked, unsettled: None }]).unwrap().finish());
 }
 
 /// An edit of one line against writing, syncing and renaming by hand.

@@ -13,8 +13,8 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
 use crate::place::{OpenFile, Place, WritablePlace};
 use crate::platform;
-use crate::replace::{Temporary, unlink_if};
 use crate::roots::open_directory;
+use crate::temporary::{Temporary, TemporaryId, unlink_if};
 
 /// How often the parents are made anew because another call, which failed, removed the ones that it had made.
 const ROUNDS: usize = 5;
@@ -40,7 +40,7 @@ pub struct Created {
 
 /// Creates a file with these bytes, on disk before the name appears; see [`Creation`].
 pub fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Created, StoreError> {
-    let mut creation = Creation::begin(place)?;
+    let mut creation = Creation::begin(place, TemporaryId::draw())?;
     creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
     creation.sync()?;
     creation.commit(true)
@@ -51,7 +51,7 @@ impl Creation {
     ///
     /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This
     /// first look only spares the work; [`Creation::commit`] decides.
-    pub fn begin(place: &WritablePlace) -> Result<Self, StoreError> {
+    pub fn begin(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         let fail = |kind| Err(StoreError::new(Operation::Create, place.path(), kind));
         let exists = || place.missing.is_empty() && place.directory.symlink_metadata(place.name()).is_ok();
         if place.by_link || exists() {
@@ -64,7 +64,8 @@ impl Creation {
         loop {
             let made = Made::below(place);
             let temporary = made.and_then(|made| {
-                let temporary = Temporary::create_in(made.innermost(place), place.path(), 0o666)?;
+                let named = (id, id.name());
+                let temporary = Temporary::create_in(made.innermost(place), named, place.path(), 0o666)?;
                 Ok((made, temporary))
             });
             match temporary {
@@ -84,6 +85,11 @@ impl Creation {
     /// Waits until the content is on disk.
     pub fn sync(&self) -> Result<(), StoreError> {
         self.temporary.sync()
+    }
+
+    /// The directories that were made for it, outermost first.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.made.directories.iter().map(|one| one.path.as_path())
     }
 
     /// What was written so far, to be read back.
@@ -265,7 +271,7 @@ mod tests {
             let place =
                 roots.resolve_for_writing(directory.path().join("a/b/new").to_str().unwrap()).unwrap();
             let begin = || {
-                let mut creation = Creation::begin(&place).unwrap();
+                let mut creation = Creation::begin(&place, TemporaryId::draw()).unwrap();
                 creation.write_all(b"content").unwrap();
                 creation
             };

@@ -110,7 +110,7 @@ fn generated(file: &OpenFile) -> StoreError {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a file's times are compared with the clock they come from")]
-fn now() -> SystemTime {
+pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 

@@ -49,6 +49,12 @@ pub enum Operation {
     Replace,
     /// Putting the old file back.
     Restore,
+    /// Writing down what is about to be done.
+    WriteJournal,
+    /// Looking for what was cut off.
+    ReadJournal,
+    /// Ending what a process that died had begun.
+    Recover,
 }
 
 /// Why an operation failed: what a client can act on; the rest is [`StoreErrorKind::Io`].
@@ -83,6 +89,12 @@ pub enum StoreErrorKind {
     Changed,
     /// A commit failed and could not be undone; these files may hold their new content.
     NotRestored {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// A call that was cut off has left these files half done, and this process may not end it: not all of them lie in
+    /// its roots.
+    Unfinished {
         /// The files.
         paths: Vec<PathBuf>,
     },

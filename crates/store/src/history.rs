@@ -1,7 +1,16 @@
 //! The edits of the past, each as what turns it back: [`History`]. Carrying such an undo out is not done here.
+//!
+//! They are in an SQLite database, which any number of processes share. It is worth nothing to an edit but its undo, so
+//! whatever is wrong with it is never an error of the edit, and what cannot be read is neither moved nor written over.
+
+mod database;
+mod format;
+mod past;
+mod record;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
@@ -9,6 +18,12 @@ use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::patterns::Patterns;
 use crate::state::State;
+use database::Database;
+
+pub use past::{Entry, EntryFile, Forgotten};
+
+/// The name of the database in the state directory.
+pub const FILE_NAME: &str = "history.db";
 
 /// How much is kept, and of which files nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,12 +37,39 @@ pub struct Settings {
 }
 
 /// The edits that were made through this server, kept in the state directory.
+///
+/// The default one keeps nothing. It may be used from several threads; they wait for each other.
 #[derive(Debug, Default)]
-pub struct History {}
+pub struct History {
+    kept: Option<Kept>,
+}
+
+/// Where edits are kept, and which.
+#[derive(Debug)]
+struct Kept {
+    settings: Settings,
+    database: Mutex<Database>,
+}
+
+impl Kept {
+    fn database(&self) -> MutexGuard<'_, Database> {
+        // What a panic left half done, SQLite has rolled back.
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Names an edit for as long as it is kept.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EditId(pub(crate) String);
+
+impl EditId {
+    /// Reads an id, in either case; `None` unless it is 12 hexadecimal digits.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        fits.then(|| Self(text.to_ascii_lowercase()))
+    }
+}
 
 impl fmt::Display for EditId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,9 +122,28 @@ pub enum Undo {
         /// All that it held.
         contents: Vec<u8>,
     },
+    /// Nothing does: these are the bytes of a file in whose place another program had put its own when an interrupted
+    /// edit was cleared up. They are kept for a person to look at.
+    Displaced {
+        /// All that it held.
+        contents: Vec<u8>,
+    },
 }
 
-/// Why an edit is not kept.
+/// What became of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Its content changed.
+    Changed,
+    /// It was created.
+    Created,
+    /// It was removed, since its creation was undone.
+    Removed,
+    /// Its bytes were kept when an interrupted edit was cleared up; see [`Undo::Displaced`].
+    Displaced,
+}
+
+/// Why an edit is not kept, or cannot be looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotKept {
     /// There is to be no history, or no state directory to hold it.
@@ -101,17 +162,52 @@ pub enum NotKept {
 impl History {
     /// The history in this state directory, which is opened when it is needed first.
     #[must_use]
-    pub fn new(_state: &State, _settings: Settings) -> Self {
-        Self {}
+    pub fn new(state: &State, settings: Settings) -> Self {
+        let database = Mutex::new(Database::new(state.path().join(FILE_NAME)));
+        Self { kept: Some(Kept { settings, database }) }
     }
 
     /// Whether edits of a file, given by its absolute path and by that from its root on, are kept at all.
-    pub fn keeps(&self, _path: &Path, _relative: &Path) -> Result<(), NotKept> {
-        Err(NotKept::Off)
+    pub fn keeps(&self, path: &Path, relative: &Path) -> Result<(), NotKept> {
+        let kept = self.kept()?;
+        if kept.settings.excluded.matches(path, relative) { Err(NotKept::Secret) } else { Ok(()) }
     }
 
     /// Keeps an edit, once it is made. Whatever goes wrong, the edit stands.
-    pub fn record(&self, _edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
-        Err(NotKept::Off)
+    ///
+    /// Waits for other processes for some seconds at most, and after it has waited in vain, much shorter until one time
+    /// it was not. The oldest edits go where the bounds ask for it. It is not synced: the end of the machine may cost the
+    /// last edits of the history, and nothing else.
+    pub fn record(&self, edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
+        for file in &edit.files {
+            self.keeps(&file.path, &file.relative)?;
+        }
+        let kept = self.kept()?;
+        record::record(&mut kept.database(), &kept.settings, edit)
+    }
+
+    /// Keeps the bytes of a file in whose place another program had put its own when an interrupted edit was cleared up.
+    /// They are listed as such an edit of their own, which nothing undoes, and bounded like all others.
+    pub fn keep_displaced(&self, path: &Path, relative: &Path, contents: &[u8]) -> Result<EditId, NotKept> {
+        let file = FileEdit {
+            path: path.to_owned(),
+            relative: relative.to_owned(),
+            encoding: Encoding::Utf8,
+            before: Some(Digest::of(contents)),
+            after: None,
+            undo: Undo::Displaced { contents: contents.to_vec() },
+            diff: String::new(),
+        };
+        self.record(&NewEdit { tool: RECOVERY, undoes: None, files: vec![file] })
+    }
+
+    fn kept(&self) -> Result<&Kept, NotKept> {
+        self.kept.as_ref().ok_or(NotKept::Off)
     }
 }
+
+/// What stands for the tool where none was called.
+pub const RECOVERY: &str = "recovery";
+
+#[cfg(test)]
+mod tests;

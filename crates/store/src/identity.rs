@@ -3,10 +3,16 @@
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cap_std::fs::Dir;
 
 use crate::platform;
+
+/// A file system's clock may stand still for so long, the kernel's tick …
+const TICK: Duration = Duration::from_millis(20);
+/// … or so long where times are kept in seconds, or in the two seconds of FAT.
+const COARSE_TICK: Duration = Duration::from_millis(2_500);
 
 /// What tells one state of one file from another, short of reading it (stat(2)).
 ///
@@ -55,9 +61,30 @@ impl Identity {
         self.same_file(other) && self.size == other.size && self.mtime == other.mtime
     }
 
+    /// Whether any change after `began` must show in the file's times.
+    #[must_use]
+    pub fn has_settled(&self, began: SystemTime) -> bool {
+        settles(&[self.mtime, self.ctime], began)
+    }
+
+    /// Whether any change of its content after `began` must show in the time of that.
+    #[must_use]
+    pub fn has_settled_content(&self, began: SystemTime) -> bool {
+        settles(&[self.mtime], began)
+    }
+
     /// Device and inode: the order in which locks are taken.
     #[must_use]
     pub fn key(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
+}
+
+/// Whether the latest of these times lies so far before `began` that the clock they come from has gone on since.
+fn settles(times: &[i128], began: SystemTime) -> bool {
+    let began = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let is_coarse = times.iter().all(|time| time % 10_000_000 == 0);
+    let tick = if is_coarse { COARSE_TICK } else { TICK };
+    let tick = i128::try_from(tick.as_nanos()).unwrap_or(i128::MAX / 2);
+    i128::try_from(began).is_ok_and(|began| times.iter().all(|time| time + tick < began))
 }

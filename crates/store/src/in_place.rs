@@ -1,10 +1,11 @@
-//! New content written over the old, where a rename would be wrong or cannot be: [`InPlace`] has the cases. Not safe
-//! against a crash in the middle; against an error it is, by a copy of the old bytes.
+//! New content written over the old, where a rename would be wrong or cannot be: [`InPlace`] has the cases. An error in the
+//! middle is undone with a copy of the old bytes; after a crash recovery goes forward, with the new ones.
 
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
@@ -12,7 +13,9 @@ use crate::lock::LockedFile;
 use crate::metadata::NotKept;
 use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
-use crate::replace::Temporary;
+use crate::read::digest_of;
+use crate::state::State;
+use crate::temporary::Temporary;
 
 /// A file that is to be overwritten, and what with.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub struct Overwrite {
     pub temporary: Temporary,
     /// The old file, with the identity that it had before it was read.
     pub locked: LockedFile,
+    /// The digest of what was read, if the file's times cannot tell whether it is still that.
+    pub unsettled: Option<Digest>,
 }
 
 /// Why a file is written over instead of being replaced.
@@ -70,52 +75,92 @@ impl InPlace {
     }
 }
 
-/// Overwrites all files. If one fails, all have their old bytes again, unless that fails, too: then the error says so.
-pub fn overwrite(files: &[Overwrite]) -> Result<(), StoreError> {
-    overwrite_with(files, write_over)
+/// Files that are ready to be written over, each open, with room for what is new and a copy of what was.
+#[derive(Debug)]
+#[must_use = "nothing is written yet"]
+pub(crate) struct Overwriting {
+    targets: Vec<Target>,
+    write: WriteOver,
 }
 
 type WriteOver = fn(&OpenFile, &File) -> io::Result<()>;
 
-fn overwrite_with(files: &[Overwrite], write: WriteOver) -> Result<(), StoreError> {
-    let targets = files.iter().map(Target::prepare).collect::<Result<Vec<_>, _>>()?;
-    for (done, (file, target)) in files.iter().zip(&targets).enumerate() {
-        let context = |error| StoreError::from_io(Operation::Replace, file.place.path(), error);
-        let written = file.temporary.view().and_then(|new| write(&new, target.file.file()).map_err(context));
-        let Err(error) = written else { continue };
-        let spoiled: Vec<PathBuf> =
-            targets.iter().take(done + 1).filter(|target| !target.restore()).map(Target::path).collect();
-        if spoiled.is_empty() {
-            return Err(error);
-        }
-        let kind = StoreErrorKind::NotRestored { paths: spoiled };
-        return Err(StoreError { kind, operation: Operation::Restore, ..error });
-    }
-    Ok(())
-}
-
-/// A file open for writing, and a copy of its old bytes.
+#[derive(Debug)]
 struct Target {
+    overwrite: Overwrite,
+    /// The file, open for writing.
     file: OpenFile,
+    /// Its old bytes.
     copy: Temporary,
 }
 
-impl Target {
-    fn prepare(file: &Overwrite) -> Result<Self, StoreError> {
-        let old = file.locked.file();
-        let target = file.place.open_file(true)?;
-        if !target.identity().same_content(old.identity()) {
-            return Err(StoreError::new(Operation::Replace, file.place.path(), StoreErrorKind::Changed));
-        }
-        let mut copy = Temporary::create_anywhere(&file.place, old.size())?;
-        copy.copy_range(old, 0..old.size())?;
-        let reserved = platform::reserve(target.file(), old.size(), file.temporary.written());
-        reserved.context(Operation::Replace, file.place.path())?;
-        Ok(Self { file: target, copy })
+impl Overwriting {
+    /// Opens the files and makes the copies. A file that is no more what was read is [`StoreErrorKind::Changed`].
+    pub(crate) fn prepare(files: Vec<Overwrite>, state: Option<&State>) -> Result<Self, StoreError> {
+        let prepare = |file| Target::prepare(file, state);
+        Ok(Self { targets: files.into_iter().map(prepare).collect::<Result<_, _>>()?, write: write_over })
     }
 
-    fn path(&self) -> PathBuf {
-        self.file.path().to_owned()
+    /// What must be on disk before anything is written over.
+    pub(crate) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
+        self.targets.iter().flat_map(|target| [&target.overwrite.temporary, &target.copy])
+    }
+
+    /// Waits until the names of all that is needed on the way are on disk.
+    pub(crate) fn sync_directories(&self) -> Result<(), StoreError> {
+        self.temporaries().try_for_each(Temporary::sync_directory)
+    }
+
+    /// Overwrites all files. If one fails, all have their old bytes again, unless that fails, too: then the error is
+    /// [`StoreErrorKind::NotRestored`].
+    pub(crate) fn write(&self) -> Result<(), StoreError> {
+        for (done, Target { overwrite, file, .. }) in self.targets.iter().enumerate() {
+            let context = |error| StoreError::from_io(Operation::Replace, overwrite.place.path(), error);
+            let new = overwrite.temporary.view();
+            let written = new.and_then(|new| (self.write)(&new, file.file()).map_err(context));
+            let Err(error) = written else { continue };
+            let begun = self.targets.iter().take(done + 1);
+            let spoiled: Vec<PathBuf> = begun
+                .filter(|target| !target.restore())
+                .map(|target| target.file.path().to_owned())
+                .collect();
+            if spoiled.is_empty() {
+                return Err(error);
+            }
+            let kind = StoreErrorKind::NotRestored { paths: spoiled };
+            return Err(StoreError { kind, operation: Operation::Restore, ..error });
+        }
+        Ok(())
+    }
+
+    /// Removes what was needed on the way; returns the locks.
+    pub(crate) fn finish(self) -> Vec<LockedFile> {
+        self.targets.into_iter().map(|target| target.overwrite.locked).collect()
+    }
+
+    /// Leaves what was needed on the way to be recovered.
+    pub(crate) fn leave(self) {
+        for Target { overwrite, copy, .. } in self.targets {
+            overwrite.temporary.leave();
+            copy.leave();
+        }
+    }
+}
+
+impl Target {
+    fn prepare(overwrite: Overwrite, state: Option<&State>) -> Result<Self, StoreError> {
+        let Overwrite { place, temporary, locked, unsettled } = &overwrite;
+        let old = locked.file();
+        let file = place.open_file(true)?;
+        let is_same = file.identity().same_content(old.identity());
+        if !is_same || unsettled.map_or(Ok(false), |digest| Ok::<_, StoreError>(digest_of(old)? != digest))? {
+            return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
+        }
+        let mut copy = Temporary::create_for_old(place, temporary.id(), old.size(), state)?;
+        copy.copy_range(old, 0..old.size())?;
+        let reserved = platform::reserve(file.file(), old.size(), temporary.written());
+        reserved.context(Operation::Replace, place.path())?;
+        Ok(Self { overwrite, file, copy })
     }
 
     fn restore(&self) -> bool {
@@ -123,7 +168,8 @@ impl Target {
     }
 }
 
-fn write_over(from: &OpenFile, to: &File) -> io::Result<()> {
+/// Writes the new bytes over the old ones, from the first on; the file is cut to their length last, and synced.
+pub(crate) fn write_over(from: &OpenFile, to: &File) -> io::Result<()> {
     let mut written = Ok(());
     for_each_chunk(from, 0..from.size(), |offset, bytes| {
         written = platform::write_all_at(to, bytes, offset);
@@ -147,6 +193,7 @@ mod tests {
     use super::*;
     use crate::lock::{Wait, lock};
     use crate::roots::Roots;
+    use crate::temporary::TemporaryId;
 
     thread_local! {
         static LEFT: Cell<usize> = const { Cell::new(0) };
@@ -177,16 +224,18 @@ mod tests {
                         let place = roots.resolve_for_writing(path(name).to_str().unwrap()).unwrap();
                         let locked = lock(&place, &Wait::default()).unwrap();
                         let mut temporary = if is_beside {
-                            Temporary::create(&place).unwrap()
+                            Temporary::create(&place, TemporaryId::draw()).unwrap()
                         } else {
-                            Temporary::in_memory(&place).unwrap()
+                            Temporary::in_memory(&place, TemporaryId::draw()).unwrap()
                         };
                         temporary.write_all(new.as_bytes()).unwrap();
-                        Overwrite { place, temporary, locked }
+                        Overwrite { place, temporary, locked, unsettled: None }
                     });
                     LEFT.set(left);
-                    let written = overwrite_with(&files, only_so_many);
-                    drop(files);
+                    let mut overwriting = Overwriting::prepare(files.into(), None).unwrap();
+                    overwriting.write = only_so_many;
+                    let written = overwriting.write();
+                    drop(overwriting);
                     let expected = if left == 3 { new } else { old };
                     assert_eq!(written.is_ok(), left == 3);
                     if let Err(error) = written {

@@ -2,7 +2,7 @@
 //! disk, and no edit relies on it.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::scan::Scan;
@@ -11,11 +11,6 @@ use crate::identity::Identity;
 
 /// How many files are remembered; each takes at most a hundred kilobytes.
 const MOST: usize = 64;
-
-/// A file system's clock may stand still for so long, the kernel's tick …
-const TICK: Duration = Duration::from_millis(20);
-/// … or so long where times are kept in seconds, or in the two seconds of FAT.
-const COARSE_TICK: Duration = Duration::from_millis(2_500);
 
 /// Scans of the files that were read last.
 #[derive(Debug, Default)]
@@ -49,7 +44,7 @@ impl Index {
     /// A file that was changed just before the scan is not remembered: a change just after it would leave no trace in
     /// the file's times, which come in steps.
     pub(crate) fn put(&self, identity: Identity, label: Option<Encoding>, scan: &Scan, began: SystemTime) {
-        if !has_settled(&identity, began) {
+        if !identity.has_settled(began) {
             return;
         }
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,18 +62,10 @@ impl Entry {
     }
 }
 
-/// Whether any change after `began` must show in the file's times.
-fn has_settled(identity: &Identity, began: SystemTime) -> bool {
-    let began = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let changed = identity.mtime.max(identity.ctime);
-    let is_coarse = |time: i128| time % 10_000_000 == 0;
-    let tick = if is_coarse(identity.mtime) && is_coarse(identity.ctime) { COARSE_TICK } else { TICK };
-    i128::try_from(began)
-        .is_ok_and(|began| changed + i128::try_from(tick.as_nanos()).unwrap_or(i128::MAX / 2) < began)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use mcp_text_editor_core::scan::Scanner;
 
     use super::*;

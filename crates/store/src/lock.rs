@@ -89,9 +89,27 @@ pub fn lock(place: &WritablePlace, wait: &Wait<'_>) -> Result<LockedFile, StoreE
 /// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
 /// none is kept.
 pub fn lock_all(places: &[&WritablePlace], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    let mut patience = Patience { start: Instant::now(), wait: *wait, tries: 0 };
+    lock_each(places, wait, |place| place.check_writable())
+}
+
+/// As [`lock_all`], whatever the modes of the files say: to put back what was there before.
+pub(crate) fn lock_all_as_they_are(
+    places: &[&WritablePlace],
+    wait: &Wait<'_>,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_each(places, wait, |_| Ok(()))
+}
+
+type Check = fn(&WritablePlace) -> Result<(), StoreError>;
+
+fn lock_each(
+    places: &[&WritablePlace],
+    wait: &Wait<'_>,
+    check: Check,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    let mut patience = Patience::new(wait);
     loop {
-        if let Some(set) = lock_once(places, &mut patience)? {
+        if let Some(set) = lock_once(places, &mut patience, check)? {
             return Ok(set);
         }
         // A name was given to another file meanwhile. That is no failure, but it must not go on for ever.
@@ -105,6 +123,7 @@ pub fn lock_all(places: &[&WritablePlace], wait: &Wait<'_>) -> Result<LockedSet,
 fn lock_once(
     places: &[&WritablePlace],
     patience: &mut Patience<'_>,
+    check: Check,
 ) -> Result<Option<LockedSet>, Vec<(usize, StoreError)>> {
     let mut problems = Vec::new();
     let mut files: Vec<OpenFile> = Vec::new();
@@ -112,7 +131,7 @@ fn lock_once(
     let mut file_of = Vec::new();
     let mut by_key: BTreeMap<(u64, u64), usize> = BTreeMap::new();
     for (index, place) in places.iter().enumerate() {
-        match place.open_file(false).and_then(|file| place.check_writable().map(|()| file)) {
+        match place.open_file(false).and_then(|file| check(place).map(|()| file)) {
             Err(error) => problems.push((index, error)),
             Ok(file) => {
                 let known = by_key.entry(file.identity().key()).or_insert_with(|| {
@@ -187,15 +206,20 @@ fn wait_for(
 }
 
 /// What is left of a [`Wait`].
-struct Patience<'a> {
+pub(crate) struct Patience<'a> {
     start: Instant,
     wait: Wait<'a>,
     tries: u32,
 }
 
-impl Patience<'_> {
+impl<'a> Patience<'a> {
+    /// All of it.
+    pub(crate) fn new(wait: &Wait<'a>) -> Self {
+        Self { start: Instant::now(), wait: *wait, tries: 0 }
+    }
+
     /// Waits a little, longer each time.
-    fn pause(&mut self) -> Result<(), StoreErrorKind> {
+    pub(crate) fn pause(&mut self) -> Result<(), StoreErrorKind> {
         if (self.wait.is_cancelled)() {
             return Err(StoreErrorKind::Cancelled);
         }

@@ -1,5 +1,8 @@
 //! A new file: its path, its encoding, its bytes. What makes it complete before it has its name is in [`crate::create`].
 
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
 use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::error::{At, Rejection};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
@@ -8,12 +11,18 @@ use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::resolve;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 
-use crate::create::create as create_bytes;
+use crate::create::Creation;
 use crate::diff::diff;
-use crate::edit::{Edited, Outcome, Reason};
-use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::place::Place;
-use crate::store::Store;
+use crate::edit::{Edited, Options, Outcome, Reason, Warning};
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::history::{FileEdit, NewEdit, Undo};
+use crate::journal::{Intent, Subject};
+use crate::lock::Wait;
+use crate::place::WritablePlace;
+use crate::recovery::settle;
+use crate::store::{Durability, Store};
+use crate::temporary::TemporaryId;
+use crate::transaction::Transaction;
 
 const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 
@@ -29,7 +38,7 @@ pub struct NewFile<'a> {
 }
 
 /// Creates a file, and the directories above it that are missing; nothing of that name may exist. A dry run only looks.
-pub fn create(store: &Store, new: NewFile<'_>, dry_run: bool) -> Result<Outcome, Vec<Reason>> {
+pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<Outcome, Vec<Reason>> {
     let label = new.encoding.map_or(Some(UTF_8), Label::parse);
     let (place, label) = match (store.roots.resolve_for_writing(new.file_path), label) {
         (Ok(place), Some(label)) => (place, label),
@@ -53,15 +62,65 @@ pub fn create(store: &Store, new: NewFile<'_>, dry_run: bool) -> Result<Outcome,
         diff: None,
         warnings: Vec::new(),
     };
-    if dry_run {
+    if options.dry_run {
         check_free(&place).map_err(whole)?;
         let empty = Scanner::new(Some(label.encoding)).finish();
         let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, new.file_path);
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
         return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
-    drop(create_bytes(&place, &bytes).map_err(whole)?);
-    Ok(Outcome { edit_id: None, files: vec![edited] })
+    let made = create_recorded(store, &place, &bytes, options.is_cancelled, |directories| {
+        let relative = place.relative().to_owned();
+        store.history.keeps(place.path(), &relative)?;
+        let path = place.path().to_string_lossy();
+        let empty = Scanner::new(Some(label.encoding)).finish();
+        let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, &path);
+        let file = FileEdit {
+            path: place.path().to_owned(),
+            relative,
+            encoding: label.encoding,
+            before: None,
+            after: Some(scan.digest),
+            undo: Undo::Remove { directories: directories.to_vec() },
+            diff: text.unwrap_or_else(|never| match never {}),
+        };
+        store.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files: vec![file] })
+    });
+    let kept = made.map_err(whole)?;
+    let edit_id = kept.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
+    Ok(Outcome { edit_id, files: vec![edited] })
+}
+
+/// Creates a file, so that recovery finds what is left of it if the process is killed. `note` is called with the
+/// directories that were made, while the file is still locked.
+pub(crate) fn create_recorded<T>(
+    store: &Store,
+    place: &WritablePlace,
+    bytes: &[u8],
+    is_cancelled: &dyn Fn() -> bool,
+    note: impl FnOnce(&[PathBuf]) -> T,
+) -> Result<T, StoreError> {
+    settle(store, place, &Wait { is_cancelled, ..Wait::default() })?;
+    let sync = store.durability == Durability::Machine;
+    let above = place.path().ancestors().skip(1).take(place.missing.len());
+    let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
+    directories.reverse();
+    let id = TemporaryId::draw();
+    let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Create { directories } };
+    let transaction = Transaction::begin(store, &[subject]);
+    let mut creation = Creation::begin(place, id)?;
+    creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
+    if sync {
+        creation.sync()?;
+    }
+    if is_cancelled() {
+        return Err(StoreError::new(Operation::Create, place.path(), StoreErrorKind::Cancelled));
+    }
+    let created = creation.commit(sync)?;
+    let noted = note(&created.directories);
+    transaction.end();
+    drop(created);
+    Ok(noted)
 }
 
 fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {
@@ -81,7 +140,7 @@ fn fresh_region(bytes: &[u8], scan: &Scan) -> Option<Region> {
     (!lines.is_empty()).then_some(Region { lines, digest, replaced, tier: Tier::Exact })
 }
 
-fn check_free(place: &Place) -> Result<(), StoreError> {
+fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     match place.identity() {
         Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => Ok(()),
         Err(error) if error.kind != StoreErrorKind::NotFound => Err(error),

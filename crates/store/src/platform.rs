@@ -18,10 +18,11 @@ pub(crate) fn is_unsupported(error: &std::io::Error) -> bool {
 
 #[cfg(unix)]
 mod system {
+    use std::ffi::OsString;
     use std::fs::{File, Metadata};
     use std::io;
     use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use cap_std::fs::{Dir, FileType, FileTypeExt as _, OpenOptions, OpenOptionsExt as _};
     use rustix::fs::{Access, AtFlags, Mode, OFlags};
@@ -238,6 +239,12 @@ mod system {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
     }
 
+    /// Takes a file, named by its path, from everybody but its owner.
+    pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+    }
+
     /// The mode that a file is created with, before the umask takes from it.
     pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
         options.mode(mode);
@@ -257,6 +264,25 @@ mod system {
     /// Whether a lock failed because the file system has none.
     pub(crate) fn has_no_locks(error: &io::Error) -> bool {
         super::is_unsupported(error) || Errno::from_io_error(error) == Some(Errno::NOLCK)
+    }
+
+    /// Whether files can be made in a directory, as far as its mode and the file system say.
+    pub(crate) fn check_writable(directory: &Dir) -> io::Result<()> {
+        may_write(directory, Path::new("."))
+    }
+
+    /// A path as bytes that mean the same in another process of this system; [`path_of`] reads them.
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms have paths without bytes")]
+    pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
+        use std::os::unix::ffi::OsStrExt as _;
+        Some(path.as_os_str().as_bytes())
+    }
+
+    /// The path that [`bytes_of`] made bytes of.
+    #[expect(clippy::unnecessary_wraps, reason = "on other platforms not all bytes are a path")]
+    pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+        use std::os::unix::ffi::OsStringExt as _;
+        Some(OsString::from_vec(bytes).into())
     }
 
     /// Opens a directory beneath `root` in one step, by a way that has no symbolic link on it. `None` where there is
@@ -404,7 +430,7 @@ mod without_linux {
 mod system {
     use std::fs::{File, Metadata};
     use std::io;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::time::UNIX_EPOCH;
 
     use cap_fs_ext::{
@@ -488,6 +514,11 @@ mod system {
 
     pub(crate) fn creation_mode(_: &mut OpenOptions, _: u32) {}
 
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+    pub(crate) fn make_private(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
         let readonly = directory.symlink_metadata(name)?.permissions().readonly();
         if readonly { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
@@ -499,6 +530,19 @@ mod system {
 
     pub(crate) fn has_no_locks(error: &io::Error) -> bool {
         super::is_unsupported(error)
+    }
+
+    // Told when something is written.
+    pub(crate) fn check_writable(_: &Dir) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
+        path.to_str().map(str::as_bytes)
+    }
+
+    pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+        String::from_utf8(bytes).ok().map(PathBuf::from)
     }
 
     pub(crate) fn open_directory_beneath(_: &Dir, _: &Path) -> Option<Dir> {

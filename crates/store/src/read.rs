@@ -7,11 +7,19 @@ use std::thread;
 use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 
+use crate::error::{Context as _, Operation, StoreError};
+use crate::place::OpenFile;
+
 /// From this size on a second thread hashes; below, starting it costs more than it saves.
 const LARGE: u64 = 1024 * 1024;
 
 /// How many blocks are under way between the reader and the hasher; with [`CHUNK`] all the memory that a read takes.
 const BLOCKS: usize = 3;
+
+/// The digest of a whole file, as it is now.
+pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
+    read_and_hash(file, |_| Ok::<_, io::Error>(())).context(Operation::Read, file.path())
+}
 
 /// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and returns
 /// their digest. Stops at the first error of `each`, which it returns; so a caller can cancel.

@@ -160,7 +160,8 @@ impl Roots {
     /// `path` beneath each root, and beside each root if it begins with the root's own name, where that is a file.
     fn candidates(&self, path: &Path) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = Vec::new();
-        if path.as_os_str().is_empty() || path.as_os_str().len() > PATH_LENGTH {
+        let text = path.as_os_str();
+        if text.is_empty() || text.len() > PATH_LENGTH || names_a_directory(text) {
             return found;
         }
         let bases = self.paths().flat_map(|root| [Some(root), root.parent()]).flatten();
@@ -173,7 +174,8 @@ impl Roots {
         found
     }
 
-    fn place(&self, path: &Path) -> Result<Place, PathProblem> {
+    /// The place of an absolute path without `..`, whatever may be done with it.
+    pub(crate) fn place(&self, path: &Path) -> Result<Place, PathProblem> {
         let place = match self.place_without_links(path) {
             Some(place) => place,
             None => self.place_by_links(path)?,

@@ -2,6 +2,7 @@
 
 use crate::history::History;
 use crate::index::Index;
+use crate::recovery::recover_all;
 use crate::roots::Roots;
 use crate::state::State;
 
@@ -31,6 +32,12 @@ pub enum Durability {
 }
 
 impl Store {
+    /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
+    /// logged, and tried again before each edit.
+    pub fn recover(&self) {
+        recover_all(self);
+    }
+
     /// A store without a state directory.
     #[must_use]
     pub fn without_state(roots: Roots) -> Self {

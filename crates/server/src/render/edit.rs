@@ -1,10 +1,13 @@
 //! What an edit has done, as compact JSON: the same for a model and for a program, but for the length of hashes.
 
+use std::borrow::Cow;
+
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_store::edit::{Edited, Outcome, Warning};
+use mcp_text_editor_store::history::NotKept;
 use mcp_text_editor_store::in_place::InPlace;
 use serde_json::{Map, Value, json};
 
@@ -57,7 +60,7 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes) -> Value {
         object.insert("regions".to_owned(), json!(regions));
     }
     if !edited.warnings.is_empty() {
-        let warnings: Vec<&str> = edited.warnings.iter().map(|warning| words(*warning)).collect();
+        let warnings: Vec<Cow<'_, str>> = edited.warnings.iter().map(words).collect();
         object.insert("warnings".to_owned(), json!(warnings));
     }
     Value::Object(object)
@@ -85,7 +88,7 @@ fn in_place(reason: InPlace) -> &'static str {
         ($because:literal) => {
             concat!(
                 $because,
-                ", so it was edited in place: another program's write in the last instant, or a crash, could have spoiled it"
+                ", so it was edited in place: another program's write in the last instant could have been lost"
             )
         };
     }
@@ -103,10 +106,30 @@ fn in_place(reason: InPlace) -> &'static str {
     }
 }
 
-fn words(warning: Warning) -> &'static str {
-    match warning {
+fn words(warning: &Warning) -> Cow<'static, str> {
+    let words = match warning {
         Warning::Unchanged => "unchanged",
-        Warning::EditedInPlace(reason) => in_place(reason),
         Warning::FinalNewlineAdded => "the last line had no line end: one comes before the new text",
-    }
+        Warning::EditedInPlace(reason) => in_place(*reason),
+        Warning::NotExchanged => {
+            "this file system cannot exchange names: another program's write in the last instant could have been lost"
+        }
+        Warning::NotLocked => {
+            "this file system has no locks: another process of this server could have written at the same time"
+        }
+        Warning::NoJournal => {
+            "the state directory cannot be written: a crash in the middle of this edit would have left it half done"
+        }
+        Warning::NotInHistory(NotKept::Off) => "not kept in the history, so it cannot be undone",
+        Warning::NotInHistory(NotKept::Secret) => {
+            "not kept in the history, because the file may hold secrets, so it cannot be undone"
+        }
+        Warning::NotInHistory(NotKept::TooLarge) => {
+            "too large to be kept in the history, so it cannot be undone"
+        }
+        Warning::NotInHistory(NotKept::Unavailable { reason }) => {
+            return format!("not kept in the history, so it cannot be undone: {reason}").into();
+        }
+    };
+    words.into()
 }

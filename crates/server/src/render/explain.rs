@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use std::path::PathBuf;
+
 use mcp_text_editor_core::cause::Cause;
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::error::{At, Evidence, Rejection};
@@ -221,11 +223,8 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             format!("{file_path} keeps changing while it is worked on"),
             "send the same call again once the other program has finished".to_owned(),
         ),
-        StoreErrorKind::NotRestored { paths } => (
-            Code::IoError,
-            format!("an edit of several files failed and these could not be put back: {}", list(paths)),
-            "read them again before anything else".to_owned(),
-        ),
+        StoreErrorKind::NotRestored { paths } => not_restored(paths),
+        StoreErrorKind::Unfinished { paths } => unfinished(paths),
         StoreErrorKind::Io => {
             let cause = error.source.as_ref().map_or_else(String::new, |source| format!(": {source}"));
             let reason = format!("the system failed on {}{cause}", error.path.display());
@@ -239,6 +238,26 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         Code::Conflict => problem.suggest(&tools::get::TOOL),
         _ => problem,
     }
+}
+
+fn not_restored(paths: &[PathBuf]) -> (Code, String, String) {
+    (
+        Code::IoError,
+        format!("an edit of several files failed and these could not be put back: {}", list(paths)),
+        "read them again before anything else".to_owned(),
+    )
+}
+
+fn unfinished(paths: &[PathBuf]) -> (Code, String, String) {
+    (
+        Code::Conflict,
+        format!(
+            "an edit that was cut off has left these files half done, and this server may not end it: {}",
+            list(paths)
+        ),
+        "a person has to start the server once with the directories of all of them; it ends the edit then"
+            .to_owned(),
+    )
 }
 
 /// Why a file is no text.

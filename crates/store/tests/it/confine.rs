@@ -80,7 +80,8 @@ fn outside_nothing_can_be_opened_or_changed() {
 
 #[test]
 fn inside_everything_goes_on() {
-    let world = World::new();
+    let mut world = World::new();
+    world.store.state = Some(State::open(&world.path("@/state")).unwrap());
     world.write("@/root/a", "a\n");
     world.write("@/root/b", "b\n");
     world.write("@/root/linked", "several names\n");

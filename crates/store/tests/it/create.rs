@@ -5,6 +5,7 @@ use std::sync::Barrier;
 use mcp_text_editor_core::source::Source as _;
 use mcp_text_editor_store::create::{Creation, create};
 use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::temporary::TemporaryId;
 
 use crate::world::World;
 
@@ -55,7 +56,7 @@ fn the_file_system_decides_and_parents_are_unmade() {
             std::fs::create_dir(world.path("@/root/a/b/c")).unwrap();
         }];
     for other in others {
-        let mut creation = Creation::begin(&world.place("@/root/a/b/c")).unwrap();
+        let mut creation = Creation::begin(&world.place("@/root/a/b/c"), TemporaryId::draw()).unwrap();
         creation.write_all(b"ours").unwrap();
         other();
         assert_eq!(creation.commit(true).unwrap_err().kind, StoreErrorKind::AlreadyExists);
@@ -63,10 +64,10 @@ fn the_file_system_decides_and_parents_are_unmade() {
         assert_eq!(world.names(), ["outside", "root", "root/a", "root/a/b", "root/a/b/c"]);
         std::fs::remove_dir_all(world.path("@/root/a")).unwrap();
     }
-    drop(Creation::begin(&world.place("@/root/a/b/c")).unwrap());
+    drop(Creation::begin(&world.place("@/root/a/b/c"), TemporaryId::draw()).unwrap());
     assert_eq!(world.names(), ["outside", "root"]);
     let name = "n".repeat(300);
-    let creation = Creation::begin(&world.place(&format!("@/root/a/b/{name}"))).unwrap();
+    let creation = Creation::begin(&world.place(&format!("@/root/a/b/{name}")), TemporaryId::draw()).unwrap();
     assert_eq!(creation.commit(false).unwrap_err().kind, StoreErrorKind::NameTooLong);
     let error = create(&world.place(&format!("@/root/a/{name}/c")), b"").unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::NameTooLong);

@@ -10,8 +10,9 @@ use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::lock::{Wait, lock, lock_all};
 use mcp_text_editor_store::place::WritablePlace;
-use mcp_text_editor_store::replace::{Prepared, Temporary, commit};
+use mcp_text_editor_store::replace::{Prepared, exchange};
 use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
 
 use crate::world::World;
 
@@ -28,10 +29,14 @@ fn increment(place: &WritablePlace) {
     let file = locked.file();
     let text = String::from_utf8(read_range(file, 0..file.size()).unwrap()).unwrap();
     let number: u32 = text.parse().unwrap();
-    let mut temporary = Temporary::create(place).unwrap();
+    let mut temporary = Temporary::create(place, TemporaryId::draw()).unwrap();
     write!(temporary, "{}", number + 1).unwrap();
     let _ = temporary.keep_metadata(file).unwrap();
-    commit(vec![Prepared { place: place.clone(), temporary, locked }], || Ok(())).unwrap();
+    drop(
+        exchange(vec![Prepared { place: place.clone(), temporary, locked, unsettled: None }])
+            .unwrap()
+            .finish(),
+    );
 }
 
 #[test]

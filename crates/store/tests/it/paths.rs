@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_text_editor_core::source::Source as _;
 use mcp_text_editor_store::error::{SpecialFile, StoreErrorKind};
-use mcp_text_editor_store::replace::Temporary;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
+use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
 use proptest::prelude::*;
 
 use crate::world::World;
@@ -36,6 +36,7 @@ fn a_path_is_absolute_and_has_no_parent_component() {
     check("./a/b.txt", "NotAbsolute [@/root/./a/b.txt]");
     check("root/a/b.txt", "NotAbsolute [@/root/a/b.txt]");
     check("a/c.txt", "NotAbsolute []");
+    check("a/b.txt/", "NotAbsolute []");
     check("~/a/b.txt", "NotAbsolute []");
     check("@/root/a\0b", "NulByte");
     check("a\0/..", "NulByte, NotAbsolute [], Traversal");
@@ -211,7 +212,7 @@ fn a_directory_that_is_swapped_all_the_time_never_leads_outside() {
                 assert_eq!(&bytes[..got], b"inside");
                 inside += 1;
             }
-            if let Ok(mut temporary) = Temporary::create(&place) {
+            if let Ok(mut temporary) = Temporary::create(&place, TemporaryId::draw()) {
                 temporary.write_all(b"x").unwrap();
             }
         }

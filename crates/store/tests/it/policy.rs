@@ -1,5 +1,6 @@
 use std::os::unix::fs::symlink;
 
+use mcp_text_editor_store::edit::Options;
 use mcp_text_editor_store::new_file::{NewFile, create};
 use mcp_text_editor_store::patterns::Patterns;
 use mcp_text_editor_store::policy::{Policy, Protection};
@@ -7,7 +8,7 @@ use mcp_text_editor_store::roots::{PathProblem, Roots};
 use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::store::Store;
 
-use crate::world::World;
+use crate::world::{World, options};
 
 /// What protects a path from being written, if anything does; `@` is the temporary directory.
 fn protection(world: &World, path: &str) -> Option<Protection> {
@@ -76,7 +77,8 @@ fn what_is_protected_is_not_created() {
         for dry_run in [false, true] {
             let path = world.path(path);
             let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-            let reasons = create(&world.store, new, dry_run).unwrap_err();
+            let reasons =
+                create(&world.store, new, Options { dry_run, ..options("create_text_file") }).unwrap_err();
             assert!(format!("{reasons:?}").starts_with("[Path(Protected("), "{reasons:?}");
         }
     }

@@ -2,20 +2,31 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use mcp_text_editor_core::source::{Source as _, read_range};
-use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::error::{StoreError, StoreErrorKind};
 use mcp_text_editor_store::lock::{Wait, lock};
-use mcp_text_editor_store::replace::{Method, Prepared, Temporary, commit, exchange};
+use mcp_text_editor_store::replace::{Method, Prepared, exchange};
+use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
 
 use crate::world::World;
 
 fn prepare(world: &World, name: &str, content: &str) -> Prepared {
     let place = world.place(name);
     let locked = lock(&place, &Wait::default()).unwrap();
-    let mut temporary = Temporary::create(&place).unwrap();
+    let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
     temporary.write_all(content.as_bytes()).unwrap();
     let _ = temporary.keep_metadata(locked.file()).unwrap();
     temporary.sync().unwrap();
-    Prepared { place, temporary, locked }
+    Prepared { place, temporary, locked, unsettled: None }
+}
+
+fn commit(prepared: Vec<Prepared>) -> Result<Vec<Method>, StoreError> {
+    let exchanged = exchange(prepared)?;
+    if let Err(error) = exchanged.sync_directories() {
+        return Err(exchanged.roll_back(error));
+    }
+    let methods = exchanged.methods();
+    drop(exchanged.finish());
+    Ok(methods)
 }
 
 fn three() -> World {
@@ -40,7 +51,7 @@ fn all_files_get_their_new_content_and_keep_their_mode() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
-    let methods = commit(prepared.into(), || Ok(())).unwrap();
+    let methods = commit(prepared.into()).unwrap();
     assert_eq!(methods, [Method::Exchanged; 3]);
     assert_eq!(contents(&world), ["new"; 3]);
     assert_eq!(world.names(), NAMES);
@@ -57,7 +68,7 @@ fn one_failure_puts_all_back() {
     let before = inodes();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
     std::fs::remove_file(prepared[2].temporary.path()).unwrap();
-    let error = commit(prepared.into(), || Ok(())).unwrap_err();
+    let error = commit(prepared.into()).unwrap_err();
     assert_eq!((error.kind, error.path), (StoreErrorKind::NotFound, world.path("@/root/sub/c")));
     assert_eq!(contents(&world), ["old"; 3]);
     assert_eq!(world.names(), NAMES);
@@ -75,7 +86,7 @@ fn another_programs_write_before_the_commit_is_kept() {
         let world = three();
         let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
         outsider(&world);
-        let error = commit(prepared.into(), || Ok(())).unwrap_err();
+        let error = commit(prepared.into()).unwrap_err();
         assert_eq!((error.kind, error.path), (StoreErrorKind::Changed, world.path("@/root/b")));
         assert_eq!(contents(&world), ["old", "other", "old"]);
         assert_eq!(world.names(), NAMES);
@@ -88,7 +99,7 @@ fn who_opens_a_file_for_writing_before_the_commit_keeps_it() {
     let world = three();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
     let mut writer = std::fs::OpenOptions::new().append(true).open(world.path("@/root/b")).unwrap();
-    let error = commit(prepared.into(), || Ok(())).unwrap_err();
+    let error = commit(prepared.into()).unwrap_err();
     assert_eq!((error.kind, error.path), (StoreErrorKind::Changed, world.path("@/root/b")));
     writer.write_all(b"er").unwrap();
     assert_eq!(contents(&world), ["old", "older", "old"]);
@@ -121,7 +132,7 @@ fn nobody_builds_on_a_file_before_its_commit_is_over() {
     let wait = Wait { limit: std::time::Duration::from_millis(20), ..Wait::default() };
     let place = world.place("@/root/a");
     assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Busy);
-    exchanged.finish();
+    drop(exchanged.finish());
     assert_eq!(lock(&place, &wait).unwrap().file().size(), 3);
 }
 
@@ -132,7 +143,7 @@ fn ranges_are_copied_and_a_temporary_goes_when_dropped() {
     world.write("@/root/a", &old);
     let place = world.place("@/root/a");
     let file = place.open_file(false).unwrap();
-    let mut temporary = Temporary::create(&place).unwrap();
+    let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
     let metadata = std::fs::metadata(temporary.path()).unwrap();
     assert_eq!(metadata.mode() & 0o777, 0o600);
     temporary.copy_range(&file, 0..10).unwrap();

@@ -1,17 +1,21 @@
 //! A temporary directory with `root`, which is allowed, and `outside`, which is not.
 
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::resolve::Options as Matching;
-use mcp_text_editor_store::edit::{Change, Edit, Options, Reason, edit};
+use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
 use mcp_text_editor_store::error::StoreError;
+use mcp_text_editor_store::history::NotKept;
 use mcp_text_editor_store::place::WritablePlace;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
+use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::store::Store;
 
 pub(crate) struct World {
     directory: tempfile::TempDir,
+    _state: tempfile::TempDir,
     pub(crate) store: Store,
 }
 
@@ -23,7 +27,14 @@ impl World {
             std::fs::create_dir(path.join(name)).unwrap();
         }
         let roots = Roots::open(&[path.join("root")]).unwrap();
-        Self { directory, store: Store::without_state(roots) }
+        let state = tempfile::tempdir().unwrap();
+        let opened = State::open(state.path()).unwrap();
+        // Some tests edit as another user.
+        for name in ["", "journal", "content"] {
+            std::fs::set_permissions(state.path().join(name), Permissions::from_mode(0o777)).unwrap();
+        }
+        let store = Store { state: Some(opened), ..Store::without_state(roots) };
+        Self { directory, _state: state, store }
     }
 
     /// `@` stands for the temporary directory.
@@ -60,14 +71,9 @@ impl World {
             change: Change::Append("added\n"),
         });
         let edits: Vec<_> = edits.collect();
-        let options = Options {
-            tool: "append_text_file_contents",
-            matching: Matching::default(),
-            dry_run: false,
-            is_cancelled: &|| false,
-        };
+        let options = options("append_text_file_contents");
         match edit(&self.store, &edits, options) {
-            Ok(done) => done.files.iter().map(|file| format!("{:?}", file.warnings)).collect(),
+            Ok(done) => done.files.into_iter().map(|file| format!("{:?}", warnings(file))).collect(),
             Err(refusals) => refusals.iter().map(|refusal| reason(&refusal.reason)).collect(),
         }
     }
@@ -101,6 +107,17 @@ impl World {
         names.sort();
         names
     }
+}
+
+/// How a tool's call is carried out unless it says otherwise.
+pub(crate) fn options(tool: &str) -> Options<'_> {
+    Options { tool, undoes: None, matching: Matching::default(), dry_run: false, is_cancelled: &|| false }
+}
+
+/// There is no history here, as every edit says.
+fn warnings(file: Edited) -> Vec<Warning> {
+    let of_history = Warning::NotInHistory(NotKept::Off);
+    file.warnings.into_iter().filter(|warning| *warning != of_history).collect()
 }
 
 fn collect(top: &Path, directory: &Path, names: &mut Vec<String>) {

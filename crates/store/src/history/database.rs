@@ -1,0 +1,353 @@
+//! The database, opened when it is needed and again when it is no more what it was: [`Database`].
+//!
+//! What is in its tables is `record`'s and `past`'s.
+
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::NotKept;
+use crate::platform;
+
+/// The version of the tables that this program knows, in SQLite's `user_version`.
+const VERSION: i64 = 1;
+
+/// What tells the database from other programs' ("mteh"), in SQLite's `application_id`.
+const APPLICATION: i64 = 0x6d74_6568;
+
+/// How long other processes are waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The same, once that was in vain: it must not cost every edit so much.
+const IMPATIENCE: Duration = Duration::from_millis(20);
+/// When an edit tries again to open what could not be opened; at once if the file is no more what it was.
+const AGAIN: Duration = Duration::from_secs(1);
+/// How often opening is begun again because the file was exchanged meanwhile.
+const ROUNDS: usize = 3;
+
+/// `file` is one B-tree, so that an edit touches few pages: of both tables, and of an index each.
+const SCHEMA: &str = "
+    CREATE TABLE edit (
+        number INTEGER PRIMARY KEY,      -- in order of time
+        id TEXT NOT NULL UNIQUE,
+        time INTEGER NOT NULL,           -- milliseconds since 1970, UTC
+        tool TEXT NOT NULL,
+        undoes TEXT,                     -- an id, whether it is still kept or not
+        bytes INTEGER NOT NULL,          -- about what it takes up
+        upto INTEGER NOT NULL            -- the sum of bytes up to this edit
+    ) STRICT;
+    CREATE INDEX edit_undoes ON edit (undoes) WHERE undoes IS NOT NULL;
+    CREATE TABLE file (
+        edit INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        path BLOB NOT NULL,
+        relative BLOB NOT NULL,
+        encoding TEXT NOT NULL,
+        before BLOB,                     -- digests
+        after BLOB,
+        kind INTEGER NOT NULL,           -- 0 changed, 1 created, 2 removed, 3 displaced
+        diff TEXT NOT NULL,
+        undo BLOB NOT NULL,              -- see format.rs
+        PRIMARY KEY (edit, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX file_path ON file (path);
+";
+
+/// Why something could not be done with the database.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Sql(rusqlite::Error),
+    System(io::Error),
+    /// The bytes are no database that this program can read, now or later.
+    Unreadable(String),
+    Other(String),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+impl Fault {
+    /// What is in the database was not put there by this program.
+    pub(super) fn garbled() -> Self {
+        Self::Unreadable("the database is damaged".to_owned())
+    }
+
+    pub(super) fn is_unreadable(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        matches!(self, Self::Unreadable(_)) || matches!(self.code(), Some(DatabaseCorrupt | NotADatabase))
+    }
+
+    fn code(&self) -> Option<rusqlite::ErrorCode> {
+        match self {
+            Self::Sql(error) => error.sqlite_error_code(),
+            _ => None,
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+        matches!(self.code(), Some(DatabaseBusy | DatabaseLocked))
+    }
+
+    /// Whether the connection is still good.
+    fn leaves_open(&self) -> bool {
+        use rusqlite::ErrorCode::{ConstraintViolation, DiskFull, TooBig};
+        self.is_busy() || matches!(self.code(), Some(ConstraintViolation | DiskFull | TooBig))
+    }
+
+    fn into_reason(self) -> String {
+        match self {
+            Self::Sql(rusqlite::Error::SqliteFailure(_, Some(words)))
+            | Self::Unreadable(words)
+            | Self::Other(words) => words,
+            Self::Sql(error) => error.to_string(),
+            Self::System(error) => error.to_string(),
+        }
+    }
+}
+
+impl From<Fault> for NotKept {
+    fn from(fault: Fault) -> Self {
+        match fault.code() {
+            Some(rusqlite::ErrorCode::TooBig) => Self::TooLarge,
+            _ => Self::Unavailable { reason: fault.into_reason() },
+        }
+    }
+}
+
+/// The database of one process.
+#[derive(Debug)]
+pub(super) struct Database {
+    path: PathBuf,
+    open: Option<Open>,
+    failed: Option<Failed>,
+    patience: Duration,
+}
+
+/// A connection, and the file that it is to.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) connection: Connection,
+    key: Option<(u64, u64)>,
+    /// When old edits were last looked for; `None` if there may be more.
+    pub(super) aged: Option<Instant>,
+}
+
+/// An attempt to open it.
+#[derive(Debug)]
+struct Failed {
+    when: Instant,
+    look: Look,
+    reason: String,
+}
+
+/// What tells one state of the file from another.
+type Look = Option<(Option<(u64, u64)>, u64, Option<std::time::SystemTime>)>;
+
+fn look(path: &Path) -> Look {
+    let of = |found: Metadata| (platform::key_of(&found), found.len(), found.modified().ok());
+    std::fs::symlink_metadata(path).ok().map(of)
+}
+
+impl Database {
+    /// A database that is not looked at yet.
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, open: None, failed: None, patience: PATIENCE }
+    }
+
+    /// Works with the database, which is made if it is not there.
+    pub(super) fn write<T>(&mut self, work: impl FnOnce(&mut Open) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.drop_if_moved();
+        if self.open.is_none() {
+            if let Some(failed) = &self.failed
+                && failed.when.elapsed() < AGAIN
+                && failed.look == look(&self.path)
+            {
+                return Err(Fault::Other(failed.reason.clone()));
+            }
+            match open(&self.path, true, self.patience) {
+                Ok(opened) => (self.open, self.failed) = (opened, None),
+                Err(fault) => {
+                    self.note(&fault);
+                    let reason = fault.into_reason();
+                    let look = look(&self.path);
+                    self.failed = Some(Failed { when: Instant::now(), look, reason: reason.clone() });
+                    return Err(Fault::Other(reason));
+                }
+            }
+        }
+        self.work(work)?.ok_or_else(Fault::garbled)
+    }
+
+    /// Works with the database; `None` if it is not there.
+    pub(super) fn read<T>(
+        &mut self,
+        work: impl FnOnce(&mut Open) -> Result<T, Fault>,
+    ) -> Result<Option<T>, Fault> {
+        self.drop_if_moved();
+        if self.open.is_none() {
+            self.open = open(&self.path, false, PATIENCE)?;
+        }
+        self.work(work)
+    }
+
+    fn work<T>(&mut self, work: impl FnOnce(&mut Open) -> Result<T, Fault>) -> Result<Option<T>, Fault> {
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let done = work(open);
+        match &done {
+            Ok(_) => self.note_patience(PATIENCE),
+            Err(fault) => {
+                self.note(fault);
+                if !fault.leaves_open() {
+                    self.open = None;
+                }
+            }
+        }
+        done.map(Some)
+    }
+
+    fn note(&mut self, fault: &Fault) {
+        if fault.is_busy() {
+            self.note_patience(IMPATIENCE);
+        }
+    }
+
+    fn note_patience(&mut self, patience: Duration) {
+        if self.patience != patience {
+            self.patience = patience;
+            if let Some(open) = &self.open {
+                open.connection.busy_timeout(patience).ok();
+            }
+        }
+    }
+
+    /// Another file, or none, can have the name meanwhile; SQLite would go on with the one that it has open.
+    fn drop_if_moved(&mut self) {
+        let key = self.open.as_ref().map(|open| open.key);
+        if key.is_some_and(|key| key != key_of(&self.path)) {
+            self.open = None;
+        }
+    }
+
+    /// Lets go of the database and removes its files, which nobody can read.
+    pub(super) fn remove(&mut self) -> io::Result<()> {
+        self.open = None;
+        self.failed = None;
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let mut path = self.path.clone().into_os_string();
+            path.push(suffix);
+            #[expect(clippy::disallowed_methods, reason = "the history's own files, in the state directory")]
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn key_of(path: &Path) -> Option<(u64, u64)> {
+    platform::key_of(&std::fs::symlink_metadata(path).ok()?)
+}
+
+/// Opens the database, and makes it if asked; `None` if it is not there.
+fn open(path: &Path, make: bool, patience: Duration) -> Result<Option<Open>, Fault> {
+    for _ in 0..ROUNDS {
+        match std::fs::symlink_metadata(path) {
+            Ok(found) if !found.is_file() => {
+                return Err(Fault::Other("there is something else of its name".to_owned()));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            Err(_) if !make => return Ok(None),
+            _ => {}
+        }
+        let before = key_of(path);
+        let Some(connection) = connect(path, make, patience)? else { return Ok(None) };
+        let key = key_of(path);
+        if before.is_none() || before == key {
+            return Ok(Some(Open { connection, key, aged: None }));
+        }
+    }
+    Err(Fault::Other("its file is exchanged over and over".to_owned()))
+}
+
+/// `None` if nothing is in the database yet, and is not to be put there.
+fn connect(path: &Path, make: bool, patience: Duration) -> Result<Option<Connection>, Fault> {
+    // A mutex is around it, a link is not followed, and the name is none of SQLite's URIs.
+    let mut flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    flags.set(OpenFlags::SQLITE_OPEN_CREATE, make);
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(patience)?;
+    let is_new = check(&connection)?;
+    if is_new && !make {
+        return Ok(None);
+    }
+    // Temporary files are denied by Landlock. What is deleted is to be gone. Nothing is synced but by a checkpoint.
+    connection.execute_batch(
+        "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;
+         PRAGMA journal_size_limit = 4194304;",
+    )?;
+    // The next process finds the log as it is; syncing it at the end of each would cost more than that.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    if is_new {
+        // Before the log is made, which gets the same mode.
+        platform::make_private(path)?;
+        prepare(&mut connection, patience)?;
+    }
+    Ok(Some(connection))
+}
+
+/// Whether nothing is in the database yet; an error if it is not ours to write to.
+fn check(connection: &Connection) -> Result<bool, Fault> {
+    let number = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
+    let (version, application) = (number("PRAGMA user_version")?, number("PRAGMA application_id")?);
+    if (version, application) == (VERSION, APPLICATION) {
+        return Ok(false);
+    }
+    if application == APPLICATION && version > VERSION {
+        return Err(Fault::Unreadable(format!(
+            "it was made by a newer version of this program (it has form {version}, and this one knows {VERSION})"
+        )));
+    }
+    if (version, application) == (0, 0) && number("SELECT count(*) FROM sqlite_schema")? == 0 {
+        return Ok(true);
+    }
+    Err(Fault::Other("it is the database of another program".to_owned()))
+}
+
+/// Makes the tables, unless another process was first.
+fn prepare(connection: &mut Connection, patience: Duration) -> Result<(), Fault> {
+    // To become a log the database must be nobody else's for a moment; SQLite does not wait for that by itself.
+    let start = Instant::now();
+    loop {
+        let mode = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));
+        match mode.map_err(Fault::from) {
+            Err(fault) if fault.is_busy() && start.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(fault) => return Err(fault),
+            Ok(_) => break,
+        }
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if check(&transaction)? {
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()?;
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Keeping an edit, and letting the oldest go: [`record`].
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::PathBuf;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
+
+use super::database::{Database, Fault, Open};
+use super::{EditId, FileEdit, NewEdit, NotKept, Settings, format};
+use crate::document;
+use crate::platform;
+
+/// How often edits that are too old are looked for.
+const AGED: Duration = Duration::from_hours(1);
+
+/// At most so many edits go for their age at once: what a person left for a month must not hold up the first edit after it.
+const AT_ONCE: i64 = 64;
+
+/// What a file's row takes up besides what is in it.
+const ROW: u64 = 256;
+
+/// From so many bytes on SQLite keeps the rest of a row in pages of its own.
+const INLINE: u64 = 900;
+const PAGE: u64 = 4096;
+
+/// Another process, or 2⁻⁴⁸ of bad luck, has drawn the same id.
+const DRAWS: usize = 8;
+
+/// Keeps an edit.
+pub(super) fn record(
+    database: &mut Database,
+    settings: &Settings,
+    edit: &NewEdit<'_>,
+) -> Result<EditId, NotKept> {
+    let no_bytes = || NotKept::Unavailable { reason: "a path is not Unicode".to_owned() };
+    let bytes_of = |path: &PathBuf| platform::bytes_of(path).map(<[u8]>::to_vec);
+    let encoded = |file: &FileEdit| {
+        let paths = [bytes_of(&file.path)?, bytes_of(&file.relative)?];
+        Some((paths, format::encode(&file.undo)?))
+    };
+    let encoded = edit.files.iter().map(encoded).collect::<Option<Vec<_>>>().ok_or_else(no_bytes)?;
+    // The path is in an index, too.
+    let sizes = edit.files.iter().zip(&encoded);
+    let bytes: u64 = sizes
+        .map(|(file, ([path, relative], undo))| {
+            let content = 2 * path.len() + relative.len() + undo.len() + file.diff.len();
+            size_on_disk(content as u64)
+        })
+        .sum();
+    if bytes > settings.bytes {
+        return Err(NotKept::TooLarge);
+    }
+    let bytes = i64::try_from(bytes).map_err(|_| NotKept::TooLarge)?;
+    let recorded = database.write(|open| {
+        let now = now();
+        let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGED);
+        let Open { connection, .. } = open;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let last = transaction
+            .prepare_cached("SELECT number, upto FROM edit ORDER BY number DESC LIMIT 1")?
+            .query_row((), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+            .optional()?;
+        let (last, before) = last.unwrap_or_default();
+        let upto = before.saturating_add(bytes);
+        let number = last + 1;
+        let id = draw(|id| {
+            let mut insert =
+                transaction.prepare_cached("INSERT INTO edit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            let undoes = edit.undoes.map(|id| id.0.as_str());
+            insert.execute(params![number, id, now, edit.tool, undoes, bytes, upto])
+        })?;
+        {
+            let mut insert = transaction
+                .prepare_cached("INSERT INTO file VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+            for (position, (file, ([path, relative], undo))) in edit.files.iter().zip(&encoded).enumerate() {
+                let digest = |digest: Option<mcp_text_editor_core::digest::Digest>| {
+                    digest.map(|digest| *digest.as_bytes())
+                };
+                insert.execute(params![
+                    number,
+                    i64::try_from(position).unwrap_or(i64::MAX),
+                    path,
+                    relative,
+                    file.encoding.name(),
+                    digest(file.before),
+                    digest(file.after),
+                    file.undo.kind().number(),
+                    file.diff,
+                    undo,
+                ])?;
+            }
+        }
+        drop_beyond(&transaction, upto.saturating_sub(i64::try_from(settings.bytes).unwrap_or(i64::MAX)))?;
+        let mut has_looked = false;
+        if aged {
+            let days = Duration::from_secs(u64::from(settings.days) * 24 * 60 * 60);
+            let oldest = now.saturating_sub(i64::try_from(days.as_millis()).unwrap_or(i64::MAX));
+            has_looked = drop_older(&transaction, oldest, number)?;
+        }
+        transaction.commit()?;
+        if aged {
+            open.aged = has_looked.then(Instant::now);
+        }
+        Ok(id)
+    });
+    Ok(recorded?)
+}
+
+fn size_on_disk(content: u64) -> u64 {
+    let pages = if content > INLINE { content.div_ceil(PAGE) * PAGE } else { content };
+    ROW + pages
+}
+
+/// Lets the oldest edits go that lie within the first `beyond` bytes ever kept.
+fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Fault> {
+    if beyond <= 0 {
+        return Ok(());
+    }
+    // Looks at those that go and one more.
+    let first_kept: Option<i64> = transaction
+        .prepare_cached("SELECT number FROM edit WHERE upto - bytes >= ?1 ORDER BY number LIMIT 1")?
+        .query_row([beyond], |row| row.get(0))
+        .optional()?;
+    first_kept.map_or(Ok(()), |first| drop_before(transaction, first))
+}
+
+/// Lets the oldest edits go, as far as they were made before `time`; whether there are no more of them. Where the clock was
+/// wrong an edit can hide those behind it; then only the bound in bytes is theirs.
+fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, Fault> {
+    let oldest = transaction
+        .prepare_cached("SELECT number FROM edit WHERE number < ?1 ORDER BY number LIMIT 1")?
+        .query_row([number], |row| row.get::<_, i64>(0))
+        .optional()?;
+    let Some(oldest) = oldest else { return Ok(true) };
+    let end = number.min(oldest.saturating_add(AT_ONCE));
+    let first_kept = transaction
+        .prepare_cached("SELECT number FROM edit WHERE number < ?1 AND time >= ?2 ORDER BY number LIMIT 1")?
+        .query_row([end, time], |row| row.get::<_, i64>(0))
+        .optional()?;
+    drop_before(transaction, first_kept.unwrap_or(end))?;
+    Ok(first_kept.is_some() || end == number)
+}
+
+fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), Fault> {
+    let gone = transaction.prepare_cached("DELETE FROM edit WHERE number < ?1")?.execute([number])?;
+    if gone > 0 {
+        transaction.prepare_cached("DELETE FROM file WHERE edit < ?1")?.execute([number])?;
+    }
+    Ok(())
+}
+
+/// Draws an id until it can be inserted.
+fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditId, Fault> {
+    let mut tries = 0;
+    loop {
+        // std seeds it from the system, and anew each time.
+        let drawn = RandomState::new().build_hasher().finish();
+        let id = format!("{:012x}", drawn >> 16);
+        tries += 1;
+        match insert(&id) {
+            Ok(_) => return Ok(EditId(id)),
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
+                    && tries < DRAWS => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+fn now() -> i64 {
+    let since = document::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

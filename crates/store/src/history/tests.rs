@@ -1,0 +1,489 @@
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+
+use std::io::{Seek as _, Write as _};
+
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::splice::Splice;
+use proptest::prelude::*;
+
+use super::*;
+
+struct World {
+    directory: tempfile::TempDir,
+    settings: Settings,
+}
+
+impl World {
+    fn new() -> Self {
+        let excluded = Patterns::new(&["*.key".to_owned()]).unwrap();
+        let settings = Settings { excluded, days: 30, bytes: 256 << 20 };
+        Self { directory: tempfile::tempdir().unwrap(), settings }
+    }
+
+    /// As another process would open it.
+    fn history(&self) -> History {
+        let state = State::open(self.directory.path()).unwrap();
+        History::new(&state, self.settings.clone())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join(FILE_NAME)
+    }
+
+    /// All that is on disk.
+    fn bytes(&self) -> Vec<u8> {
+        self.files().iter().flat_map(|path| std::fs::read(path).unwrap()).collect()
+    }
+
+    /// The database and what SQLite has beside it.
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.directory.path()).unwrap();
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect()
+    }
+
+    fn remove_log(&self) {
+        for suffix in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(self.directory.path().join(format!("{FILE_NAME}{suffix}")));
+        }
+    }
+
+    /// How the database is changed by what is none of this program.
+    fn sql(&self, sql: &str) {
+        rusqlite::Connection::open(self.path()).unwrap().execute_batch(sql).unwrap();
+    }
+}
+
+fn changed(path: &str, before: &str, after: &str, was: &[u8]) -> FileEdit {
+    let splice = Splice { at: 3..5, insert: was.to_vec() };
+    FileEdit {
+        path: path.into(),
+        relative: path.trim_start_matches("/root/").into(),
+        encoding: Label::parse("utf-8").unwrap().encoding,
+        before: Some(Digest::of(before.as_bytes())),
+        after: Some(Digest::of(after.as_bytes())),
+        undo: Undo::Splices(SpliceSet::new(vec![splice]).unwrap()),
+        diff: "--- a\n+++ b\n".to_owned(),
+    }
+}
+
+fn edit(files: Vec<FileEdit>) -> NewEdit<'static> {
+    NewEdit { tool: "patch_text_file_contents", undoes: None, files }
+}
+
+fn small(name: &str) -> NewEdit<'static> {
+    edit(vec![changed(name, "a", "b", b"was")])
+}
+
+fn all(history: &History) -> Vec<Entry> {
+    history.list(None, usize::MAX, &|_| true).unwrap()
+}
+
+fn unavailable<T: fmt::Debug>(result: Result<T, NotKept>) -> String {
+    match result {
+        Err(NotKept::Unavailable { reason }) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_is_recorded_is_found_again() {
+    let world = World::new();
+    let history = world.history();
+    assert_eq!(all(&history), [], "nothing is made for a look");
+    assert!(!world.path().exists());
+    let first = history.record(&small("/root/a")).unwrap();
+    let removal = FileEdit {
+        before: None,
+        undo: Undo::Remove { directories: vec!["/root/d".into()] },
+        ..changed("/root/d/b", "", "new", b"")
+    };
+    let second = NewEdit { tool: "undo", undoes: Some(&first), files: vec![removal.clone()] };
+    let second = history.record(&second).unwrap();
+    for history in [history, world.history()] {
+        let entries = all(&history);
+        let ids: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
+        assert_eq!(ids, [second.clone(), first.clone()]);
+        assert_eq!((&entries[0].undoes, &entries[0].undone_by), (&Some(first.clone()), &None));
+        assert_eq!((&entries[1].undoes, &entries[1].undone_by), (&None, &Some(second.clone())));
+        assert_eq!(entries[1].tool, "patch_text_file_contents");
+        assert!(entries[1].time <= entries[0].time);
+        let (entry, undos) = history.get(&second).unwrap().unwrap();
+        assert_eq!(entry, entries[0]);
+        assert_eq!(undos, std::slice::from_ref(&removal.undo));
+        assert_eq!(entry.files[0].kind, Kind::Created);
+        assert_eq!(EditId::parse(&second.to_string().to_uppercase()), Some(second.clone()));
+        assert_eq!(history.get(&EditId("0123456789ab".to_owned())).unwrap(), None);
+    }
+}
+
+prop_compose! {
+    fn any_file()(
+        path in "/[a-z/]{1,40}", encoding in 0..4_usize, digests: ([u8; 32], [u8; 32]), kind in 0..4,
+        bytes: Vec<u8>, diff: String, splices in prop::collection::vec((1..50_u64, 0..50_u64, any::<Vec<u8>>()), 0..5),
+    ) -> FileEdit {
+        let (before, after) = (Digest::from_bytes(digests.0), Digest::from_bytes(digests.1));
+        let mut from = 0;
+        let splices = splices.into_iter().map(|(skip, length, insert)| {
+            let at = from + skip..from + skip + length;
+            from = at.end;
+            Splice { at, insert }
+        });
+        let undo = match kind {
+            0 => Undo::Remove { directories: vec!["/a".into(), "/a/b".into()] },
+            1 => Undo::Create { contents: bytes },
+            2 => Undo::Displaced { contents: bytes },
+            _ => Undo::Splices(SpliceSet::new(splices.collect()).unwrap()),
+        };
+        let encoding = Label::parse(["utf-8", "shift_jis", "latin1", "utf-16le"][encoding]).unwrap().encoding;
+        FileEdit {
+            relative: path.trim_start_matches('/').into(), path: path.into(), encoding,
+            before: (kind != 0).then_some(before), after: (kind != 1).then_some(after), undo, diff,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_edit_comes_back_as_it_was(files in prop::collection::vec(any_file(), 1..5)) {
+        let world = World::new();
+        let id = world.history().record(&edit(files.clone())).unwrap();
+        let (entry, undos) = world.history().get(&id).unwrap().unwrap();
+        let back = entry.files.into_iter().zip(undos).map(|(file, undo)| {
+            assert_eq!(file.kind, undo.kind());
+            let EntryFile { path, relative, encoding, before, after, diff, .. } = file;
+            FileEdit { path, relative, encoding, before, after, undo, diff }
+        });
+        prop_assert_eq!(back.collect::<Vec<_>>(), files);
+    }
+}
+
+#[test]
+fn it_is_asked_for_by_file_or_directory() {
+    let world = World::new();
+    let history = world.history();
+    for path in ["/root/a", "/root/a/b", "/root/a-b", "/root/ab", "/root/c"] {
+        history.record(&small(path)).unwrap();
+    }
+    let two = edit(vec![changed("/root/c", "x", "y", b""), changed("/root/a/d", "x", "y", b"")]);
+    history.record(&two).unwrap();
+    let found = |path: &str, limit| {
+        let entries = history.list(Some(Path::new(path)), limit, &|_| true).unwrap();
+        entries.iter().map(|entry| entry.files[0].path.display().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("/root/a", 9), ["/root/c", "/root/a/b", "/root/a"]);
+    assert_eq!(found("/root/a", 2), ["/root/c", "/root/a/b"]);
+    assert_eq!(found("/root/ab", 9), ["/root/ab"]);
+    assert_eq!(found("/root/a/", 9), ["/root/c", "/root/a/b"], "a slash asks for a directory");
+    assert_eq!(found("/", 9).len(), 6);
+    let single = history.list(None, 9, &|entry| entry.files.len() == 1).unwrap();
+    assert_eq!(single.len(), 5);
+}
+
+#[test]
+fn the_edit_that_is_in_the_way_is_found() {
+    let world = World::new();
+    let history = world.history();
+    let step = |before, after| edit(vec![changed("/root/a", before, after, b"")]);
+    let [ab, bc, ca, ab_again, be] = [("a", "b"), ("b", "c"), ("c", "a"), ("a", "b"), ("b", "e")]
+        .map(|(before, after)| history.record(&step(before, after)).unwrap());
+    history.record(&small("/root/other")).unwrap();
+    let later = |id: &EditId, now: &str| {
+        let now = Some(Digest::of(now.as_bytes()));
+        history.later(id, Path::new("/root/a"), now).unwrap().map(|entry| entry.id)
+    };
+    assert_eq!(later(&ab, "e"), Some(be.clone()), "the newest, which can be undone first");
+    assert_eq!(later(&ab, "foreign"), Some(bc), "else the one that went on from there");
+    assert_eq!(later(&ca, "foreign"), Some(ab_again.clone()));
+    assert_eq!(later(&ab_again, "e"), Some(be.clone()));
+    assert_eq!(later(&be, "foreign"), None, "nobody knows");
+}
+
+#[test]
+fn secrets_and_what_is_too_large_are_not_kept() {
+    let mut world = World::new();
+    world.settings.bytes = 10_000;
+    let history = world.history();
+    assert_eq!(history.keeps(Path::new("/root/a.key"), Path::new("a.key")), Err(NotKept::Secret));
+    assert_eq!(history.keeps(Path::new("/root/a"), Path::new("a")), Ok(()));
+    let one_secret = edit(vec![changed("/root/a", "a", "b", b""), changed("/root/a.key", "a", "b", b"s")]);
+    assert_eq!(history.record(&one_secret), Err(NotKept::Secret));
+    let displaced = history.keep_displaced(Path::new("/root/a.key"), Path::new("a.key"), b"s");
+    assert_eq!(displaced, Err(NotKept::Secret));
+    let large = edit(vec![changed("/root/a", "a", "b", &[0; 10_001])]);
+    assert_eq!(history.record(&large), Err(NotKept::TooLarge));
+    assert!(!world.path().exists());
+    let off = History::default();
+    assert_eq!(off.record(&small("/root/a")), Err(NotKept::Off));
+    assert_eq!(off.list(None, 1, &|_| true), Err(NotKept::Off));
+}
+
+#[test]
+fn displaced_bytes_are_listed_as_such() {
+    let world = World::new();
+    let history = world.history();
+    let id = history.keep_displaced(Path::new("/root/a"), Path::new("a"), b"old\0bytes").unwrap();
+    let (entry, undos) = history.get(&id).unwrap().unwrap();
+    assert_eq!((entry.tool.as_str(), entry.files[0].kind), (RECOVERY, Kind::Displaced));
+    assert_eq!(undos, [Undo::Displaced { contents: b"old\0bytes".to_vec() }]);
+    assert_eq!(entry.files[0].before, Some(Digest::of(b"old\0bytes")));
+}
+
+#[test]
+fn the_oldest_go_when_it_grows_too_large() {
+    let mut world = World::new();
+    world.settings.bytes = 1 << 20;
+    let history = world.history();
+    for size in [10, 100, 1_000, 10_000].repeat(100) {
+        history.record(&edit(vec![changed("/root/a", "a", "b", &vec![b'x'; size])])).unwrap();
+    }
+    let kept = all(&history);
+    // Rows of 11 KB on an average that take up 18.
+    assert!((200..260).contains(&kept.len()), "{}", kept.len());
+    let ids = |entries: &[Entry]| entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
+    let newest = history.record(&small("/root/a")).unwrap();
+    let now = ids(&all(&history));
+    assert_eq!(now[0], newest);
+    assert!(ids(&kept).starts_with(&now[1..]), "the newest stay");
+    let size = std::fs::metadata(world.path()).unwrap().len();
+    assert!(size < (1 << 20) * 5 / 4, "{size}");
+    // After some were forgotten the sums are right again.
+    history.forget(Some(Path::new("/root/b"))).unwrap();
+    for number in 0..20 {
+        history.record(&small(if number % 2 == 0 { "/root/b" } else { "/root/a" })).unwrap();
+    }
+    let before = all(&history).len();
+    assert_eq!(history.forget(Some(Path::new("/root/b"))).unwrap().edits, Some(10));
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(all(&history).len(), before - 10 + 1);
+}
+
+#[test]
+fn the_old_go_after_some_days() {
+    let world = World::new();
+    let history = world.history();
+    for _ in 0..100 {
+        history.record(&small("/root/a")).unwrap();
+    }
+    // 90 of them a little longer ago than allowed, the rest a little less.
+    world.sql(
+        "UPDATE edit SET time = time - 30 * 86400000 - 1000 WHERE number <= 90;
+         UPDATE edit SET time = time - 30 * 86400000 + 60000 WHERE number > 90;",
+    );
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(all(&history).len(), 101, "it has looked this hour");
+    let history = world.history();
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(all(&history).len(), 102 - 64, "not too many at once");
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(all(&history).len(), 13);
+}
+
+#[test]
+fn what_is_forgotten_is_gone_from_the_disk() {
+    let world = World::new();
+    let history = world.history();
+    let other = world.history();
+    let has = |needle: &str| {
+        let bytes = world.bytes();
+        bytes.windows(needle.len()).filter(|window| *window == needle.as_bytes()).count()
+    };
+    for number in 0..200 {
+        let secret = format!("SECRET-{number:04}-").repeat(number % 70 + 1);
+        let path = format!("/root/{}/file", if number % 3 == 0 { "keep" } else { "forget" });
+        let mut file = changed(&path, "a", "b", secret.as_bytes());
+        file.diff = format!("+{secret}");
+        [&history, &other][number % 2].record(&edit(vec![file])).unwrap();
+    }
+    assert!(has("SECRET-0001-") >= 2 && has("SECRET-0003-") >= 2);
+    let forgotten = history.forget(Some(Path::new("/root/forget"))).unwrap();
+    assert_eq!(forgotten, Forgotten { edits: Some(133), remains: None });
+    for number in 0..200 {
+        assert_eq!(has(&format!("SECRET-{number:04}-")) > 0, number % 3 == 0, "{number}");
+    }
+    assert_eq!(other.forget(None).unwrap(), Forgotten { edits: Some(67), remains: None });
+    assert_eq!((has("SECRET-"), has("/root/")), (0, 0));
+    assert_eq!(all(&history), []);
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(all(&other).len(), 1);
+}
+
+#[test]
+fn a_reader_keeps_what_is_forgotten_on_disk_and_that_is_told() {
+    let world = World::new();
+    let history = world.history();
+    history.record(&small("/root/a")).unwrap();
+    let reader = rusqlite::Connection::open(world.path()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM edit").unwrap();
+    let forgotten = history.forget(None).unwrap();
+    assert_eq!(forgotten.edits, Some(1));
+    assert!(forgotten.remains.is_some());
+}
+
+#[test]
+fn what_cannot_be_read_is_left_alone() {
+    let world = World::new();
+    std::fs::write(world.path(), "this is no database, and longer than the head of one would be ".repeat(9))
+        .unwrap();
+    let check = |part: &str| {
+        let before = std::fs::read(world.path()).unwrap();
+        for history in [world.history(), world.history()] {
+            for _ in 0..3 {
+                let reason = unavailable(history.record(&small("/root/a")));
+                assert!(reason.contains(part), "{reason}");
+            }
+            assert!(unavailable(history.list(None, 1, &|_| true)).contains(part));
+            assert!(unavailable(history.forget(Some(Path::new("/root/a")))).contains(part));
+        }
+        assert_eq!(std::fs::read(world.path()).unwrap(), before);
+    };
+    check("not a database");
+    let history = world.history();
+    assert_eq!(history.forget(None).unwrap(), Forgotten { edits: None, remains: None });
+    assert!(!world.path().exists());
+    history.record(&small("/root/a")).unwrap();
+    drop(history);
+
+    world.sql("PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)");
+    check("newer version");
+    world.sql("PRAGMA application_id = 7; PRAGMA wal_checkpoint(TRUNCATE)");
+    check("another program");
+    assert!(unavailable(world.history().forget(None)).contains("another program"), "not ours to remove");
+}
+
+#[test]
+fn a_damaged_database_costs_no_more_than_the_history() {
+    let world = World::new();
+    let history = world.history();
+    for _ in 0..200 {
+        history.record(&small("/root/a")).unwrap();
+    }
+    drop(history);
+    world.sql("PRAGMA wal_checkpoint(TRUNCATE)");
+    let whole = std::fs::read(world.path()).unwrap();
+    let mut told = 0;
+    for page in 0..whole.len() / 4096 {
+        let mut file = std::fs::File::create(world.path()).unwrap();
+        file.write_all(&whole).unwrap();
+        // All but the head of the database itself.
+        file.seek(std::io::SeekFrom::Start((page * 4096 + if page == 0 { 100 } else { 0 }) as u64)).unwrap();
+        file.write_all(&[0xa5; 2048]).unwrap();
+        drop(file);
+        let history = world.history();
+        told += usize::from(history.record(&small("/root/a")).is_err());
+        told += usize::from(history.list(None, usize::MAX, &|_| true).is_err());
+        let _ = history.later(&EditId("0123456789ab".to_owned()), Path::new("/root/a"), None);
+        world.remove_log();
+    }
+    assert!(told > 5, "{told}");
+    for length in [99, 4096, whole.len() / 2] {
+        std::fs::write(world.path(), &whole[..length]).unwrap();
+        let history = world.history();
+        unavailable(history.record(&small("/root/a")));
+        world.remove_log();
+    }
+    // An empty file is a database in which nothing is yet.
+    std::fs::write(world.path(), "").unwrap();
+    assert_eq!(all(&world.history()), []);
+    world.history().record(&small("/root/a")).unwrap();
+}
+
+#[test]
+fn something_else_in_its_place_is_told() {
+    let world = World::new();
+    std::fs::create_dir(world.path()).unwrap();
+    let history = world.history();
+    assert_eq!(unavailable(history.record(&small("/root/a"))), "there is something else of its name");
+    unavailable(history.forget(None));
+    std::fs::remove_dir(world.path()).unwrap();
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(all(&history).len(), 1, "as soon as it is gone, all is well");
+}
+
+#[test]
+#[cfg(unix)]
+fn it_is_for_this_user_alone_and_no_link_is_followed() {
+    use std::os::unix::fs::MetadataExt as _;
+    let world = World::new();
+    let history = world.history();
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(world.files().len(), 3);
+    for path in world.files() {
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600, "{}", path.display());
+    }
+    let elsewhere = World::new();
+    std::os::unix::fs::symlink(world.path(), elsewhere.path()).unwrap();
+    assert_eq!(
+        unavailable(elsewhere.history().record(&small("/root/a"))),
+        "there is something else of its name"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn a_database_that_was_removed_is_made_anew() {
+    let world = World::new();
+    let (one, other) = (world.history(), world.history());
+    for round in 1..4 {
+        one.record(&small("/root/a")).unwrap();
+        other.record(&small("/root/a")).unwrap();
+        assert_eq!((all(&one).len(), all(&other).len()), (2, 2), "{round}");
+        for path in world.files() {
+            std::fs::remove_file(path).unwrap();
+        }
+        assert_eq!(all(&one), []);
+    }
+    // The directory as well: then there is no place for it, until there is one again.
+    std::fs::remove_dir_all(world.directory.path()).unwrap();
+    unavailable(one.record(&small("/root/a")));
+    std::fs::create_dir(world.directory.path()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    one.record(&small("/root/a")).unwrap();
+    assert_eq!(all(&other).len(), 1);
+}
+
+#[test]
+fn a_lock_is_waited_for_once() {
+    let world = World::new();
+    let history = world.history();
+    history.record(&small("/root/a")).unwrap();
+    let holder = rusqlite::Connection::open(world.path()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for _ in 0..5 {
+        assert_eq!(unavailable(history.record(&small("/root/a"))), "database is locked");
+    }
+    assert_eq!(all(&history).len(), 1, "reading goes on");
+    holder.execute_batch("COMMIT").unwrap();
+    history.record(&small("/root/a")).unwrap();
+}
+
+#[test]
+fn many_at_once_lose_nothing() {
+    let world = World::new();
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let world = &world;
+            scope.spawn(move || {
+                for number in 0..50 {
+                    // Opened anew now and then, and by all at once at first.
+                    let history = world.history();
+                    for _ in 0..5 {
+                        history.record(&small(&format!("/root/{writer}/{number}"))).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let entries = all(&world.history());
+    assert_eq!(entries.len(), 1000);
+    let ids: std::collections::HashSet<_> = entries.iter().map(|entry| entry.id.clone()).collect();
+    assert_eq!(ids.len(), 1000);
+    for writer in 0..4 {
+        let own = Path::new("/root").join(writer.to_string());
+        assert_eq!(world.history().list(Some(&own), usize::MAX, &|_| true).unwrap().len(), 250);
+    }
+}

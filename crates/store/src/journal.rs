@@ -1,0 +1,584 @@
+//! What a transaction is about to do, written down beforehand: a [`Record`], one file for each transaction, locked for as
+//! long as its owner lives. What is to be done about the record of an owner who died is decided in [`crate::recovery`].
+//!
+//! A record is text. Its parts are written one after the other, each when its time has come, and end in a digest of all that
+//! stands before, so that a part that is not whole does not count:
+//!
+//! ```text
+//! mcp-text-editor journal 1
+//! edit 9f86d081884c7d65 2049 1311 /home/me/project/a.txt
+//! end 60303ae22b998861
+//! exchange OLD NEW 2049 1312
+//! end fd61a03af4f77d87
+//! committed
+//! end 1b4f0e9851971998
+//! ```
+//!
+//! The first part names every file and, by an id, the temporaries that are to be made for it. The second has what each file
+//! was and will be, by digest, and how it gets there; it is written when all temporaries are complete.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::digest::Digest;
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::identity::Identity;
+use crate::platform;
+use crate::state::{JOURNAL, State};
+use crate::temporary::{TemporaryId, unlink_if};
+
+const HEAD: &str = "mcp-text-editor journal 1\n";
+
+/// No record is longer; what is, is none of ours.
+const LONGEST: u64 = 256 << 20;
+
+/// A file that a transaction may change, as its record names it before anything is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Subject {
+    /// The absolute path, without links.
+    pub(crate) path: PathBuf,
+    /// What its temporaries are called.
+    pub(crate) id: TemporaryId,
+    /// What is to become of it.
+    pub(crate) intent: Intent,
+}
+
+/// What is to become of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Intent {
+    /// Other content.
+    Edit {
+        /// Device and inode before.
+        key: (u64, u64),
+    },
+    /// It is made, and so are these directories, outermost first.
+    Create {
+        /// Absolute paths.
+        directories: Vec<PathBuf>,
+    },
+    /// It goes.
+    Remove {
+        /// Device and inode before.
+        key: (u64, u64),
+    },
+}
+
+/// What becomes of a file, once its new content is complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// It changes names with its temporary.
+    Exchange(Change),
+    /// It is written over, once the transaction is committed.
+    Overwrite(Change),
+    /// It is renamed to its temporary's name, and unlinked once the transaction is committed.
+    Remove(Digest),
+    /// Nothing.
+    Stay,
+}
+
+/// A file's content before and after.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Change {
+    /// Before.
+    pub(crate) old: Digest,
+    /// After.
+    pub(crate) new: Digest,
+    /// Device and inode of the temporary.
+    pub(crate) key: (u64, u64),
+}
+
+/// What a record says.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Contents {
+    /// The files.
+    pub(crate) subjects: Vec<Subject>,
+    /// What becomes of each, if everything is prepared.
+    pub(crate) steps: Option<Vec<Step>>,
+    /// Whether all of it is to stand.
+    pub(crate) committed: bool,
+}
+
+/// The record of a transaction, locked. Dropping it takes it back, as is right once its temporaries are gone and all files
+/// are what they were.
+#[derive(Debug)]
+#[must_use = "dropping it says that nothing is left to be done"]
+pub(crate) struct Record {
+    directory: Arc<Dir>,
+    name: OsString,
+    path: PathBuf,
+    file: File,
+    identity: Identity,
+    text: String,
+    is_kept: bool,
+}
+
+impl Record {
+    /// Writes down which files are to be changed; due before the first temporary is made.
+    pub(crate) fn begin(state: &State, subjects: &[Subject]) -> Result<Self, StoreError> {
+        let mut record = loop {
+            let name = OsString::from(TemporaryId::draw().to_string());
+            let path = state.path().join(JOURNAL).join(&name);
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
+            platform::creation_mode(&mut options, 0o600);
+            let file = match state.journal().open_with(&name, &options) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                opened => opened.context(Operation::WriteJournal, &path)?.into_std(),
+            };
+            let identity = Identity::of(&file).context(Operation::WriteJournal, &path)?;
+            let directory = state.journal().clone();
+            let record =
+                Self { directory, name, path, file, identity, text: HEAD.to_owned(), is_kept: false };
+            match record.file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::Error(error)) if platform::has_no_locks(&error) => {}
+                // Whoever cleans up found it before it was locked, and removes it: nothing stands in it.
+                Err(TryLockError::WouldBlock) => continue,
+                Err(TryLockError::Error(error)) => {
+                    return Err(StoreError::from_io(Operation::WriteJournal, &record.path, error));
+                }
+            }
+            if record.is_linked() {
+                break record;
+            }
+        };
+        for subject in subjects {
+            subject.write_to(&mut record.text).ok_or_else(|| record.fail(StoreErrorKind::Io))?;
+        }
+        record.end_part(0, false)?;
+        Ok(record)
+    }
+
+    fn is_linked(&self) -> bool {
+        Identity::at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
+    }
+
+    fn fail(&self, kind: StoreErrorKind) -> StoreError {
+        StoreError::new(Operation::WriteJournal, &self.path, kind)
+    }
+
+    /// Writes down how each file gets from what to what, in the order of the subjects; with `sync` it is on disk then.
+    pub(crate) fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError> {
+        let from = self.text.len();
+        for step in steps {
+            step.write_to(&mut self.text);
+        }
+        self.end_part(from, sync)?;
+        if sync {
+            // Its name must be found, too.
+            platform::sync_directory(&self.directory).context(Operation::WriteJournal, &self.path)?;
+        }
+        Ok(())
+    }
+
+    /// Says that all of it is to stand: from here on recovery goes forward.
+    pub(crate) fn committed(&mut self, sync: bool) -> Result<(), StoreError> {
+        let from = self.text.len();
+        self.text.push_str("committed\n");
+        let written = self.end_part(from, sync);
+        if written.is_err() {
+            // What was not synced may be read all the same.
+            self.shorten(from, sync)?;
+        }
+        written
+    }
+
+    /// Takes the last word back: everything is to be as it was.
+    pub(crate) fn take_back(&mut self, sync: bool) -> Result<(), StoreError> {
+        let from = self.text.find("\ncommitted\n").map_or(self.text.len(), |at| at + 1);
+        self.shorten(from, sync)
+    }
+
+    fn shorten(&mut self, to: usize, sync: bool) -> Result<(), StoreError> {
+        self.text.truncate(to);
+        self.file.set_len(to as u64).context(Operation::WriteJournal, &self.path)?;
+        self.sync(sync)
+    }
+
+    fn end_part(&mut self, from: usize, sync: bool) -> Result<(), StoreError> {
+        let end = Digest::of(self.text.as_bytes()).short();
+        self.text.push_str("end ");
+        self.text.push_str(&end);
+        self.text.push('\n');
+        let part = self.text.as_bytes().get(from..).unwrap_or_default();
+        let written = self.file.seek(SeekFrom::Start(from as u64)).and_then(|_| self.file.write_all(part));
+        written.context(Operation::WriteJournal, &self.path)?;
+        self.sync(sync)
+    }
+
+    fn sync(&self, sync: bool) -> Result<(), StoreError> {
+        if sync { self.file.sync_data().context(Operation::WriteJournal, &self.path) } else { Ok(()) }
+    }
+
+    /// Leaves it to be recovered.
+    pub(crate) fn keep(mut self) {
+        self.is_kept = true;
+    }
+
+    /// Ends the transaction. What cannot be unlinked says the same as before: recovery finds nothing left to do.
+    pub(crate) fn remove(mut self, sync: bool) {
+        self.unlink();
+        if sync {
+            platform::sync_directory(&self.directory).ok();
+        }
+    }
+
+    fn unlink(&mut self) {
+        if !std::mem::replace(&mut self.is_kept, true) {
+            unlink_if(&self.directory, Path::new(&self.name), &self.identity);
+        }
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.unlink();
+    }
+}
+
+/// A record in the journal that is not this transaction's.
+#[derive(Debug)]
+pub(crate) struct Found {
+    directory: Arc<Dir>,
+    name: OsString,
+    file: File,
+    identity: Identity,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// What it says; nothing, if even its first part is not whole: then nothing was done.
+    pub(crate) contents: Contents,
+    /// Whether its owner is dead, so that it is this process that holds it now.
+    pub(crate) is_abandoned: bool,
+}
+
+impl Found {
+    /// All records in the journal. Who could be locked is abandoned, and stays locked until dropped.
+    pub(crate) fn all(state: &State) -> Result<Vec<Self>, StoreError> {
+        let path = state.path().join(JOURNAL);
+        let mut found = Vec::new();
+        for entry in state.journal().entries().context(Operation::ReadJournal, &path)? {
+            let name = entry.context(Operation::ReadJournal, &path)?.file_name();
+            found.extend(Self::open(state, &name).context(Operation::ReadJournal, &path.join(&name))?);
+        }
+        Ok(found)
+    }
+
+    /// `None` for one that is gone, or is none.
+    fn open(state: &State, name: &OsString) -> io::Result<Option<Self>> {
+        if name.to_str().is_none_or(|name| TemporaryId::parse(name).is_none()) {
+            return Ok(None);
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).follow(FollowSymlinks::No);
+        let file = match state.journal().open_with(name, &options) {
+            // Gone, or another user's, who has a server of their own.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) =>
+            {
+                return Ok(None);
+            }
+            opened => opened?.into_std(),
+        };
+        let is_abandoned = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            // Without locks nobody knows: a living owner must not be disturbed.
+            Err(TryLockError::Error(error)) if platform::has_no_locks(&error) => false,
+            Err(TryLockError::Error(error)) => return Err(error),
+        };
+        let identity = Identity::of(&file)?;
+        if !Identity::at(state.journal(), Path::new(name)).is_ok_and(|now| now.same_file(&identity)) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        (&file).take(LONGEST).read_to_end(&mut bytes)?;
+        let contents = Contents::read(&bytes);
+        let (directory, path) = (state.journal().clone(), state.path().join(JOURNAL).join(name));
+        Ok(Some(Self { directory, name: name.clone(), file, identity, path, contents, is_abandoned }))
+    }
+
+    /// Whether it has been abandoned and is not recovered yet, as far as can be seen now.
+    pub(crate) fn is_there(&self) -> bool {
+        Identity::at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
+    }
+
+    /// Ends it, once all is done.
+    pub(crate) fn remove(self, sync: bool) {
+        unlink_if(&self.directory, Path::new(&self.name), &self.identity);
+        if sync {
+            platform::sync_directory(&self.directory).ok();
+        }
+        drop(self.file);
+    }
+}
+
+impl Contents {
+    /// Reads as many parts as are whole.
+    fn read(bytes: &[u8]) -> Self {
+        let mut contents = Self::default();
+        let text = std::str::from_utf8(bytes).unwrap_or_else(|error| {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        });
+        let Some(mut rest) = text.strip_prefix(HEAD) else { return contents };
+        let mut read = || -> Option<()> {
+            let lines = part(text, &mut rest)?;
+            let mut subjects: Vec<Subject> = Vec::new();
+            for line in lines {
+                match line.strip_prefix("made ") {
+                    Some(directory) => match &mut subjects.last_mut()?.intent {
+                        Intent::Create { directories } => directories.push(unescaped(directory)?),
+                        _ => return None,
+                    },
+                    None => subjects.push(Subject::read(line)?),
+                }
+            }
+            contents.subjects = subjects;
+            let steps: Vec<Step> = part(text, &mut rest)?.map(Step::read).collect::<Option<_>>()?;
+            contents.steps = (steps.len() == contents.subjects.len()).then_some(steps);
+            contents.steps.as_ref()?;
+            contents.committed = part(text, &mut rest)?.eq(["committed"]);
+            Some(())
+        };
+        // What is not whole was never relied on.
+        let _ = read();
+        contents
+    }
+
+    /// Whether it is about any of these files, given by path and by device and inode.
+    pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
+        let same = |other: (u64, u64)| key == Some(other);
+        let by_subject = self.subjects.iter().any(|subject| {
+            let by_key = match subject.intent {
+                Intent::Edit { key } | Intent::Remove { key } => same(key),
+                Intent::Create { .. } => false,
+            };
+            by_key || subject.path == path
+        });
+        by_subject
+            || self.steps.iter().flatten().any(|step| match step {
+                Step::Exchange(change) => same(change.key),
+                _ => false,
+            })
+    }
+}
+
+/// The lines of the next part of `text`, if it is whole.
+fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
+    let whole = *rest;
+    let at = if whole.starts_with("end ") { 0 } else { whole.find("\nend ")? + 1 };
+    let (lines, end) = whole.split_at_checked(at)?;
+    let (end, after) = end.split_once('\n')?;
+    let before = text.len() - whole.len() + at;
+    let expected = Digest::of(text.as_bytes().get(..before)?).short();
+    if end.strip_prefix("end ")? != expected {
+        return None;
+    }
+    *rest = after;
+    Some(lines.lines())
+}
+
+impl Subject {
+    fn write_to(&self, text: &mut String) -> Option<()> {
+        let path = escaped(&self.path)?;
+        // Writing to a string cannot fail.
+        let _ = match &self.intent {
+            Intent::Edit { key: (device, inode) } => {
+                writeln!(text, "edit {} {device} {inode} {path}", self.id)
+            }
+            Intent::Remove { key: (device, inode) } => {
+                writeln!(text, "remove {} {device} {inode} {path}", self.id)
+            }
+            Intent::Create { directories } => {
+                let _ = writeln!(text, "create {} {path}", self.id);
+                for directory in directories {
+                    let _ = writeln!(text, "made {}", escaped(directory)?);
+                }
+                Ok(())
+            }
+        };
+        Some(())
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (kind, id) = (words.next()?, TemporaryId::parse(words.next()?)?);
+        let mut key = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
+        let intent = match kind {
+            "edit" => Intent::Edit { key: key()? },
+            "remove" => Intent::Remove { key: key()? },
+            "create" => Intent::Create { directories: Vec::new() },
+            _ => return None,
+        };
+        Some(Self { path: unescaped(words.next()?)?, id, intent })
+    }
+}
+
+impl Step {
+    fn write_to(&self, text: &mut String) {
+        let mut change = |kind, change: &Change| {
+            let Change { old, new, key: (device, inode) } = change;
+            writeln!(text, "{kind} {old} {new} {device} {inode}")
+        };
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Exchange(what) => change("exchange", what),
+            Self::Overwrite(what) => change("overwrite", what),
+            Self::Remove(old) => writeln!(text, "remove {old}"),
+            Self::Stay => writeln!(text, "stay"),
+        };
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let kind = words.next()?;
+        let mut change = || {
+            let (old, new) = (digest(words.next()?)?, digest(words.next()?)?);
+            Some(Change { old, new, key: (words.next()?.parse().ok()?, words.next()?.parse().ok()?) })
+        };
+        Some(match kind {
+            "exchange" => Self::Exchange(change()?),
+            "overwrite" => Self::Overwrite(change()?),
+            "remove" => Self::Remove(digest(words.next()?)?),
+            "stay" => Self::Stay,
+            _ => return None,
+        })
+    }
+}
+
+fn digest(word: &str) -> Option<Digest> {
+    let mut bytes = [0; 32];
+    if word.len() != 64 {
+        return None;
+    }
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(word.get(2 * index..2 * index + 2)?, 16).ok()?;
+    }
+    Some(Digest::from_bytes(bytes))
+}
+
+/// A path as one word: bytes that are no printable ASCII, and `%`, as `%` and two digits.
+fn escaped(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    for byte in platform::bytes_of(path)? {
+        if byte.is_ascii_graphic() && *byte != b'%' {
+            text.push(char::from(*byte));
+        } else {
+            let _ = write!(text, "%{byte:02x}");
+        }
+    }
+    Some(text)
+}
+
+fn unescaped(word: &str) -> Option<PathBuf> {
+    let mut bytes = Vec::new();
+    let mut rest = word.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digits = [rest.next()?, rest.next()?];
+            bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    platform::path_of(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents() -> Contents {
+        let subject = |path: &str, intent| Subject { path: path.into(), id: TemporaryId::draw(), intent };
+        let change = || Change { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (5, 6) };
+        Contents {
+            subjects: vec![
+                subject("/a b%\n\u{e9}", Intent::Edit { key: (1, 2) }),
+                subject("/c", Intent::Create { directories: vec!["/x".into(), "/x/y z".into()] }),
+                subject("/d", Intent::Edit { key: (3, u64::MAX) }),
+                subject("/e", Intent::Remove { key: (1, 9) }),
+            ],
+            steps: Some(vec![
+                Step::Exchange(change()),
+                Step::Stay,
+                Step::Overwrite(change()),
+                Step::Remove(Digest::of(b"")),
+            ]),
+            committed: true,
+        }
+    }
+
+    /// The record, and the lengths that it had at the end of each part.
+    fn written(contents: &Contents) -> (String, Vec<usize>) {
+        let directory = tempfile::tempdir().unwrap();
+        let state = State::open(directory.path()).unwrap();
+        let mut record = Record::begin(&state, &contents.subjects).unwrap();
+        let mut lengths = vec![record.text.len()];
+        record.prepared(contents.steps.as_ref().unwrap(), true).unwrap();
+        lengths.push(record.text.len());
+        record.committed(true).unwrap();
+        lengths.push(record.text.len());
+        let mut text = String::new();
+        record.file.seek(SeekFrom::Start(0)).unwrap();
+        record.file.read_to_string(&mut text).unwrap();
+        record.take_back(true).unwrap();
+        assert_eq!(record.text.len(), lengths[1]);
+        (text, lengths)
+    }
+
+    #[test]
+    fn however_much_of_a_record_is_there_its_whole_parts_are_read() {
+        let all = contents();
+        let (text, lengths) = written(&all);
+        for length in 0..=text.len() {
+            let expected = match lengths.iter().filter(|end| **end <= length).count() {
+                0 => Contents::default(),
+                1 => Contents { steps: None, committed: false, ..all.clone() },
+                2 => Contents { committed: false, ..all.clone() },
+                _ => all.clone(),
+            };
+            assert_eq!(Contents::read(&text.as_bytes()[..length]), expected, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_byte_that_changed_spoils_the_part_it_is_in() {
+        let all = contents();
+        let (text, lengths) = written(&all);
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= 1;
+            let read = Contents::read(&bytes);
+            let whole = lengths.iter().filter(|end| **end <= at).count();
+            assert!(!read.committed, "{at}");
+            assert!(whole >= 2 || read.steps.is_none(), "{at}");
+            assert!(whole >= 1 || read == Contents::default(), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_abandoned_once_its_owner_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = State::open(directory.path()).unwrap();
+        let record = Record::begin(&state, &contents().subjects).unwrap();
+        let found = Found::all(&state).unwrap();
+        assert!(!found[0].is_abandoned);
+        assert!(found[0].contents.concerns(Path::new("/c"), None));
+        assert!(found[0].contents.concerns(Path::new("/other"), Some((1, 2))));
+        assert!(!found[0].contents.concerns(Path::new("/other"), Some((7, 2))));
+        drop(found);
+        record.keep();
+        let found = Found::all(&state).unwrap().pop().unwrap();
+        assert!(found.is_abandoned && found.is_there());
+        assert!(!Found::all(&state).unwrap()[0].is_abandoned, "one process recovers it");
+        found.remove(true);
+        assert!(Found::all(&state).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,449 @@
+//! What is done about a transaction whose process died in the middle: taken back or, once it was committed, ended. All of it
+//! goes by digests, so that doing it twice changes nothing, and nothing that another program wrote since is written over.
+//!
+//! Whoever holds the lock of a record knows that its owner is dead, and is the only one to recover it. The files are locked,
+//! too. Records are looked for at start and, with its files locked, before each edit: so nobody builds on a file that is
+//! half way between two states.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::source::{CHUNK, Source as _};
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::in_place::write_over;
+use crate::journal::{Change, Contents, Found, Intent, Step, Subject};
+use crate::lock::{LockedFile, LockedSet, Patience, Wait, lock_all, lock_all_as_they_are};
+use crate::place::{OpenFile, WritablePlace};
+use crate::platform;
+use crate::read::digest_of;
+use crate::replace::swap_until_out;
+use crate::store::{Durability, Store};
+
+/// Recovers what is there to be recovered, at the start of a process that may write; what fails is logged, and tried again
+/// before the next edit.
+pub(crate) fn recover_all(store: &Store) {
+    let Some(state) = &store.state else { return };
+    match Found::all(state) {
+        Ok(found) => {
+            for record in found.into_iter().filter(|record| record.is_abandoned) {
+                if may_recover(store, &record.contents) {
+                    try_recover(store, record, &Wait::default());
+                }
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the journal cannot be read"),
+    }
+}
+
+/// Locks files as [`lock_all`] does, once no transaction that was cut off concerns any of them.
+pub(crate) fn lock_settled(
+    store: &Store,
+    places: &[&WritablePlace],
+    wait: &Wait<'_>,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    let mut given_up = BTreeSet::new();
+    let mut patience = Patience::new(wait);
+    loop {
+        let locked = lock_all(places, wait)?;
+        let concerns = |contents: &Contents| {
+            let by_key =
+                locked.files.iter().map(|file| (file.file().path(), Some(file.file().identity().key())));
+            by_key.clone().any(|(path, key)| contents.concerns(path, key))
+                || places.iter().any(|place| contents.concerns(place.path(), None))
+        };
+        let alone = |error| vec![(0, error)];
+        let standing = standing(store, concerns, &given_up).map_err(alone)?;
+        match standing {
+            Standing::Clear => return Ok(locked),
+            Standing::Abandoned(records) => {
+                drop(locked);
+                given_up.extend(records.into_iter().filter_map(|record| try_recover(store, record, wait)));
+            }
+            Standing::UnderWay(path) => {
+                drop(locked);
+                let busy = |kind| StoreError::new(Operation::Lock, &path, kind);
+                patience.pause().map_err(|kind| alone(busy(kind)))?;
+            }
+        }
+    }
+}
+
+/// Waits until no transaction that was cut off concerns a path at which there need not be a file.
+pub(crate) fn settle(store: &Store, place: &WritablePlace, wait: &Wait<'_>) -> Result<(), StoreError> {
+    let mut given_up = BTreeSet::new();
+    let mut patience = Patience::new(wait);
+    loop {
+        match standing(store, |contents| contents.concerns(place.path(), None), &given_up)? {
+            Standing::Clear => return Ok(()),
+            Standing::Abandoned(records) => {
+                given_up.extend(records.into_iter().filter_map(|record| try_recover(store, record, wait)));
+            }
+            // A call that creates or removes the same file: the file system decides between the two.
+            Standing::UnderWay(_) if place.identity().is_err() => return Ok(()),
+            Standing::UnderWay(path) => {
+                patience.pause().map_err(|kind| StoreError::new(Operation::Lock, &path, kind))?;
+            }
+        }
+    }
+}
+
+/// What the journal says of some files.
+enum Standing {
+    /// Nothing.
+    Clear,
+    /// These must be recovered first.
+    Abandoned(Vec<Found>),
+    /// Somebody else is at one of them, who began before us, or recovers it.
+    UnderWay(PathBuf),
+}
+
+fn standing(
+    store: &Store,
+    concerns: impl Fn(&Contents) -> bool,
+    given_up: &BTreeSet<PathBuf>,
+) -> Result<Standing, StoreError> {
+    let Some(state) = &store.state else { return Ok(Standing::Clear) };
+    let found = match Found::all(state) {
+        // Removed while we run, or another's: then nothing can be written down either, as each edit says.
+        Err(error) if matches!(error.kind, StoreErrorKind::NotFound | StoreErrorKind::PermissionDenied) => {
+            return Ok(Standing::Clear);
+        }
+        found => found?,
+    };
+    let mut abandoned = Vec::new();
+    for record in found {
+        let is_ours = concerns(&record.contents);
+        if !record.is_abandoned {
+            if is_ours && record.is_there() {
+                return Ok(Standing::UnderWay(record.path));
+            }
+        } else if !given_up.contains(&record.path) && may_recover(store, &record.contents) {
+            abandoned.push(record);
+        } else if is_ours {
+            let paths = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
+            let kind = StoreErrorKind::Unfinished { paths };
+            return Err(StoreError::new(Operation::Recover, &record.path, kind));
+        }
+    }
+    Ok(if abandoned.is_empty() { Standing::Clear } else { Standing::Abandoned(abandoned) })
+}
+
+/// Whether all files lie in this process's roots, by the paths that the record has.
+fn may_recover(store: &Store, contents: &Contents) -> bool {
+    contents.subjects.iter().all(|subject| place_of(store, &subject.path).is_some())
+}
+
+fn place_of(store: &Store, path: &Path) -> Option<WritablePlace> {
+    let place = store.roots.place(path).ok().filter(|place| place.path() == path);
+    // What is put back was there, or was permitted before.
+    place.map(WritablePlace::permitted)
+}
+
+/// The path of the record if it could not be recovered.
+fn try_recover(store: &Store, record: Found, wait: &Wait<'_>) -> Option<PathBuf> {
+    let path = record.path.clone();
+    let committed = record.contents.committed;
+    let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
+    match recover(store, record, wait) {
+        Ok(()) if committed => tracing::warn!(?files, "an edit that was cut off has been ended"),
+        Ok(()) => tracing::warn!(?files, "an edit that was cut off has been taken back"),
+        Err(error) => {
+            tracing::warn!(%error, ?files, "an edit that was cut off cannot be recovered");
+            return Some(path);
+        }
+    }
+    None
+}
+
+fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreError> {
+    let contents = &record.contents;
+    let places: Vec<WritablePlace> =
+        contents.subjects.iter().filter_map(|subject| place_of(store, &subject.path)).collect();
+    let there: Vec<&WritablePlace> = places.iter().filter(|place| place.open_file(false).is_ok()).collect();
+    let locked = lock_all_as_they_are(&there, wait).map_err(|problems| {
+        let first = problems.into_iter().next().map(|(_, error)| error);
+        first.unwrap_or_else(|| StoreError::new(Operation::Lock, &record.path, StoreErrorKind::Changed))
+    })?;
+    let file_at = |place: &WritablePlace| {
+        let at = there.iter().position(|there| there.path() == place.path())?;
+        locked.files.get(*locked.file_of.get(at)?)
+    };
+    let is_alone = contents.subjects.len() == 1;
+    let sites: Vec<Site<'_>> = contents
+        .subjects
+        .iter()
+        .zip(&places)
+        .map(|(subject, place)| Site { store, subject, place, locked: file_at(place) })
+        .collect();
+    for (index, site) in sites.iter().enumerate() {
+        let step = contents.steps.as_ref().and_then(|steps| steps.get(index));
+        match (&site.subject.intent, step) {
+            (Intent::Create { directories }, _) => site.unmake(directories),
+            (Intent::Remove { .. }, _) => site.put_back(contents.committed)?,
+            (Intent::Edit { .. }, Some(Step::Exchange(change))) => {
+                site.exchange_back(change, contents.committed, is_alone)?;
+            }
+            (Intent::Edit { .. }, Some(Step::Overwrite(change))) if contents.committed => {
+                site.write_again(change)?;
+            }
+            (Intent::Edit { .. }, _) => {}
+        }
+    }
+    let sync = store.durability == Durability::Machine;
+    if sync {
+        for place in &places {
+            platform::sync_directory(&place.directory).context(Operation::Recover, place.path())?;
+        }
+    }
+    // What is left of the temporaries is worth nothing once the files are what they are to be.
+    for site in &sites {
+        site.discard();
+    }
+    drop(locked);
+    record.remove(sync);
+    Ok(())
+}
+
+/// A file of a transaction that was cut off.
+struct Site<'a> {
+    store: &'a Store,
+    subject: &'a Subject,
+    place: &'a WritablePlace,
+    /// The file that is there now.
+    locked: Option<&'a LockedFile>,
+}
+
+/// A temporary that was left.
+struct Left {
+    directory: Arc<Dir>,
+    name: OsString,
+    file: OpenFile,
+    digest: Digest,
+}
+
+impl Site<'_> {
+    fn name(&self) -> OsString {
+        self.subject.id.name()
+    }
+
+    /// The directories in which a temporary can be.
+    fn directories(&self) -> impl Iterator<Item = &Arc<Dir>> {
+        let beside = self.place.missing.is_empty().then_some(&self.place.directory);
+        beside.into_iter().chain(self.store.state.as_ref().map(crate::state::State::content))
+    }
+
+    fn left(&self, name: OsString) -> Result<Option<Left>, StoreError> {
+        for directory in self.directories() {
+            let mut options = OpenOptions::new();
+            options.read(true).follow(FollowSymlinks::No).nonblock(true);
+            let Ok(file) = directory.open_with(&name, &options) else { continue };
+            let path = self.place.path().with_file_name(&name);
+            let file = OpenFile::new(file.into_std(), path)?;
+            if file.metadata().is_file() {
+                let digest = digest_of(&file)?;
+                return Ok(Some(Left { directory: directory.clone(), name, file, digest }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn now(&self) -> Result<Option<Digest>, StoreError> {
+        self.locked.map(|locked| digest_of(locked.file())).transpose()
+    }
+
+    /// Unlinks the temporaries: their names were drawn by lot, and are nobody else's.
+    fn discard(&self) {
+        for name in [self.name(), self.subject.id.name_of_old()] {
+            for directory in self.directories() {
+                directory.remove_file(&name).ok();
+            }
+        }
+    }
+
+    /// A file that was to be exchanged. If it was the only one, either state is whole, and the new one may be known to its
+    /// client: then it stays.
+    fn exchange_back(&self, change: &Change, committed: bool, is_alone: bool) -> Result<(), StoreError> {
+        let now = self.now()?;
+        let temporary = self.left(self.name())?;
+        let displaced = match temporary {
+            Some(temporary) if temporary.digest != change.new => Some(temporary),
+            _ => self.left(self.subject.id.name_of_old())?,
+        };
+        let Some(displaced) = displaced else { return Ok(()) };
+        if now.as_ref() == Some(&displaced.digest) {
+            return Ok(());
+        }
+        let is_old = displaced.digest == change.old;
+        match self.locked {
+            // It has been replaced for good; whatever came later came after that.
+            _ if committed && is_old => Ok(()),
+            Some(locked) if now == Some(change.new) => {
+                if is_alone && is_old {
+                    Ok(())
+                } else if committed {
+                    self.keep(&displaced)
+                } else {
+                    self.bring_back(locked, &displaced, change)
+                }
+            }
+            // Another program has written since, or removed the file.
+            _ => self.keep(&displaced),
+        }
+    }
+
+    /// Gives the file's name back to what was displaced.
+    fn bring_back(&self, locked: &LockedFile, displaced: &Left, change: &Change) -> Result<(), StoreError> {
+        let (directory, name) = (&self.place.directory, self.place.name());
+        if displaced.name != self.name() {
+            // Where names cannot be exchanged the old file was given a second one.
+            let renamed = directory.rename(&displaced.name, directory, name);
+            return renamed.context(Operation::Recover, self.place.path());
+        }
+        let last_in = *locked.file().identity();
+        swap_until_out(self.place, Path::new(&displaced.name), last_in, platform::exchange)?;
+        let out = self.left(self.name())?;
+        if out.is_none_or(|out| out.digest == change.new) {
+            return Ok(());
+        }
+        // Another program wrote to the file in the last instant: it is back, and stays.
+        swap_until_out(
+            self.place,
+            Path::new(&displaced.name),
+            *displaced.file.identity(),
+            platform::exchange,
+        )?;
+        self.keep(displaced)
+    }
+
+    /// A file that was being written over: so again, if what it holds can come of that.
+    fn write_again(&self, change: &Change) -> Result<(), StoreError> {
+        let now = self.now()?;
+        if now == Some(change.new) {
+            return Ok(());
+        }
+        let new = self.left(self.name())?.filter(|new| new.digest == change.new);
+        let old = self.left(self.subject.id.name_of_old())?.filter(|old| old.digest == change.old);
+        if let (Some(locked), Some(new)) = (self.locked, &new) {
+            let is_half_done = match &old {
+                Some(old) => is_between(locked.file(), &old.file, &new.file)?,
+                None => false,
+            };
+            if now == Some(change.old) || is_half_done {
+                let target = self.place.open_file(true)?;
+                return write_over(&new.file, target.file()).context(Operation::Recover, self.place.path());
+            }
+        }
+        old.map_or(Ok(()), |old| self.keep(&old))
+    }
+
+    /// A file that was to be created: either it has its name, or it goes with the directories that were made for it.
+    fn unmake(&self, directories: &[PathBuf]) {
+        self.discard();
+        for directory in directories.iter().rev() {
+            if let Some(place) = place_of(self.store, directory).filter(|place| place.missing.is_empty()) {
+                // Not empty: it is used.
+                place.directory.remove_dir(place.name()).ok();
+            }
+        }
+    }
+
+    /// A file that was to be removed, and has another name meanwhile.
+    fn put_back(&self, committed: bool) -> Result<(), StoreError> {
+        if committed {
+            return Ok(());
+        }
+        let Some(aside) = self.left(self.name())? else { return Ok(()) };
+        let name = Path::new(self.place.name());
+        match platform::rename_new(&aside.directory, Path::new(&aside.name), name) {
+            Err(error) if platform::is_unsupported(&error) => {
+                let linked = aside.directory.hard_link(&aside.name, &aside.directory, name);
+                linked.or_else(|_| aside.directory.rename(&aside.name, &aside.directory, name))
+            }
+            renamed => renamed,
+        }
+        .or_else(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => self.keep(&aside),
+            _ => Err(StoreError::from_io(Operation::Recover, self.place.path(), error)),
+        })
+    }
+
+    /// Keeps bytes that no file holds any more: in the history, or else where they are, under a name that nobody cleans up.
+    fn keep(&self, left: &Left) -> Result<(), StoreError> {
+        let path = self.place.path();
+        let relative = self.place.relative();
+        let size = usize::try_from(left.file.size()).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        let read = size <= MOST_KEPT && {
+            bytes.resize(size, 0);
+            let got = left.file.read_at(0, &mut bytes).context(Operation::Read, path)?;
+            bytes.truncate(got);
+            true
+        };
+        let kept = if read { self.store.history.keep_displaced(path, relative, &bytes).ok() } else { None };
+        if let Some(edit_id) = kept {
+            tracing::warn!(file = %path.display(), %edit_id, "another program's write met an edit that was cut off; what it displaced is in the history");
+            return Ok(());
+        }
+        let name = rescued(path, &left.name);
+        let renamed = left.directory.rename(&left.name, &left.directory, &name);
+        renamed.context(Operation::Recover, path)?;
+        tracing::warn!(file = %path.display(), ?name, "another program's write met an edit that was cut off; what it displaced is beside it");
+        Ok(())
+    }
+}
+
+/// The most that is put into the history at once.
+const MOST_KEPT: usize = 64 << 20;
+
+/// A name that tells a person what it is.
+fn rescued(path: &Path, temporary: &OsStr) -> OsString {
+    let id: String = temporary.to_string_lossy().chars().filter(char::is_ascii_hexdigit).take(8).collect();
+    let stem: String = path.file_name().unwrap_or_default().to_string_lossy().chars().take(40).collect();
+    OsString::from(format!("{stem}.displaced-{id}"))
+}
+
+/// Whether a file can come of writing `new` over `old`, as far as that got: whichever pages of it reached the disk, and
+/// zeros where it has grown and none did.
+fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, StoreError> {
+    if file.size() < old.size().min(new.size()) || file.size() > old.size().max(new.size()) {
+        return Ok(false);
+    }
+    let mut blocks = [vec![0; CHUNK], vec![0; CHUNK], vec![0; CHUNK]];
+    let mut offset = 0;
+    while offset < file.size() {
+        let [now, was, will] = &mut blocks;
+        let read = |file: &OpenFile, block: &mut Vec<u8>| {
+            file.read_at(offset, block).context(Operation::Read, file.path())
+        };
+        let got = read(file, now)?;
+        let (old_got, new_got) = (read(old, was)?, read(new, will)?);
+        if got == 0 {
+            return Ok(false);
+        }
+        let is_growth = |at: usize| offset + at as u64 >= old.size();
+        let fits = now.iter().take(got).enumerate().all(|(at, byte)| {
+            (at < old_got && was.get(at) == Some(byte))
+                || (at < new_got && will.get(at) == Some(byte))
+                || (*byte == 0 && is_growth(at))
+        });
+        if !fits {
+            return Ok(false);
+        }
+        offset += got as u64;
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests;

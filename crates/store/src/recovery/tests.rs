@@ -1,0 +1,324 @@
+//! Transactions of three files, cut off after each step by hand: what is left is what a killed process leaves.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use super::*;
+use crate::journal::Record;
+use crate::lock::lock;
+use crate::roots::Roots;
+use crate::state::State;
+use crate::temporary::{Temporary, TemporaryId};
+
+const OLD: &str = "old content\n";
+const NEW: &str = "new content, longer than the old\n";
+
+/// How far a transaction of `a` and `b`, which are exchanged, and `c`, which is written over, came.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Cut {
+    Recorded,
+    OneTemporary,
+    Prepared,
+    OneExchanged,
+    BothExchanged,
+    Committed,
+    /// So many bytes of `c` are new.
+    Overwriting(usize),
+    Overwritten,
+    OneUnlinked,
+    AllUnlinked,
+}
+
+const CUTS: [Cut; 14] = [
+    Cut::Recorded,
+    Cut::OneTemporary,
+    Cut::Prepared,
+    Cut::OneExchanged,
+    Cut::BothExchanged,
+    Cut::Committed,
+    Cut::Overwriting(0),
+    Cut::Overwriting(1),
+    Cut::Overwriting(OLD.len()),
+    Cut::Overwriting(OLD.len() + 1),
+    Cut::Overwriting(NEW.len()),
+    Cut::Overwritten,
+    Cut::OneUnlinked,
+    Cut::AllUnlinked,
+];
+
+struct World {
+    root: tempfile::TempDir,
+    state: tempfile::TempDir,
+    store: Store,
+}
+
+impl World {
+    fn new(names: &[&str]) -> Self {
+        let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in names {
+            std::fs::write(root.path().join(name), OLD).unwrap();
+        }
+        let roots = Roots::open(&[root.path().to_owned()]).unwrap();
+        let store = Store { state: Some(State::open(state.path()).unwrap()), ..Store::without_state(roots) };
+        Self { root, state, store }
+    }
+
+    fn place(&self, name: &str) -> WritablePlace {
+        let path = self.root.path().canonicalize().unwrap().join(name);
+        self.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap()
+    }
+
+    fn subject(&self, name: &str) -> Subject {
+        let place = self.place(name);
+        let key = place.identity().unwrap().key();
+        Subject { path: place.path().to_owned(), id: TemporaryId::draw(), intent: Intent::Edit { key } }
+    }
+
+    fn begin(&self, subjects: &[Subject]) -> Record {
+        Record::begin(self.store.state.as_ref().unwrap(), subjects).unwrap()
+    }
+
+    /// Leaves a temporary as a killed process does; returns what the record says of it.
+    fn leave(&self, name: &str, id: TemporaryId) -> Change {
+        let mut temporary = Temporary::create(&self.place(name), id).unwrap();
+        temporary.write_all(NEW.as_bytes()).unwrap();
+        let key = temporary.identity().key();
+        temporary.leave();
+        Change { old: Digest::of(OLD.as_bytes()), new: Digest::of(NEW.as_bytes()), key }
+    }
+
+    fn exchange(&self, name: &str, id: TemporaryId) {
+        let place = self.place(name);
+        platform::exchange(&place.directory, Path::new(name), Path::new(&id.name())).unwrap();
+    }
+
+    fn names(&self) -> BTreeMap<String, String> {
+        let entries = std::fs::read_dir(self.root.path()).unwrap().map(Result::unwrap);
+        let name = |entry: &std::fs::DirEntry| entry.file_name().into_string().unwrap();
+        entries.map(|entry| (name(&entry), std::fs::read_to_string(entry.path()).unwrap())).collect()
+    }
+
+    fn records(&self) -> usize {
+        Found::all(self.store.state.as_ref().unwrap()).unwrap().len()
+    }
+}
+
+/// A transaction of three files, cut off.
+fn cut_off(cut: Cut) -> World {
+    let world = World::new(&["a", "b", "c"]);
+    let subjects = ["a", "b", "c"].map(|name| world.subject(name));
+    let ids = [&subjects[0], &subjects[1], &subjects[2]].map(|subject| subject.id);
+    let mut record = world.begin(&subjects);
+    let run = |record: &mut Record| {
+        if cut == Cut::Recorded {
+            return;
+        }
+        let a = world.leave("a", ids[0]);
+        if cut == Cut::OneTemporary {
+            return;
+        }
+        let (b, c) = (world.leave("b", ids[1]), world.leave("c", ids[2]));
+        std::fs::write(world.root.path().join(ids[2].name_of_old()), OLD).unwrap();
+        record.prepared(&[Step::Exchange(a), Step::Exchange(b), Step::Overwrite(c)], true).unwrap();
+        if cut == Cut::Prepared {
+            return;
+        }
+        world.exchange("a", ids[0]);
+        if cut == Cut::OneExchanged {
+            return;
+        }
+        world.exchange("b", ids[1]);
+        if cut == Cut::BothExchanged {
+            return;
+        }
+        record.committed(true).unwrap();
+        if cut == Cut::Committed {
+            return;
+        }
+        let written = if let Cut::Overwriting(written) = cut { written } else { NEW.len() };
+        let rest = OLD.get(written..).unwrap_or_default();
+        std::fs::write(world.root.path().join("c"), format!("{}{rest}", &NEW[..written])).unwrap();
+        if cut <= Cut::Overwritten {
+            return;
+        }
+        std::fs::remove_file(world.root.path().join(ids[0].name())).unwrap();
+        if cut == Cut::OneUnlinked {
+            return;
+        }
+        for name in [ids[1].name(), ids[2].name(), ids[2].name_of_old()] {
+            std::fs::remove_file(world.root.path().join(name)).unwrap();
+        }
+    };
+    run(&mut record);
+    record.keep();
+    world
+}
+
+fn all(content: &str) -> BTreeMap<String, String> {
+    ["a", "b", "c"].map(|name| (name.to_owned(), content.to_owned())).into()
+}
+
+#[test]
+fn whenever_it_was_cut_off_all_files_are_old_or_all_are_new() {
+    for cut in CUTS {
+        let world = cut_off(cut);
+        world.store.recover();
+        let expected = if cut < Cut::Committed { OLD } else { NEW };
+        assert_eq!(world.names(), all(expected), "{cut:?}");
+        assert_eq!(world.records(), 0, "{cut:?}");
+        world.store.recover();
+        assert_eq!(world.names(), all(expected), "{cut:?}");
+    }
+}
+
+#[test]
+fn what_another_program_wrote_since_stays() {
+    let outsider = "by another program\n";
+    for cut in CUTS {
+        for name in ["a", "b", "c"] {
+            for by_rename in [true, false] {
+                let world = cut_off(cut);
+                let path = world.root.path().join(name);
+                if by_rename {
+                    let beside = world.root.path().join("beside");
+                    std::fs::write(&beside, outsider).unwrap();
+                    std::fs::rename(beside, &path).unwrap();
+                } else {
+                    std::fs::write(&path, outsider).unwrap();
+                }
+                world.store.recover();
+                let what = format!("{cut:?}, {name} {by_rename}");
+                let mut names = world.names();
+                // What it displaced is no secret of the machine's: without a history it lies beside the file.
+                names.retain(|name, content| {
+                    let is_kept = name.contains(".displaced-");
+                    assert!(!is_kept || content == OLD, "{what}");
+                    !is_kept
+                });
+                assert_eq!(names.remove(name).unwrap(), outsider, "{what}");
+                let expected = if cut < Cut::Committed { OLD } else { NEW };
+                assert!(names.values().all(|content| content == expected), "{what}: {names:?}");
+                assert_eq!(names.len(), 2, "{what}");
+                assert_eq!(world.records(), 0, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_edit_of_such_a_file_comes_after_recovery() {
+    for cut in CUTS {
+        let world = cut_off(cut);
+        let places = ["c", "a"].map(|name| world.place(name));
+        let locked = lock_settled(&world.store, &[&places[0], &places[1]], &Wait::default()).unwrap();
+        let expected = if cut < Cut::Committed { OLD } else { NEW };
+        for file in &locked.files {
+            assert_eq!(digest_of(file.file()).unwrap(), Digest::of(expected.as_bytes()), "{cut:?}");
+        }
+        assert_eq!(world.names(), all(expected), "{cut:?}");
+    }
+}
+
+#[test]
+fn a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_not_lost() {
+    for displaced in [None, Some("by another program\n")] {
+        for exchanged in [false, true] {
+            let world = World::new(&["a"]);
+            let subject = world.subject("a");
+            let id = subject.id;
+            let mut record = world.begin(&[subject]);
+            let change = world.leave("a", id);
+            record.prepared(&[Step::Exchange(change)], false).unwrap();
+            if let Some(content) = displaced {
+                std::fs::write(world.root.path().join("a"), content).unwrap();
+            }
+            if exchanged {
+                world.exchange("a", id);
+            }
+            record.keep();
+            world.store.recover();
+            let expected = displaced.unwrap_or(if exchanged { NEW } else { OLD });
+            assert_eq!(world.names(), [("a".to_owned(), expected.to_owned())].into());
+            assert_eq!(world.records(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_file_in_the_making_goes_and_so_do_its_directories() {
+    let world = World::new(&[]);
+    let root = world.root.path().canonicalize().unwrap();
+    let directories = vec![root.join("x"), root.join("x/y")];
+    let id = TemporaryId::draw();
+    let intent = Intent::Create { directories: directories.clone() };
+    let subject = Subject { path: root.join("x/y/new"), id, intent };
+    for step in 0..4 {
+        let record = world.begin(std::slice::from_ref(&subject));
+        for directory in directories.iter().take(step) {
+            std::fs::create_dir(directory).unwrap();
+        }
+        if step > 2 {
+            std::fs::write(root.join("x/y").join(id.name()), NEW).unwrap();
+        }
+        record.keep();
+        world.store.recover();
+        assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0, "{step}");
+        assert_eq!(world.records(), 0);
+    }
+}
+
+#[test]
+fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
+    for committed in [false, true] {
+        let world = World::new(&["a"]);
+        let subject = world.subject("a");
+        let (id, key) = (subject.id, world.place("a").identity().unwrap().key());
+        let mut record = world.begin(&[Subject { intent: Intent::Remove { key }, ..subject }]);
+        record.prepared(&[Step::Remove(Digest::of(OLD.as_bytes()))], true).unwrap();
+        std::fs::rename(world.root.path().join("a"), world.root.path().join(id.name())).unwrap();
+        if committed {
+            record.committed(true).unwrap();
+        }
+        record.keep();
+        world.store.recover();
+        assert_eq!(world.names().len(), usize::from(!committed));
+        assert_eq!(world.names().contains_key("a"), !committed);
+        assert_eq!(world.records(), 0);
+    }
+}
+
+#[test]
+fn files_of_other_roots_are_left_to_others() {
+    let world = cut_off(Cut::OneExchanged);
+    let narrow = world.root.path().join("narrow");
+    std::fs::create_dir(&narrow).unwrap();
+    let roots = Roots::open(&[narrow]).unwrap();
+    let other =
+        Store { state: Some(State::open(world.state.path()).unwrap()), ..Store::without_state(roots) };
+    other.recover();
+    assert_eq!(other.state.as_ref().map(|state| Found::all(state).unwrap().len()), Some(1));
+    // By another name of the same file it is seen, too, and not edited.
+    std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
+    let place = other
+        .roots
+        .resolve_for_writing(world.root.path().canonicalize().unwrap().join("narrow/b").to_str().unwrap());
+    let problems = lock_settled(&other, &[&place.unwrap()], &Wait::default()).unwrap_err();
+    assert!(matches!(problems[0].1.kind, StoreErrorKind::Unfinished { .. }), "{problems:?}");
+}
+
+#[test]
+fn of_several_recoverers_one_recovers() {
+    for cut in CUTS {
+        let world = cut_off(cut);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| world.store.recover());
+            }
+        });
+        world.store.recover();
+        let expected = if cut < Cut::Committed { OLD } else { NEW };
+        assert_eq!(world.names(), all(expected), "{cut:?}");
+        assert_eq!(world.records(), 0, "{cut:?}");
+        drop(lock(&world.place("a"), &Wait::default()).unwrap());
+    }
+}

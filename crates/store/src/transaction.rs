@@ -1,0 +1,234 @@
+//! The end of a call that edits: all its files get their new content, or none. [`Transaction`] keeps the order of steps by
+//! which that holds for whoever looks, whenever the process is killed, whatever fails: DESIGN's decisions 4 to 7.
+//!
+//! 1. The record names all files, before the first temporary is made.
+//! 2. All temporaries are complete and synced; the record says what each file was and will be.
+//! 3. The files are exchanged with their temporaries one by one; each time what comes out must be what was read.
+//! 4. The directories are synced. If there is more than one file, or one that is to be written over, the record says
+//!    *committed*.
+//! 5. Files that must not be exchanged are written over, and synced.
+//! 6. The old files are unlinked, and the record is.
+//!
+//! An error up to step 5 takes all of it back. A process that is killed up to step 4 leaves what recovery takes back, and
+//! after it what recovery ends. A single file that is exchanged is old or new at any time, so its record is never synced.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use mcp_text_editor_core::digest::Digest;
+
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::in_place::{InPlace, Overwrite, Overwriting};
+use crate::journal::{Change, Record, Step, Subject};
+use crate::lock::LockedFile;
+use crate::place::WritablePlace;
+use crate::replace::{Exchanged, Method, Prepared, exchange};
+use crate::store::{Durability, Store};
+use crate::temporary::Temporary;
+
+/// How many files are synced at a time: enough for a file system to write them in one go.
+const SYNCS: usize = 16;
+
+/// A file whose new content is complete.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// Where.
+    pub(crate) place: WritablePlace,
+    /// The new content.
+    pub(crate) temporary: Temporary,
+    /// Why it must be written over the file, if it must.
+    pub(crate) in_place: Option<InPlace>,
+    /// The old file, with the identity that it had before it was read.
+    pub(crate) locked: LockedFile,
+    /// The digest of what was read.
+    pub(crate) old: Digest,
+    /// The digest of the new content.
+    pub(crate) new: Digest,
+    /// Whether the old file's times can tell whether it is still what was read.
+    pub(crate) is_settled: bool,
+}
+
+/// What is known of a transaction that was carried out.
+#[derive(Debug)]
+pub(crate) struct Done<T> {
+    /// How each file was replaced that was not written over, in the order given.
+    pub(crate) methods: Vec<Method>,
+    /// What was noted meanwhile.
+    pub(crate) noted: T,
+}
+
+/// A call that edits, and its record.
+#[derive(Debug)]
+pub(crate) struct Transaction<'a> {
+    store: &'a Store,
+    record: Option<Record>,
+}
+
+impl<'a> Transaction<'a> {
+    /// Writes down which files may be changed; due before the first temporary is made. Without a journal the transaction
+    /// is whole as long as the process lives; see [`Transaction::is_recorded`].
+    pub(crate) fn begin(store: &'a Store, subjects: &[Subject]) -> Self {
+        let begun = store.state.as_ref().map(|state| Record::begin(state, subjects));
+        let record = begun.and_then(|begun| {
+            begun.inspect_err(|error| tracing::warn!(%error, "an edit goes without a journal")).ok()
+        });
+        Self { store, record }
+    }
+
+    /// Ends one that had no files to exchange, once all is done.
+    pub(crate) fn end(self) {
+        self.record.into_iter().for_each(|record| record.remove(false));
+    }
+
+    /// Whether recovery would find it if the process were killed.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.record.is_some()
+    }
+
+    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked; `kept` are files
+    /// of the call that stay as they are, and locked until the end.
+    pub(crate) fn commit<T>(
+        mut self,
+        files: Vec<Ready>,
+        kept: Vec<LockedFile>,
+        is_cancelled: &dyn Fn() -> bool,
+        note: impl FnOnce() -> T,
+    ) -> Result<Done<T>, StoreError> {
+        let done = self.carry_out(files, is_cancelled, note);
+        match (done, self.record) {
+            (Ok((done, mut locked, in_place)), record) => {
+                if let Some(record) = record {
+                    // Else a power cut could bring it back, and the old content over a later edit with it.
+                    record.remove(in_place && self.store.durability == Durability::Machine);
+                }
+                locked.extend(kept);
+                drop(locked);
+                Ok(done)
+            }
+            (Err(error), Some(record)) if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => {
+                record.keep();
+                Err(error)
+            }
+            // The record goes when it is dropped.
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    fn carry_out<T>(
+        &mut self,
+        files: Vec<Ready>,
+        is_cancelled: &dyn Fn() -> bool,
+        note: impl FnOnce() -> T,
+    ) -> Result<(Done<T>, Vec<LockedFile>, bool), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        let steps: Vec<Step> = files.iter().map(Ready::step).collect();
+        let is_one_exchange = matches!(steps.as_slice(), [Step::Exchange(_)]);
+        let (mut prepared, mut overwrites) = (Vec::new(), Vec::new());
+        for Ready { place, temporary, in_place, locked, old, is_settled, .. } in files {
+            let unsettled = (!is_settled).then_some(old);
+            if in_place.is_some() {
+                overwrites.push(Overwrite { place, temporary, locked, unsettled });
+            } else {
+                prepared.push(Prepared { place, temporary, locked, unsettled });
+            }
+        }
+        let is_in_place = !overwrites.is_empty();
+        let overwriting = Overwriting::prepare(overwrites, self.store.state.as_ref())?;
+        if sync {
+            let of_prepared = prepared.iter().map(|file| &file.temporary);
+            sync_all(&of_prepared.chain(overwriting.temporaries()).collect::<Vec<_>>())?;
+        }
+        if let Some(record) = &mut self.record {
+            record.prepared(&steps, sync && !is_one_exchange)?;
+        }
+        if is_cancelled() {
+            let path = prepared.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
+            return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
+        }
+        let exchanged = exchange(prepared)?;
+        if let Err(error) = self.make_final(&exchanged, &overwriting, !is_one_exchange) {
+            return Err(exchanged.roll_back(error));
+        }
+        if let Err(error) = overwriting.write() {
+            return Err(self.take_back(error, exchanged, overwriting));
+        }
+        let noted = note();
+        let methods = exchanged.methods();
+        let mut locked = exchanged.finish();
+        locked.extend(overwriting.finish());
+        Ok((Done { methods, noted }, locked, is_in_place))
+    }
+
+    /// From here on recovery goes forward.
+    fn make_final(
+        &mut self,
+        exchanged: &Exchanged,
+        overwriting: &Overwriting,
+        is_recorded: bool,
+    ) -> Result<(), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        if sync {
+            exchanged.sync_directories()?;
+            overwriting.sync_directories()?;
+        }
+        match &mut self.record {
+            Some(record) if is_recorded => record.committed(sync),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes all back because a file could not be written over; `error` says whether the files that were have their old
+    /// bytes again. If not, and there is a record, all stays as it is: recovery has what it needs to go forward.
+    fn take_back(&mut self, error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
+        let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
+        match &mut self.record {
+            None => exchanged.roll_back(error),
+            Some(record) => {
+                if is_restored && record.take_back(true).is_ok() {
+                    return exchanged.roll_back(error);
+                }
+                let mut paths = match error.kind {
+                    StoreErrorKind::NotRestored { paths } => paths,
+                    _ => Vec::new(),
+                };
+                paths.extend(exchanged.leave());
+                overwriting.leave();
+                StoreError {
+                    kind: StoreErrorKind::NotRestored { paths },
+                    operation: Operation::Restore,
+                    ..error
+                }
+            }
+        }
+    }
+}
+
+impl Ready {
+    fn step(&self) -> Step {
+        let key = self.temporary.identity().key();
+        let change = Change { old: self.old, new: self.new, key };
+        if self.in_place.is_some() { Step::Overwrite(change) } else { Step::Exchange(change) }
+    }
+}
+
+/// Waits until all are on disk; many at a time, because a file system writes them together. The first error counts.
+fn sync_all(files: &[&Temporary]) -> Result<(), StoreError> {
+    if let [file] = files {
+        return file.sync();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<(), StoreError> {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            file.sync()?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        // This thread works, too, and alone where no other can be had.
+        let others: Vec<_> = (1..files.len().min(SYNCS))
+            .map_while(|_| thread::Builder::new().name("sync".to_owned()).spawn_scoped(scope, work).ok())
+            .collect();
+        let own = work();
+        others.into_iter().fold(own, |all, one| all.and(one.join().unwrap_or(Ok(()))))
+    })
+}

@@ -1,0 +1,4 @@
+//! Any bytes; the law is `decode::check`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcp_text_editor_fuzz::decode::check(data));

@@ -1,0 +1,117 @@
+//! Arguments of every tool: whatever they are, there is a request or a bounded list of reasons; and spelling them in
+//! another way that means the same changes nothing.
+
+use mcp_text_editor::problem::{Code, Failure};
+use mcp_text_editor::render::failure;
+use mcp_text_editor::tools::{append, create, delete, get, insert, patch};
+use serde_json::{Map, Value};
+
+use crate::input::Input;
+use crate::memory::peak_of;
+
+/// At most this many problems are collected.
+const MOST_PROBLEMS: usize = 1_000;
+
+/// Bytes that a call of no size at all may take, and how many times its own size: values are moved, text is copied
+/// where line ends are folded, and a string that spells JSON is parsed.
+const LEAST_MEMORY: usize = 4 << 20;
+const MEMORY_RATIO: usize = 400;
+
+/// The bytes are a JSON object; each tool takes it as its arguments.
+pub fn check(data: &[u8]) {
+    let mut input = Input::new(data);
+    let twist = input.byte();
+    let text = input.rest();
+    let Ok(values) = serde_json::from_slice::<Map<String, Value>>(text) else { return };
+    let size = text.len();
+    law(size, &values, twist, get::parse);
+    law(size, &values, twist, patch::parse);
+    law(size, &values, twist, create::parse);
+    law(size, &values, twist, append::parse);
+    law(size, &values, twist, insert::parse);
+    law(size, &values, twist, delete::parse);
+}
+
+type Parse<T> = fn(Map<String, Value>) -> Result<T, Failure>;
+
+fn law<T: PartialEq + std::fmt::Debug>(size: usize, values: &Map<String, Value>, twist: u8, parse: Parse<T>) {
+    let copy = values.clone();
+    let (parsed, peak) = peak_of(|| parse(copy));
+    assert!(peak <= LEAST_MEMORY + MEMORY_RATIO * size, "{peak} bytes for {size}");
+    if let Err(failure) = &parsed {
+        check_failure(failure);
+    }
+
+    if parsed.is_ok() {
+        // Null is absent.
+        assert_eq!(parse(without_nulls(values)), parsed);
+        // Keys have no order.
+        let backwards = values.iter().rev().map(|(key, value)| (key.clone(), value.clone())).collect();
+        assert_eq!(parse(backwards), parsed);
+        // What is no text may come spelled.
+        let mut left = usize::from(twist % 16);
+        let spelled = values.iter().map(|(key, value)| (key.clone(), spell(value, &mut left))).collect();
+        assert_eq!(parse(spelled), parsed);
+    }
+    // No key is ignored.
+    let mut more = values.clone();
+    if more.insert("no_such_argument".to_owned(), Value::Bool(true)).is_none() {
+        let failure = parse(more).expect_err("a key that nobody asks for");
+        check_failure(&failure);
+        let named = failure.problems.iter().any(|problem| problem.reason.contains("no_such_argument"));
+        assert!(named || failure.problems.len() == MOST_PROBLEMS);
+    }
+}
+
+fn check_failure(found: &Failure) {
+    assert!((1..=MOST_PROBLEMS).contains(&found.problems.len()));
+    for problem in &found.problems {
+        assert_ne!(problem.code, Code::InternalError, "{problem:?}");
+        assert!(!problem.reason.is_empty() && !problem.hint.is_empty());
+        assert!(problem.reason.len() + problem.hint.len() < 2_000, "{problem:?}");
+    }
+    for text in [failure::text(found), failure::json(found)] {
+        assert!(text.chars().count() < failure::LIMIT);
+    }
+    let json: Value = serde_json::from_str(&failure::json(found)).expect("JSON");
+    assert!(json.is_object());
+}
+
+fn without_nulls(values: &Map<String, Value>) -> Map<String, Value> {
+    values
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (key.clone(), inside(value)))
+        .collect()
+}
+
+fn inside(value: &Value) -> Value {
+    match value {
+        Value::Object(values) => Value::Object(without_nulls(values)),
+        Value::Array(items) => Value::Array(items.iter().map(inside).collect()),
+        other => other.clone(),
+    }
+}
+
+/// The `left`-th value that is no text, as the text that spells it.
+fn spell(value: &Value, left: &mut usize) -> Value {
+    match value {
+        Value::Null | Value::String(_) => value.clone(),
+        _ if *left == 0 => {
+            *left = usize::MAX;
+            Value::String(value.to_string())
+        }
+        Value::Bool(_) | Value::Number(_) => {
+            *left -= 1;
+            value.clone()
+        }
+        Value::Array(items) => {
+            *left -= 1;
+            Value::Array(items.iter().map(|item| spell(item, left)).collect())
+        }
+        Value::Object(values) => {
+            *left -= 1;
+            Value::Object(values.iter().map(|(key, value)| (key.clone(), spell(value, left))).collect())
+        }
+    }
+}

@@ -1,0 +1,431 @@
+"""I/O errors and full disks: injected at every call that writes, and real.
+
+    faults.py [--only TEXT] [multi|single|create|append|large|disk|state …]
+
+An edit either fails with `io_error` or `no_space` and has changed nothing, or succeeds in full (what failed did not
+matter to the files: history, clean-up). After the next start nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+from harness import (Closed, Reply, Report, Server, Strace, Timeout, World, call_or_end, no_strace, parallel,
+                     threads_of, user)
+
+PATCH = "patch_text_file_contents"
+#: Calls whose failure is a failing disk.
+FAILING = ("write", "writev", "pwrite64", "copy_file_range", "fsync", "fdatasync", "renameat2", "renameat", "ftruncate", "fallocate",
+           "unlinkat", "linkat", "mkdirat", "memfd_create")
+CODES = {"EIO": "io_error", "ENOSPC": "no_space"}
+
+FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
+
+
+def large_content(new: bool) -> bytes:
+    lines = [f"line {n} of a file that does not fit into memory\n" for n in range(30_000)]
+    lines[15_000] = "changed, and longer than it was before: a line\n" if new else lines[15_000]
+    return "".join(lines).encode()
+
+
+def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
+    if kind == "multi":
+        return PATCH, world.patch_all(FEW)
+    if kind == "single":
+        return PATCH, world.patch_all(["a/02.txt"])
+    if kind == "in place":
+        return PATCH, world.patch_all(["linked.txt"])
+    if kind == "create":
+        return "create_text_file", {"file_path": world.path("made/deep/new.txt"), "contents": "quite new\n"}
+    if kind == "append":
+        import hashlib
+        return "append_text_file_contents", {"file_path": world.path("a/03.txt"), "contents": "one more\n",
+                                             "file_hash": hashlib.sha256(world.old["a/03.txt"]).hexdigest()}
+    patch = {"old_string": "line 15000 of a file that does not fit into memory\n", "new_string": "changed, and longer than it was before: a line\n"}
+    return PATCH, {"files": [{"file_path": world.path("large.txt"), "patches": [patch]}]}
+
+
+def begin(world: World, kind: str) -> None:
+    world.reset()
+    world.hold()
+    if kind == "large":
+        world.put("large.txt", large_content(False))
+        world._give(world.tree / "large.txt")
+
+
+def files(world: World) -> dict[str, bytes]:
+    """The content of everything that was not made by the server for itself."""
+    found = {}
+    for path in sorted(world.tree.rglob("*")):
+        name = str(path.relative_to(world.tree))
+        if path.name.startswith(".mte-") or name == "outside.txt":
+            continue
+        found[name] = b"<directory>" if path.is_dir() else path.read_bytes()
+    return found
+
+
+def expected(world: World, kind: str) -> dict[str, bytes]:
+    after = files(world)
+    if kind == "multi":
+        after.update({name: world.new[name] for name in FEW})
+        after["c/linked-too.txt"] = world.new["linked.txt"]
+    elif kind == "single":
+        after["a/02.txt"] = world.new["a/02.txt"]
+    elif kind == "in place":
+        after["linked.txt"] = after["c/linked-too.txt"] = world.new["linked.txt"]
+    elif kind == "create":
+        after.update({"made": b"<directory>", "made/deep": b"<directory>", "made/deep/new.txt": b"quite new\n"})
+    elif kind == "append":
+        after["a/03.txt"] += b"one more\n"
+    else:
+        after["large.txt"] = large_content(True)
+    return after
+
+
+def difference(now: dict[str, bytes], was: dict[str, bytes]) -> str:
+    out = []
+    for name in sorted(now.keys() | was.keys()):
+        if now.get(name) != was.get(name):
+            out.append(f"{name}: {short(now.get(name))}, expected {short(was.get(name))}")
+    return "; ".join(out[:6])
+
+
+def short(content: bytes | None) -> str:
+    return "missing" if content is None else f"{len(content)} bytes {content[-30:]!r}"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An error at the n-th call of a name in a thread (None: in any)."""
+
+    kind: str
+    thread: int | None
+    name: str
+    n: int
+    error: str
+    what: str = ""
+
+    def __str__(self) -> str:
+        where = "any thread" if self.thread is None else f"thread {self.thread}"
+        return f"{self.kind}: {self.error} at {self.name} #{self.n} of {where} ({self.what})"
+
+
+def faults_of(world: World, kind: str) -> list[Fault]:
+    begin(world, kind)
+    after = expected(world, kind)
+    with world.server() as server:
+        world.warm(server)
+        threads = threads_of(server)
+        strace = Strace(server.process.pid, "-y", all_threads=True)
+        reply = server.call(*arguments(world, kind))
+        trace = strace.detach()
+        if reply.is_error:
+            raise RuntimeError(reply.text)
+    if files(world) != after:
+        raise RuntimeError(f"acknowledged, and not done: {difference(files(world), after)}")
+    found: dict[tuple[int | None, str, int], str] = {}
+    for call in trace.of(*FAILING):
+        path = call.path
+        if not path.startswith((str(world.base), "/memfd:")):
+            continue  # a reply, or a thread that wakes another
+        thread = threads.index(call.thread) if call.thread in threads else None
+        what = path.replace(str(world.base) + "/", "") + (" EXCHANGE" if "EXCHANGE" in call.text else "")
+        found.setdefault((thread, call.name, call.index), what)
+    return [Fault(kind, *place, error, what) for place, what in found.items() for error in CODES]
+
+
+def fault(world: World, case: Fault) -> list[str]:
+    begin(world, case.kind)
+    before, after = files(world), expected(world, case.kind)
+    problems: list[str] = []
+    strace = None
+    server = world.server()
+    try:
+        world.warm(server)
+        threads = threads_of(server)
+        which = server.process.pid if case.thread is None else threads[case.thread]
+        strace = Strace(which, "-e", f"trace={case.name}", "-e", f"inject={case.name}:error={case.error}:when={case.n}",
+                        all_threads=case.thread is None)
+        reply = call_or_end(server, *arguments(world, case.kind))
+        trace = strace.detach()
+        strace = None
+        if reply is None:
+            return [f"the server ended: {server.stderr()[-400:]}"]
+        injected = "(INJECTED)" in trace.text
+        now = files(world)
+        if reply.is_error:
+            if reply.code != CODES[case.error]:
+                problems.append(f"code {reply.code}: {reply.text[:300]}")
+            if "nothing was written" not in reply.text:
+                problems.append(f"the reply does not say that nothing was written: {reply.text[:300]}")
+            if now != before:
+                problems.append(f"refused with {reply.code}, and changed: {difference(now, before)}")
+        elif now != after:
+            problems.append(f"acknowledged, and not done: {difference(now, after)}; {reply.text[:200]}")
+        if not injected and not reply.is_error:
+            return ["not reached"] if not problems else problems
+        # Nobody else's file, and the same file again: no lock and no record stands in the way.
+        problems += world.edit_outside(server)
+    except Timeout as end:
+        problems.append(f"{type(end).__name__}: {end}")
+    finally:
+        if strace:
+            strace.detach()
+        server.close()
+    problems += world.recover()
+    now = files(world)
+    wanted = before if reply is not None and reply.is_error else after
+    if now != wanted and not any("changed:" in p or "not done" in p for p in problems):
+        problems.append(f"after the next start: {difference(now, wanted)}")
+    problems += world.strays("made/deep/new.txt", "large.txt")
+    if problems and reply is not None:
+        problems.insert(0, f"answered {reply.code or 'ok: ' + reply.text[:150]}")
+    return problems
+
+
+def check_fault(world: World, case: Fault) -> list[str]:
+    """Threads may share work differently from run to run: a place that was not reached is tried again."""
+    for _ in range(3):
+        problems = fault(world, case)
+        if problems != ["not reached"]:
+            return problems
+    return problems
+
+
+# Real disks
+
+
+class Mounted:
+    """A tmpfs on a directory, with its size and number of files."""
+
+    def __init__(self, path: Path, options: str) -> None:
+        self.path = path
+        path.mkdir(exist_ok=True)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(path)], capture_output=True, text=True)
+        if done.returncode:
+            raise PermissionError(done.stderr.strip())
+
+    def fill(self, leave: int = 0) -> None:
+        """Leaves about so many bytes, or none."""
+        with open(self.path / "filler", "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"x" * 4096)
+            except OSError:
+                pass
+            if leave:
+                file.truncate(max(0, file.tell() - leave))
+
+    def __enter__(self) -> Mounted:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["umount", "-l", str(self.path)], check=True)
+
+
+def cannot_mount(base: Path) -> str | None:
+    if os.geteuid() != 0:
+        return "not root"
+    try:
+        with Mounted(base / "probe", "size=64k"):
+            return None
+    except (PermissionError, FileNotFoundError) as error:
+        return f"cannot mount: {error}"
+
+
+def check_reply(reply: Reply, code: str | None, before: dict[str, bytes], after: dict[str, bytes], now: dict[str, bytes]) -> list[str]:
+    """`code`: what it must be refused with; None: it must be done, or be refused by anything that is no accident."""
+    problems = []
+    if reply.is_error:
+        if code is not None and reply.code != code:
+            problems.append(f"code {reply.code}, must be {code}: {reply.text[:300]}")
+        if reply.code in ("internal_error", "cancelled") or reply.rpc_error:
+            problems.append(f"unclear: {reply.text[:300]}")
+        if now != before:
+            problems.append(f"refused, and changed: {difference(now, before)}")
+    elif code is not None:
+        problems.append(f"not refused: {reply.text[:300]}")
+    elif now != after:
+        problems.append(f"acknowledged, and not done: {difference(now, after)}")
+    return problems
+
+
+def full_disk(report: Report) -> None:
+    for size, leave in ((640, 0), (640, 32 * 1024)):
+        for what in ("single", "multi", "in place", "create", "append"):
+            base = Path(subprocess.check_output(["mktemp", "-d", "--tmpdir", "mte-full-XXXXXX"], text=True).strip()).resolve()
+            base.chmod(0o755)
+            try:
+                with Mounted(base / "tree", f"size={size}k") as disk:
+                    tree = base / "tree"
+                    names = {"a.txt": 90_000, "b.txt": 90_000, "linked.txt": 90_000}
+                    for name, length in names.items():
+                        (tree / name).write_bytes(b"marker\n" + (b"0123456789abcde\n" * (length // 16)))
+                    os.link(tree / "linked.txt", tree / "other.txt")
+                    disk.fill(leave)
+                    contents = lambda: {p.name: p.read_bytes() for p in tree.iterdir() if p.name != "filler"}  # noqa: E731
+                    before = contents()
+                    patch = [{"old_string": "marker\n", "new_string": "marker of the new content\n" * 3000}]
+                    some = {"single": ["a.txt"], "multi": ["a.txt", "b.txt", "linked.txt"], "in place": ["linked.txt"]}.get(what)
+                    with Server(tree, state=base / "state") as server:
+                        if some:
+                            reply = server.call(PATCH, {"files": [{"file_path": str(tree / n), "patches": patch} for n in some]})
+                        elif what == "create":
+                            reply = server.call("create_text_file", {"file_path": str(tree / "d/e/new.txt"), "contents": "x" * 70_000})
+                        else:
+                            import hashlib
+                            reply = server.call("append_text_file_contents", {"file_path": str(tree / "a.txt"), "contents": "y" * 70_000,
+                                                "file_hash": hashlib.sha256(before["a.txt"]).hexdigest()})
+                        problems = check_reply(reply, "no_space", before, {}, contents())
+                        # With room again, the same server goes on.
+                        (tree / "filler").unlink()
+                        again = server.call(PATCH, {"files": [{"file_path": str(tree / "a.txt"), "patches": [
+                            {"old_string": "marker\n", "new_string": "again\n"}]}]})
+                        if again.is_error:
+                            problems.append(f"with room again: {again.text[:300]}")
+                    report.case(f"full tmpfs ({leave} bytes left): {what}", problems)
+            finally:
+                shutil.rmtree(base, ignore_errors=True)
+
+
+def states(report: Report, mount: bool) -> None:
+    """Wherever the journal and the history cannot be kept, edits go on with a warning, or are refused clearly."""
+    def missing(world: World) -> None:
+        shutil.rmtree(world.state)
+
+    def hopeless(world: World) -> None:
+        shutil.rmtree(world.state)
+        (world.base / "shut-away").mkdir(mode=0o555, exist_ok=True)
+        world.state = world.base / "shut-away/state"
+
+    def a_file(world: World) -> None:
+        shutil.rmtree(world.state)
+        world.state.write_text("not a directory\n")
+
+    def unwritable(world: World) -> None:
+        world.state.chmod(0o555)
+
+    def journal_is_a_file(world: World) -> None:
+        (world.state / "journal").write_text("not a directory\n")
+        world._give(world.state / "journal")
+
+    def journal_unwritable(world: World) -> None:
+        (world.state / "journal").mkdir()
+        world._give(world.state / "journal")
+        (world.state / "journal").chmod(0o555)
+
+    def history_is_garbage(world: World) -> None:
+        (world.state / "history.db").write_bytes(os.urandom(8192))
+        world._give(world.state / "history.db")
+
+    def history_is_a_directory(world: World) -> None:
+        (world.state / "history.db").mkdir()
+
+    def vanishes(world: World) -> None:
+        pass
+
+    setups: list[Callable[[World], None]] = [missing, hopeless, a_file, unwritable, journal_is_a_file, journal_unwritable,
+                                             history_is_garbage, history_is_a_directory, vanishes]
+    if mount:
+        def full(world: World) -> None:
+            mounts.append(Mounted(world.state, f"size=64k,mode=700,uid={user() or 0}"))
+            mounts[-1].fill()
+
+        def read_only(world: World) -> None:
+            mounts.append(Mounted(world.state, f"size=64k,mode=700,uid={user() or 0}"))
+            subprocess.run(["mount", "-o", "remount,ro", str(world.state)], check=True)
+        setups += [full, read_only]
+    world = World()
+    ordinary = world.state
+    try:
+        for setup in setups:
+            for kind in ("single", "multi", "in place", "create"):
+                mounts: list[Mounted] = []
+                world.state = ordinary
+                begin(world, kind)
+                before, after = files(world), expected(world, kind)
+                setup(world)
+                said = "?"
+                try:
+                    try:
+                        with world.server() as server:
+                            world.warm(server)
+                            if setup is vanishes:
+                                shutil.rmtree(world.state)
+                            reply = server.call(*arguments(world, kind))
+                            said = reply.text
+                            problems = check_reply(reply, None, before, after, files(world))
+                            if "panic" in server.stderr():
+                                problems.append(f"panic: {server.stderr()[-400:]}")
+                    except (Closed, Timeout) as end:
+                        problems = [f"{type(end).__name__}: {end}"]
+                finally:
+                    for mounted in mounts:
+                        mounted.__exit__()
+                    if world.state.is_file():
+                        world.state.unlink()
+                if world.state.is_dir():
+                    world.state.chmod(0o700)
+                left = [str(p.relative_to(world.tree)) for p in world.tree.rglob(".mte-*")]
+                if left:
+                    problems.append(f"left behind: {left[:4]}")
+                if not problems and setup not in (missing, vanishes, history_is_garbage, history_is_a_directory) \
+                        and not said.startswith("error") and not re.search('"warnings":.*(state|journal|history|undo)', said):
+                    problems.append(f"done without a warning: {said[:300]}")
+                report.case(f"state directory: {setup.__name__.replace('_', ' ')}: {kind}", [*problems, said[:200]] if problems else [])
+                if "--verbose" in sys.argv:
+                    print(f"   {setup.__name__}: {kind}: {said[-260:]}")
+    finally:
+        world.state = ordinary
+        world.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="only faults whose description holds this")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("parts", nargs="*", default=[])
+    options = parser.parse_args()
+    parts = options.parts or ["multi", "single", "in place", "create", "append", "large", "disk", "state"]
+    report = Report()
+    world = World()
+    try:
+        unmountable = cannot_mount(world.base)
+        faults: list[Fault] = []
+        kinds = [kind for kind in parts if kind not in ("disk", "state")]
+        reason = no_strace()
+        if reason and kinds:
+            print(f"skipped: injected errors: {reason}")
+        for kind in [] if reason else kinds:
+            try:
+                faults += faults_of(world, kind)
+            except RuntimeError as error:
+                report.case(f"dry run of {kind}", [str(error)])
+    finally:
+        world.close()
+    faults = [f for f in faults if options.only in str(f)]
+    report.section(f"{len(faults)} injected errors")
+    for case, problems in parallel(check_fault, faults) if faults else ():
+        report.case(str(case), [problems] if isinstance(problems, str) else problems)
+    if unmountable:
+        print(f"skipped: a real full disk: {unmountable}")
+    elif "disk" in parts:
+        report.section("full disks")
+        full_disk(report)
+    if "state" in parts:
+        report.section("state directories")
+        states(report, mount=not unmountable)
+    report.section("done")
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

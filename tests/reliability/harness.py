@@ -1,0 +1,473 @@
+"""What the reliability tests share: a tree of twenty files, servers that are killed, strace, and what must hold afterwards.
+
+strace counts a system call per thread *and* per name, so "the third fsync of the thread that works" is a place in a run.
+It is attached to one thread of a server that is already up: nothing but the call is counted, and other threads do not
+count at all.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
+
+from session import Closed, Reply, Server, Timeout, binary  # noqa: E402
+
+__all__ = ["Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel", "call_or_end", "threads_of", "user", "worker_of"]
+
+PREFIX = ".mte-"
+
+#: System calls after which something outside the process can differ.
+CHANGING = frozenset("""
+    open openat openat2 creat write writev pwrite64 pwritev copy_file_range sendfile splice truncate ftruncate fallocate
+    fsync fdatasync sync_file_range rename renameat renameat2 unlink unlinkat link linkat symlink symlinkat mkdir mkdirat
+    rmdir chmod fchmod fchmodat chown fchown fchownat setxattr fsetxattr removexattr fremovexattr utimensat flock fcntl
+    memfd_create ioctl""".split())
+
+
+def user() -> int | None:
+    """Root may write everywhere, so its servers run as nobody."""
+    return 65534 if os.geteuid() == 0 else None
+
+
+def jobs() -> int:
+    """How many cases run at a time: JOBS, else 2."""
+    return int(os.environ.get("JOBS", "2"))
+
+
+def no_strace() -> str | None:
+    """Why strace cannot be used here; None if it can."""
+    if not shutil.which("strace"):
+        return "strace is not installed"
+    tried = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, text=True)
+    return None if tried.returncode == 0 else f"strace cannot trace here: {tried.stderr.strip()[-200:]}"
+
+
+class Report:
+    """Counts cases, and tells those that failed."""
+
+    def __init__(self, shown: int = 25) -> None:
+        self.passed = self.failed = 0
+        self.shown = shown
+        self.start = time.monotonic()
+
+    def case(self, name: str, problems: list[str]) -> bool:
+        if not problems:
+            self.passed += 1
+            return True
+        self.failed += 1
+        if self.failed <= self.shown:
+            print(f"FAILED {name}", *(f"    {line}" for problem in problems for line in problem.splitlines()), sep="\n", flush=True)
+        return False
+
+    def section(self, title: str) -> None:
+        print(f"-- {title} ({time.monotonic() - self.start:.0f} s)", flush=True)
+
+    def end(self) -> int:
+        if self.failed > self.shown:
+            print(f"… and {self.failed - self.shown} more failures")
+        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        return 1 if self.failed else 0
+
+
+class World:
+    """A directory of its own: `tree/` is the server's root, `state/` its state directory.
+
+    Twenty files, three of which are edited in place: `linked.txt` has a second name, `shut/` cannot be written,
+    `open.txt` is held open for writing by whoever called `hold`. `outside.txt` belongs to no transaction.
+    """
+
+    IN_PLACE = ("linked.txt", "open.txt", "shut/18.txt")
+
+    def __init__(self, within: Path | None = None) -> None:
+        self.base = Path(tempfile.mkdtemp(prefix="mte-reliability-", dir=within)).resolve()
+        self.base.chmod(0o711)
+        self.tree, self.state = self.base / "tree", self.base / "state"
+        self._held: list[int] = []
+        names = [f"a/{n:02}.txt" for n in range(1, 7)] + [f"b/{n:02}.txt" for n in range(7, 13)]
+        names += [f"c/{n:02}.txt" for n in range(13, 18)]
+        self.names: list[str] = sorted([*names, *self.IN_PLACE])
+        self.old = {name: self._content(index, name, False) for index, name in enumerate(self.names)}
+        self.new = {name: self._content(index, name, True) for index, name in enumerate(self.names)}
+        self.modes = {name: (0o640, 0o644, 0o755)[index % 3] for index, name in enumerate(self.names)}
+        reachable(self.base)
+
+    @staticmethod
+    def _content(index: int, name: str, new: bool) -> bytes:
+        """What changes stands near the beginning and changes the length: half a write shows."""
+        marker = f"marker {index} old\n" if not new else f"marker {index} new" + (" and longer" * 9 if index % 2 else "") + "\n"
+        rest = f"rest of {name} " + "0123456789" * 4 + "\n"
+        return (f"first line of {name}\n" + marker + rest * (6000 if name == "linked.txt" else 5) + "last line\n").encode()
+
+    # Setting up
+
+    def reset(self) -> None:
+        """The tree with the old content, and no state."""
+        self.release()
+        self.remove_all()
+        self.tree.mkdir()
+        for directory in ("a", "b", "c", "shut"):
+            (self.tree / directory).mkdir()
+        for name in self.names:
+            self.put(name, self.old[name])
+            (self.tree / name).chmod(self.modes[name])
+        os.link(self.tree / "linked.txt", self.tree / "c" / "linked-too.txt")
+        self.put("outside.txt", b"nobody's\nbusiness\n")
+        try:
+            os.setxattr(self.tree / "a/01.txt", "user.note", b"kept")
+            self.has_xattr = True
+        except OSError:
+            self.has_xattr = False
+        self.state.mkdir(mode=0o700)
+        self._give(self.state)
+        self._give(self.tree)
+        for path in self.tree.rglob("*"):
+            self._give(path)
+        (self.tree / "shut").chmod(0o555)
+
+    def put(self, name: str, content: bytes) -> None:
+        (self.tree / name).write_bytes(content)
+
+    def _give(self, path: Path) -> None:
+        owner = user()
+        if owner is not None:
+            os.chown(path, owner, owner)
+
+    def remove_all(self) -> None:
+        if (self.tree / "shut").exists():
+            (self.tree / "shut").chmod(0o755)
+        for path in (self.tree, self.state):
+            if path.is_dir():
+                shutil.rmtree(path)
+
+    def keep(self, name: str) -> None:
+        """Copies tree and state aside, hard links, times and owners with them."""
+        copy = self.base / name
+        shutil.rmtree(copy, ignore_errors=True)
+        copy.mkdir()
+        subprocess.run(["cp", "-a", str(self.tree), str(self.state), str(copy)], check=True)
+
+    def restore(self, name: str) -> None:
+        """Puts what was kept back in the same place."""
+        self.remove_all()
+        subprocess.run(["cp", "-a", str(self.base / name / "tree"), str(self.base / name / "state"), str(self.base)], check=True)
+
+    def hold(self) -> None:
+        """Has `open.txt` open for writing, as another program would."""
+        self._held.append(os.open(self.tree / "open.txt", os.O_RDWR))
+
+    def release(self) -> None:
+        while self._held:
+            os.close(self._held.pop())
+
+    def close(self) -> None:
+        self.release()
+        for path in self.base.rglob("shut"):
+            path.chmod(0o755)
+        shutil.rmtree(self.base, ignore_errors=True)
+
+    # Servers and calls
+
+    def server(self, *options: str, **more: Any) -> Server:
+        more.setdefault("state", self.state)
+        return Server(self.tree, options=options, user=user(), **more)
+
+    def patch_all(self, names: list[str] | None = None) -> dict[str, Any]:
+        """The arguments of the transaction: one patch for each file."""
+        files = []
+        for name in self.names if names is None else names:
+            lines = [content[name].decode().splitlines(keepends=True)[1] for content in (self.old, self.new)]
+            files.append({"file_path": self.path(name), "patches": [{"old_string": lines[0], "new_string": lines[1]}]})
+        return {"files": files}
+
+    def path(self, name: str) -> str:
+        return str(self.tree / name)
+
+    def warm(self, server: Server) -> None:
+        """A read, so that the thread that will work is there."""
+        server.call("get_text_file_contents", {"file_path": self.path("outside.txt"), "line_end": 1})
+
+    # What must hold
+
+    def recover(self, *, rounds: int = 1) -> list[str]:
+        """A fresh server: a read, an edit of another file. What it did wrong in that."""
+        problems = []
+        for _ in range(rounds):
+            try:
+                with self.server() as server:
+                    read = server.call("get_text_file_contents", {"file_path": self.path("outside.txt")})
+                    if read.is_error:
+                        problems.append(f"after recovery a read failed: {read.text[:300]}")
+                    problems += self.edit_outside(server)
+                    problems += [f"stray output: {line[:200]!r}" for line in server.strays]
+                    log = server.stderr()
+                    if "panic" in log:
+                        problems.append(f"the recovering server panicked: {log[-600:]}")
+            except (Closed, Timeout) as end:
+                problems.append(f"the recovering server: {type(end).__name__}: {end}")
+        return problems
+
+    def edit_outside(self, server: Server) -> list[str]:
+        before = (self.tree / "outside.txt").read_bytes()
+        done = server.call("patch_text_file_contents", {"files": [{"file_path": self.path("outside.txt"), "patches": [
+            {"old_string": "business\n", "new_string": "business\nand one more line\n"}]}]})
+        if done.is_error:
+            return [f"an edit of a file outside was refused: {done.text[:300]}"]
+        if (self.tree / "outside.txt").read_bytes() != before.replace(b"business\n", b"business\nand one more line\n"):
+            return ["an acknowledged edit of a file outside is not there"]
+        return []
+
+    def kind(self, name: str) -> str:
+        try:
+            now = (self.tree / name).read_bytes()
+        except OSError as error:
+            return f"missing ({error.strerror})"
+        for kind, content in (("old", self.old), ("new", self.new)):
+            if now == content[name]:
+                return kind
+        return f"torn ({len(now)} bytes, old has {len(self.old[name])}, new {len(self.new[name])}; begins {now[:60]!r})"
+
+    def summary(self) -> str:
+        return summary({name: self.kind(name) for name in self.names})
+
+    def all_or_nothing(self, *, must_be: str | None = None, but: tuple[str, ...] = ()) -> list[str]:
+        """All files old or all new (`must_be`: which), the names in `but` left out; metadata; hard links."""
+        kinds = {name: self.kind(name) for name in self.names if name not in but}
+        found = set(kinds.values())
+        problems = []
+        if len(found) != 1 or not found <= {"old", "new"}:
+            problems.append("neither all old nor all new: " + summary(kinds))
+        elif must_be is not None and found != {must_be}:
+            problems.append(f"all {found.pop()}, must be {must_be}")
+        for name in self.names:
+            if name in but or not (self.tree / name).exists():
+                continue
+            status = (self.tree / name).stat()
+            if status.st_mode & 0o7777 != self.modes[name]:
+                problems.append(f"mode of {name}: {status.st_mode & 0o7777:o}, was {self.modes[name]:o}")
+            if user() is not None and status.st_uid != user():
+                problems.append(f"owner of {name}: {status.st_uid}")
+        if "linked.txt" not in but and not os.path.samefile(self.tree / "linked.txt", self.tree / "c/linked-too.txt"):
+            problems.append("linked.txt is one file no more")
+        if self.has_xattr and "a/01.txt" not in but and "user.note" not in os.listxattr(self.tree / "a/01.txt"):
+            problems.append("the attribute of a/01.txt is lost")
+        return problems
+
+    def strays(self, *made: str) -> list[str]:
+        """What should not be there any more, or was never asked for; `made`: files that were."""
+        problems = []
+        expected = {"outside.txt", "c/linked-too.txt", *self.names, *made}
+        for path in sorted(self.tree.rglob("*")):
+            name = str(path.relative_to(self.tree))
+            if not path.is_dir() and name not in expected:
+                problems.append(f"stray tree/{name} ({path.stat().st_size} bytes)")
+        for path in sorted(self.state.rglob("*")):
+            name = path.relative_to(self.state)
+            if name.parts[0] == "journal" and len(name.parts) > 1:
+                problems.append(f"open record state/{name} ({path.stat().st_size} bytes: {path.read_bytes()[:160]!r})")
+            elif name.name.startswith(PREFIX):
+                problems.append(f"stray state/{name} ({path.stat().st_size} bytes)")
+        return problems if len(problems) <= 6 else [*problems[:5], f"… {len(problems) - 5} more of these"]
+
+
+def summary(kinds: dict[str, str]) -> str:
+    groups: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        groups.setdefault(kind, []).append(name)
+    return "; ".join(f"{kind}: {' '.join(names)}" for kind, names in groups.items())
+
+
+def reachable(base: Path) -> None:
+    """Copies the binary to where the other user can run it, if it cannot where it is."""
+    owner = user()
+    if owner is None or "MTE_BIN_COPY" in os.environ:
+        return
+    tried = subprocess.run([binary(), "--version"], user=owner, group=owner, extra_groups=[], capture_output=True, check=False) \
+        if os.access(binary(), os.X_OK) and _others_reach(Path(binary())) else None
+    if tried is None or tried.returncode != 0:
+        directory = tempfile.mkdtemp(prefix="mte-bin-")
+        os.chmod(directory, 0o755)
+        copy = shutil.copy(binary(), directory)
+        os.chmod(copy, 0o755)
+        os.environ["MCP_TEXT_EDITOR_BIN"] = str(copy)
+        import atexit
+        owner_pid = os.getpid()
+        atexit.register(lambda: os.getpid() == owner_pid and shutil.rmtree(directory, ignore_errors=True))
+    os.environ["MTE_BIN_COPY"] = "1"
+
+
+def _others_reach(path: Path) -> bool:
+    return all(parent.stat().st_mode & 0o001 for parent in path.resolve().parents) and bool(path.stat().st_mode & 0o001)
+
+
+# Many cases at a time
+
+_world: World | None = None
+
+
+def _begin(within: Path) -> None:
+    global _world
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _world = World(within)
+
+
+def _one(job: tuple[Callable[[World, Any], Any], Any]) -> Any:
+    assert _world is not None
+    function, case = job
+    try:
+        return case, function(_world, case)
+    except Exception:
+        import traceback
+        return case, traceback.format_exc(limit=-4)
+
+
+def parallel(function: Callable[[World, Any], Any], cases: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Each case with what `function` made of it, in a few processes with a world each; a string is a traceback."""
+    within = Path(tempfile.mkdtemp(prefix="mte-reliability-"))
+    within.chmod(0o711)
+    reachable(within)
+    try:
+        with multiprocessing.Pool(jobs(), _begin, (within,)) as pool:
+            yield from pool.imap_unordered(_one, [(function, case) for case in cases])
+    finally:
+        for path in within.rglob("shut"):
+            path.chmod(0o755)
+        shutil.rmtree(within, ignore_errors=True)
+
+
+# strace
+
+
+class Strace:
+    """strace, attached: to all threads of a process, or to one thread alone (and none that it starts)."""
+
+    def __init__(self, thread: int, *arguments: str, all_threads: bool = False) -> None:
+        handle, self.out = tempfile.mkstemp(prefix="mte-trace-")
+        os.close(handle)
+        self.process = subprocess.Popen(["strace", "-o", self.out, *(["-f"] if all_threads else []), *arguments, "-p", str(thread)],
+                                        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        assert self.process.stderr is not None
+        ready = selectors.DefaultSelector()
+        ready.register(self.process.stderr, selectors.EVENT_READ)
+        if not ready.select(10):
+            self.process.kill()
+            raise Timeout("strace does not attach")
+        line = self.process.stderr.readline().decode()
+        ready.close()
+        if "attached" not in line:
+            self.detach()
+            raise RuntimeError(f"strace: {line}")
+
+    def detach(self) -> Trace:
+        """Ends strace if it has not ended with its process, and gives what it saw."""
+        try:
+            self.process.wait(0.2 if self.process.poll() is None else 0)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process.stderr.close()  # type: ignore[union-attr]
+        trace = Trace(Path(self.out).read_text("utf-8", "replace"))
+        os.unlink(self.out)
+        return trace
+
+
+class Call:
+    """A system call of a trace: the `index`-th of its name in its thread, from 1."""
+
+    __slots__ = ("thread", "name", "index", "text", "position", "end")
+
+    def __init__(self, thread: int, name: str, index: int, text: str, position: int) -> None:
+        self.thread, self.name, self.index, self.text, self.position = thread, name, index, text, position
+        self.end = position  # the line on which it returned
+
+    def __repr__(self) -> str:
+        return f"{self.name} #{self.index}: {self.text[:200]}"
+
+    @property
+    def path(self) -> str:
+        """With `-y`: the path behind the first descriptor."""
+        found = re.match(r"[^(]*\(\d+<([^>]*)>", self.text)
+        return found[1] if found else ""
+
+    @property
+    def failed(self) -> bool:
+        return bool(re.search(r" = -1 E", self.text))
+
+
+class Trace:
+    """What strace wrote, of one thread or (`-f`) of several."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.calls: list[Call] = []
+        counts: dict[tuple[int, str], int] = {}
+        open_calls: dict[int, Call] = {}
+        for position, line in enumerate(text.splitlines()):
+            found = re.match(r"(?:(\d+) +)?(.*)", line)
+            assert found
+            thread, rest = int(found[1] or 0), found[2]
+            resumed = re.match(r"<\.\.\. (\w+) resumed>(.*)", rest)
+            if resumed:
+                begun = open_calls.pop(thread, None)
+                if begun:
+                    begun.text = begun.text.replace(" <unfinished ...>", "") + resumed[2]
+                    begun.end = position
+                continue
+            called = re.match(r"(\w+)\(", rest)
+            if not called or called[1] == "restart_syscall":
+                continue
+            key = (thread, called[1])
+            counts[key] = counts.get(key, 0) + 1
+            call = Call(thread, called[1], counts[key], rest, position)
+            self.calls.append(call)
+            if "<unfinished ...>" in rest:
+                open_calls[thread] = call
+        self.counts = counts
+
+    def threads(self) -> list[int]:
+        return sorted({call.thread for call in self.calls})
+
+    def of(self, *names: str, thread: int | None = None) -> list[Call]:
+        return [c for c in self.calls if c.name in names and (thread is None or c.thread == thread)]
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self.calls)
+
+
+def threads_of(server: Server) -> list[int]:
+    """The threads of a process, oldest first: the first is the one that reads the messages."""
+    return sorted(int(t) for t in os.listdir(f"/proc/{server.process.pid}/task"))
+
+
+def worker_of(world: World, server: Server) -> int:
+    """The thread that works: the one that opens what a read names."""
+    world.warm(server)
+    for thread in reversed(threads_of(server)):
+        strace = Strace(thread, "-e", "trace=openat,openat2")
+        world.warm(server)
+        if "outside.txt" in strace.detach().text:
+            return thread
+    raise RuntimeError("no thread works")
+
+
+def call_or_end(server: Server, tool: str, arguments: dict[str, Any], timeout: float = 30.0) -> Reply | None:
+    """The reply, or None if the process ended before it had written it."""
+    try:
+        return server.call(tool, arguments, timeout)
+    except Closed:
+        return None

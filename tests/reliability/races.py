@@ -1,0 +1,360 @@
+"""Many processes edit the same files, and programs that know nothing of the server write to them, too.
+
+    races.py [--seed N] [--scale F] [NAME…]
+
+No acknowledged edit is lost, no file is ever torn, nobody waits for ever.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import re
+import sys
+import threading
+import time
+from typing import Any, Callable
+
+from harness import Closed, Reply, Report, Server, Strace, Timeout, World, no_strace, worker_of
+
+PATCH = "patch_text_file_contents"
+#: Refusals after which a client reads again.
+AGAIN = {"conflict", "busy", "no_match", "content_mismatch", "ambiguous_match", "hash_mismatch", "range_hash_mismatch"}
+DEADLINE = 90.0
+
+
+class Clients:
+    """Some servers, a thread with each; what goes wrong in one is told at the end."""
+
+    def __init__(self, world: World, count: int) -> None:
+        self.world = world
+        self.servers = [world.server(timeout=60) for _ in range(count)]
+        self.problems: list[str] = []
+
+    def run(self, work: Callable[[int, Server], None], beside: Callable[[], None] | None = None) -> None:
+        def guarded(number: int) -> None:
+            try:
+                work(number, self.servers[number])
+            except (Closed, Timeout, AssertionError) as error:
+                self.problems.append(f"client {number}: {type(error).__name__}: {error}")
+        threads = [threading.Thread(target=guarded, args=(number,)) for number in range(len(self.servers))]
+        if beside:
+            threads.append(threading.Thread(target=beside))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(DEADLINE)
+            if thread.is_alive():
+                self.problems.append("a client does not come to its end")
+                for server in self.servers:
+                    server.process.kill()
+
+    def close(self) -> list[str]:
+        for server in self.servers:
+            server.close()
+        return self.problems
+
+
+def patch(server: Server, *edits: tuple[str, str, str]) -> Reply:
+    return server.call(PATCH, {"files": [{"file_path": path, "patches": [{"old_string": old, "new_string": new}]} for path, old, new in edits]})
+
+
+def counter(world: World, scale: float, rng: random.Random) -> list[str]:
+    """One counter, at both ends of a file: every acknowledged step counts, and no reader ever sees two values."""
+    path, padding = world.tree / "outside.txt", "padding padding padding\n" * 1500
+    path.write_text(f"head 0\n{padding}tail 0\n")
+    clients, steps = Clients(world, 4), int(40 * scale)
+    retries: list[int] = []
+    done = threading.Event()
+    torn: list[str] = []
+
+    def work(number: int, server: Server) -> None:
+        for _ in range(steps):
+            for attempt in range(2000):
+                value = int(path.read_text().split("\n", 1)[0].split()[1])
+                reply = server.call(PATCH, {"files": [{"file_path": str(path), "patches": [
+                    {"old_string": f"head {value}\n", "new_string": f"head {value + 1}\n"},
+                    {"old_string": f"tail {value}\n", "new_string": f"tail {value + 1}\n"}]}]})
+                if not reply.is_error:
+                    break
+                assert reply.code in AGAIN, reply.text
+            else:
+                raise AssertionError("2000 refusals in a row")
+            retries.append(attempt)
+
+    def watch() -> None:
+        while not done.is_set():
+            text = path.read_text()
+            head, tail = text.split("\n", 1)[0], text.rsplit("\n", 2)[-2]
+            if head.split()[1:] != tail.split()[1:] or text != f"{head}\n{padding}{tail}\n":
+                torn.append(f"{head} … {tail}, {len(text)} bytes")
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    clients.run(work)
+    done.set()
+    watcher.join()
+    problems = clients.close()
+    final = path.read_text().split("\n", 1)[0]
+    if final != f"head {4 * steps}" and not problems:
+        problems.append(f"{4 * steps} acknowledged steps, and the counter says {final}")
+    problems += [f"a reader saw: {one}" for one in torn[:3]]
+    path.write_text("nobody's\nbusiness\n")
+    return problems + world.strays()
+
+
+def lines(world: World, scale: float, rng: random.Random) -> list[str]:
+    """Each process has a line of its own in one file; with a second name that file is edited in place."""
+    problems = []
+    for name in ("outside.txt", "linked.txt"):
+        path = world.tree / name
+        path.write_text("".join(f"line {n}: 0\n" for n in range(4)))
+        clients, steps = Clients(world, 4), int(30 * scale)
+
+        def work(number: int, server: Server) -> None:
+            for value in range(steps):
+                for _ in range(50):
+                    reply = patch(server, (str(path), f"line {number}: {value}\n", f"line {number}: {value + 1}\n"))
+                    if not reply.is_error:
+                        break
+                    assert reply.code in ("conflict", "busy"), reply.text
+                else:
+                    raise AssertionError("50 refusals in a row")
+
+        clients.run(work)
+        problems += clients.close()
+        if path.read_text() != "".join(f"line {n}: {steps}\n" for n in range(4)):
+            problems.append(f"{name}: 4 × {steps} acknowledged edits, and it says {path.read_text()!r}")
+    world.put("linked.txt", world.old["linked.txt"])
+    return problems + world.strays()
+
+
+def orders(world: World, scale: float, rng: random.Random) -> list[str]:
+    """Several files in one call, in another order each time, one in place among them: no deadlock, all or nothing."""
+    names = ["a/01.txt", "a/02.txt", "b/07.txt", "c/13.txt", "linked.txt"]
+    for name in names:
+        world.put(name, "".join(f"line {n}: 0\n" for n in range(4)).encode())
+    clients, steps = Clients(world, 4), int(15 * scale)
+    seeds = [rng.random() for _ in range(4)]
+
+    def work(number: int, server: Server) -> None:
+        mine = random.Random(seeds[number])
+        for value in range(steps):
+            some = [str(world.tree / name) for name in mine.sample(names, len(names))]
+            for _ in range(50):
+                reply = patch(server, *((path, f"line {number}: {value}\n", f"line {number}: {value + 1}\n") for path in some))
+                if not reply.is_error:
+                    break
+                assert reply.code in ("conflict", "busy"), reply.text
+            else:
+                raise AssertionError("50 refusals in a row")
+
+    clients.run(work)
+    problems = clients.close()
+    for name in names:
+        text = (world.tree / name).read_text()
+        if text != "".join(f"line {n}: {steps}\n" for n in range(4)):
+            problems.append(f"{name}: {text!r}, expected {steps} in every line")
+        world.put(name, world.old[name])
+    return problems + world.strays()
+
+
+def outsiders(world: World, scale: float, rng: random.Random, how: str) -> list[str]:
+    """Rounds in which another program writes once, complete, while three clients edit.
+
+    What it wrote must stand, under every edit that was sent after it; edits before may have been written over by it. Only
+    where one of ours was made in place, and says so, may the other's write be lost.
+    """
+    path = world.tree / "outside.txt"
+    rounds = int(100 * scale)
+    padding = "0123456789abcdef\n" * 300
+
+    def base(number: int) -> str:
+        return f"base {number}\n{padding}" + "tokens:\n"
+
+    path.write_text(base(0))
+    world._give(path)
+    clients = Clients(world, 3)
+    in_place_rounds = stands_in_place = torn_in_place = acknowledged = held = 0
+    problems: list[str] = []
+    for number in range(1, rounds + 1):
+        replies: list[tuple[str, float, Reply]] = []
+        pauses = [rng.uniform(0, 0.01) for _ in range(4)]
+        lingers = [rng.choice([0, 0, 0, 0.001, 0.004]) for _ in range(2)]
+        wrote: list[float] = []
+
+        def work(which: int, server: Server) -> None:
+            time.sleep(pauses[which])
+            for index in range(4):
+                token = f"token {number}.{which}.{index}\n"
+                sent = time.monotonic()
+                reply = patch(server, (str(path), "tokens:\n", f"tokens:\n{token}"))
+                assert not reply.is_error or reply.code in AGAIN, reply.text
+                replies.append((token, sent, reply))
+
+        def beside() -> None:
+            time.sleep(pauses[3])
+            content = base(number).encode()
+            if how == "rename":
+                aside = world.base / "theirs"
+                aside.write_bytes(content)
+                world._give(aside)
+                os.replace(aside, path)
+            else:
+                with open(path, "r+b", buffering=0) as file:
+                    time.sleep(lingers[0])
+                    os.pwrite(file.fileno(), content, 0)
+                    file.truncate(len(content))
+                    time.sleep(lingers[1])
+            wrote.append(time.monotonic())
+
+        clients.run(work, beside)
+        text = path.read_text()
+        acks = {token: (sent, reply) for token, sent, reply in replies if not reply.is_error}
+        acknowledged += len(acks)
+        in_place = any('"warnings"' in reply.text for _, reply in acks.values())
+        in_place_rounds += in_place
+        found = re.fullmatch(r"base (\d+)\n" + re.escape(padding) + r"tokens:\n((?:token [\d.]+\n)*)", text)
+        wrong = []
+        if not found:
+            torn_in_place += in_place
+            if not in_place:
+                wrong.append(f"torn: {len(text)} bytes, {text[:20]!r} … {text[-120:]!r}")
+        else:
+            tokens = re.findall(r"token [\d.]+\n", found[2])
+            held += sum(token in tokens for token in acks)
+            stands_in_place += in_place and int(found[1]) == number
+            if len(set(tokens)) != len(tokens):
+                wrong.append(f"an edit was made twice: {tokens}")
+            refused = {token for token, _, reply in replies if reply.is_error} & set(tokens)
+            if refused:
+                wrong.append(f"refused, and there: {refused}")
+            if not in_place:
+                if int(found[1]) != number:
+                    wrong.append(f"the other program's write is lost: base {found[1]}")
+                lost = [token for token, (sent, _) in acks.items() if sent > wrote[0] and token not in tokens]
+                if lost:
+                    wrong.append(f"acknowledged after the other program had written, and lost: {lost}")
+        problems += [f"round {number}: {one}" for one in wrong]
+        if not found or clients.problems:
+            path.write_text(base(number))
+    problems += clients.close()
+    print(f"   {how}: {rounds} rounds, {acknowledged} acknowledged, {held} held to the round's end; in {in_place_rounds} rounds some were"
+          f" in place: there the other's write stood {stands_in_place} times, {torn_in_place} files were torn")
+    path.write_text("nobody's\nbusiness\n")
+    return problems[:8] + world.strays()
+
+
+def by_rename(world: World, scale: float, rng: random.Random) -> list[str]:
+    return outsiders(world, scale, rng, "rename")
+
+
+def in_place(world: World, scale: float, rng: random.Random) -> list[str]:
+    return outsiders(world, scale, rng, "in place")
+
+
+def crossed(world: World, scale: float, rng: random.Random) -> list[str]:
+    """Another program renames over a file that one server has locked, so that a second locks the new one: both are about to
+    exchange the same name at once. Delays at each of their exchanges bring them into many orders."""
+    reason = no_strace()
+    if reason:
+        print(f"   skipped: {reason}")
+        return []
+    path = world.tree / "outside.txt"
+    problems = []
+    with world.server() as first, world.server() as second:
+        workers = [worker_of(world, server) for server in (first, second)]
+        for one, other in itertools.product((60_000, 150_000), (20_000, 60_000, 110_000)) if scale > 1 else ((60_000, 60_000), (150_000, 110_000)):
+            for later in (0.0, 0.03, 0.08):
+                path.write_text("base 0\ntokens:\n")
+                world._give(path)
+                delays = (one, other)
+                straces = [Strace(worker, "-e", "trace=renameat2", "-e", f"inject=renameat2:delay_enter={delay}")
+                           for worker, delay in zip(workers, delays)]
+                arguments = [{"files": [{"file_path": str(path), "patches": [{"old_string": "tokens:\n", "new_string": f"tokens:\nof {n}\n"}]}]}
+                             for n in range(2)]
+                calls = [first.start(PATCH, arguments[0])]
+                time.sleep(0.03)
+                aside = world.base / "theirs"
+                aside.write_text("base 1\ntokens:\n")
+                world._give(aside)
+                os.replace(aside, path)
+                time.sleep(later)
+                calls.append(second.start(PATCH, arguments[1]))
+                replies = [Reply(server.wait(call, 60)) for server, call in zip((first, second), calls)]
+                for strace in straces:
+                    strace.detach()
+                text = path.read_text()
+                found = re.fullmatch(r"base 1\ntokens:\n((?:of \d\n)*)", text)
+                wrong = []
+                for n, reply in enumerate(replies):
+                    if reply.is_error and reply.code not in AGAIN:
+                        wrong.append(f"client {n}: {reply.text[:300]}")
+                if not found:
+                    wrong.append(f"the other program's write does not stand: {text!r}")
+                else:
+                    there = {n for n in range(2) if f"of {n}\n" in found[1]}
+                    told = {n for n, reply in enumerate(replies) if not reply.is_error}
+                    # The first may have exchanged before the other program wrote over it.
+                    if not there <= told or not told - {0} <= there:
+                        wrong.append(f"acknowledged to {told}, there are those of {there}")
+                wrong += world.strays()
+                problems += [f"delays {delays} µs, the second {later * 1000:.0f} ms after the other program: {one_}" for one_ in wrong]
+                for stray in world.tree.rglob(".mte-*"):
+                    stray.unlink()
+    path.write_text("nobody's\nbusiness\n")
+    return problems[:12]
+
+
+def creators(world: World, scale: float, rng: random.Random) -> list[str]:
+    """All create the same files: each is made once, by the one who was told so."""
+    clients, steps = Clients(world, 4), int(20 * scale)
+    made: dict[int, list[int]] = {step: [] for step in range(steps)}
+
+    def work(number: int, server: Server) -> None:
+        for step in range(steps):
+            reply = server.call("create_text_file", {"file_path": str(world.tree / f"made/{step}/file.txt"), "contents": f"by {number}\n" * 50})
+            if not reply.is_error:
+                made[step].append(number)
+            else:
+                assert reply.code == "already_exists", reply.text
+
+    clients.run(work)
+    problems = clients.close()
+    for step, by in made.items():
+        path = world.tree / f"made/{step}/file.txt"
+        if len(by) != 1 or path.read_text() != f"by {by[0]}\n" * 50:
+            problems.append(f"made/{step}/file.txt: acknowledged to {by}, holds {path.read_text()[:5] if path.exists() else None!r}")
+    return problems + world.strays(*(f"made/{step}/file.txt" for step in made))
+
+
+CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, crossed, creators]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "0")) or int(time.time()))
+    parser.add_argument("--scale", type=float, default=1.0, help="how much longer than usual")
+    parser.add_argument("names", nargs="*", default=[])
+    options = parser.parse_args()
+    report = Report()
+    print(f"seed {options.seed}")
+    for function in CASES:
+        if options.names and function.__name__ not in options.names:
+            continue
+        report.section(function.__name__)
+        world = World()
+        try:
+            world.reset()
+            problems = function(world, options.scale, random.Random(options.seed))
+            report.case(function.__name__, [f"seed {options.seed}", *problems] if problems else [])
+        finally:
+            world.close()
+    report.section("done")
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

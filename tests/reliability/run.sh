@@ -1,0 +1,15 @@
+#!/bin/sh
+# Attacks $MCP_TEXT_EDITOR_BIN (default: the workspace's debug build) from outside: kills, faults, races. Linux; strace for most
+# of it, root for the real full disks; what cannot run here says so. SEED: the same races' pauses again. JOBS: cases at a time.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+: "${MCP_TEXT_EDITOR_BIN:=$here/../../target/debug/mcp-text-editor}"
+export MCP_TEXT_EDITOR_BIN
+[ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
+: "${PYTHON:=python3}"
+status=0
+for part in order crash recovery faults races sessions; do
+    echo "== $part.py"
+    "$PYTHON" "$here/$part.py" || { status=1; echo "== failed: $part.py"; }
+done
+exit $status
