@@ -332,7 +332,7 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
     problem
 }
 
-fn edit_reply<'a>(
+pub(crate) fn edit_reply<'a>(
     context: &Context,
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
@@ -352,7 +352,7 @@ fn hashes(context: &Context) -> Hashes {
     }
 }
 
-fn json_reply(value: Value) -> Reply {
+pub(crate) fn json_reply(value: Value) -> Reply {
     Reply { text: value.to_string(), structured: Some(value) }
 }
 
@@ -363,7 +363,7 @@ fn cancelled(context: &Context, tool: &'static Tool) -> Failure {
 }
 
 /// A failure, and the tool to call next: what the first problem suggests, else the same tool with a corrected call.
-fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
+pub(crate) fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
     let suggested = problems.first().and_then(|problem| problem.suggestion);
     let suggestion = suggested.filter(|name| context.config.tools.contains(name)).unwrap_or(tool.name);
     Failure { problems, suggestion: suggestion.to_owned(), editing: !tool.read_only }

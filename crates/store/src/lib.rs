@@ -28,11 +28,13 @@ mod platform;
 pub mod policy;
 pub mod read;
 mod recovery;
+mod remove;
 pub mod replace;
 pub mod roots;
 pub mod state;
 pub mod store;
 pub mod temporary;
 mod transaction;
+pub mod undo;
 #[cfg(feature = "without-containment")]
 mod uncontained;

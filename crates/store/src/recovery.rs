@@ -151,6 +151,8 @@ fn try_recover(store: &Store, record: Found, wait: &Wait<'_>) -> Option<PathBuf>
     let committed = record.contents.committed;
     let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
     match recover(store, record, wait) {
+        // Its owner died before it had begun.
+        Ok(()) if files.is_empty() => {}
         Ok(()) if committed => tracing::warn!(?files, "an edit that was cut off has been ended"),
         Ok(()) => tracing::warn!(?files, "an edit that was cut off has been taken back"),
         Err(error) => {

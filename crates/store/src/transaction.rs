@@ -75,6 +75,23 @@ impl<'a> Transaction<'a> {
         Self { store, record }
     }
 
+    /// Writes down what is to become of the only file of a transaction that exchanges none.
+    pub(crate) fn decide(&mut self, step: Step) -> Result<(), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        self.record.as_mut().map_or(Ok(()), |record| record.prepared(&[step], sync))
+    }
+
+    /// From here on recovery goes forward.
+    pub(crate) fn decided(&mut self) -> Result<(), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        self.record.as_mut().map_or(Ok(()), |record| record.committed(sync))
+    }
+
+    /// Leaves its record to recovery, which finds what this process could not put right.
+    pub(crate) fn give_up(self) {
+        self.record.into_iter().for_each(Record::keep);
+    }
+
     /// Ends one that had no files to exchange, once all is done.
     pub(crate) fn end(self) {
         self.record.into_iter().for_each(|record| record.remove(false));

@@ -68,10 +68,12 @@ fn options_choose_the_tools() {
         assert_eq!(code, 0, "{error}");
         assert_eq!(names(&out), expected, "{arguments:?}");
     };
-    let (get, patch) = (&all[..1], &all[1..2]);
-    check(&[], &[], &all);
+    let (get, patch, usual) = (&all[..1], &all[1..2], &all[..6]);
+    check(&[], &[], usual);
     check(&["--tools", "all"], &[], &all);
-    check(&["--tools", "edit"], &[], &all);
+    check(&["--tools", "edit"], &[], usual);
+    check(&["--tools", "all", "--read-only"], &[], &[all[0], all[6]]);
+    check(&["--tools", "undo_text_file_edits"], &[], &all[7..]);
     check(&["--tools", "read-only"], &[], get);
     check(&["--read-only"], &[], get);
     check(&["--mode", "claude-code"], &[], patch);
@@ -80,7 +82,7 @@ fn options_choose_the_tools() {
     check(&[], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], patch);
     check(&[], &[("MCP_TEXT_EDITOR_MODE", "claude-code")], patch);
     check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "1")], get);
-    check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "0")], &all);
+    check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "0")], usual);
     check(&["--tools", "all"], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], &all);
 }
 

@@ -11,6 +11,7 @@ mod arguments;
 mod attacks;
 mod cli;
 mod errors;
+mod history;
 mod oddities;
 mod replies;
 mod scenarios;
