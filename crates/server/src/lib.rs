@@ -8,6 +8,8 @@ pub mod arguments;
 pub mod call;
 pub mod cli;
 pub mod context;
+pub mod history;
+pub mod past;
 pub mod problem;
 pub mod render;
 pub mod schema;

@@ -237,7 +237,10 @@ fn edit_files(
     };
     let done = edit(&context.store, edits, options).map_err(|refusals| {
         let call = Call { tool, roots: &context.store.roots, many_files: edits.len() > 1 };
-        failure(context, tool, refusals.iter().map(|refusal| explained(call, edits, refusal)).collect())
+        let problems = refusals.iter().map(|refusal| explained(call, edits, refusal)).collect();
+        let failure = failure(context, tool, problems);
+        // Then it is not true that nothing was written.
+        Failure { editing: failure.editing && !refusals.iter().any(Refusal::has_left_changes), ..failure }
     })?;
     let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
     Ok(edit_reply(context, &done, name, dry_run))
@@ -306,7 +309,7 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
         let reason = format!("{file_path} already exists, and is not a file that reads as text");
         let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
         problem.file_hash = context.store.roots.resolve(file_path).ok().and_then(|place| {
-            document::read(&context.store.index, &place, None, &|| false, |found| Ok(found.scan.digest)).ok()
+            document::read(&context.store.index, &place, None, &|| false, |found| Ok(found.digest())).ok()?
         });
         return problem;
     };
@@ -329,7 +332,7 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
     problem
 }
 
-fn edit_reply<'a>(
+pub(crate) fn edit_reply<'a>(
     context: &Context,
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
@@ -349,7 +352,7 @@ fn hashes(context: &Context) -> Hashes {
     }
 }
 
-fn json_reply(value: Value) -> Reply {
+pub(crate) fn json_reply(value: Value) -> Reply {
     Reply { text: value.to_string(), structured: Some(value) }
 }
 
@@ -360,7 +363,7 @@ fn cancelled(context: &Context, tool: &'static Tool) -> Failure {
 }
 
 /// A failure, and the tool to call next: what the first problem suggests, else the same tool with a corrected call.
-fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
+pub(crate) fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
     let suggested = problems.first().and_then(|problem| problem.suggestion);
     let suggestion = suggested.filter(|name| context.config.tools.contains(name)).unwrap_or(tool.name);
     Failure { problems, suggestion: suggestion.to_owned(), editing: !tool.read_only }

@@ -50,6 +50,11 @@ pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Pr
         Reason::Store(error) => store(call, named.file_path, error),
         Reason::NotText(fault) => not_text(named, fault),
         Reason::Differs(what) => differs(named, *what),
+        Reason::ChangedSince { .. } => Problem::new(
+            Code::Conflict,
+            format!("{} has changed since", named.file_path),
+            "read the file, and change what is to be as before by a patch",
+        ),
         Reason::Rejected { rejection, digest, total_lines } => {
             let mut problem = rejected(call, named, rejection, *total_lines);
             problem.file_hash = *digest;
@@ -186,6 +191,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
                 Operation::WriteTemporary
                 | Operation::CreateDirectory
                 | Operation::Create
+                | Operation::Remove
                 | Operation::Replace => {
                     format!("the system does not let files be made beside {file_path}")
                 }

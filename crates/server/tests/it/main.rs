@@ -8,8 +8,11 @@
 )]
 
 mod arguments;
+mod attacks;
 mod cli;
 mod errors;
+mod history;
+mod oddities;
 mod replies;
 mod scenarios;
 mod schemas;
