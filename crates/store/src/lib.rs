@@ -35,6 +35,6 @@ pub mod state;
 pub mod store;
 pub mod temporary;
 mod transaction;
-pub mod undo;
 #[cfg(feature = "without-containment")]
 mod uncontained;
+pub mod undo;
