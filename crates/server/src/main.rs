@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use mcp_text_editor::cli::{self, Action, Landlock, LogLevel};
 use mcp_text_editor::context::Context;
+use mcp_text_editor::limits::Limit;
 use mcp_text_editor::{call, stdio};
 use mcp_text_editor_store::confine::{self, Confinement, Gap, Network};
 use mcp_text_editor_store::history::History;
@@ -30,7 +31,8 @@ fn main() -> ExitCode {
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let landlock = command.walls.landlock;
-    let store = store(&command.roots, command.walls, command.keeping, &command.action)?;
+    let mut store = store(&command.roots, command.walls, command.keeping, &command.action)?;
+    store.most_file_bytes = command.config.limits.get(Limit::File);
     if !matches!(command.action, Action::Tools { .. }) {
         confine(&store, landlock)?;
         if !store.roots.are_read_only() {

@@ -91,7 +91,8 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         self.inserted = self.inserted.saturating_add(new.len() as u64);
         let fits = self.inserted <= self.options.most_inserted;
         if !fits {
-            self.too_much.get_or_insert(at);
+            // Before whatever else is wrong with that patch.
+            self.too_much.get_or_insert(At { range: None, ..at });
         }
         fits
     }
@@ -219,7 +220,11 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 break;
             }
             let needle = |(_, patch, old): &(At, &'a Patch, &'a str)| {
-                let keep = if patch.replace_all { Keep::All(self.options.most_occurrences) } else { Keep::Closest(0) };
+                let keep = if patch.replace_all {
+                    Keep::All(self.options.most_occurrences)
+                } else {
+                    Keep::Closest(0)
+                };
                 Needle { text: old, whole_lines: false, keep }
             };
             let needles: Vec<Needle<'_>> = waiting.iter().map(needle).collect();

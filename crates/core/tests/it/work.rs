@@ -146,9 +146,6 @@ fn new_text_counts_once_for_each_place() {
         );
     }
     assert!(
-        check(&[nowhere], 0)
-            .unwrap_err()
-            .iter()
-            .all(|one| matches!(one, Rejection::ContentMismatch { .. }))
+        check(&[nowhere], 0).unwrap_err().iter().all(|one| matches!(one, Rejection::ContentMismatch { .. }))
     );
 }

@@ -6,6 +6,7 @@ pub mod create;
 pub mod delete;
 pub mod get;
 pub mod insert;
+mod misplaced;
 mod output;
 pub mod patch;
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::failure;
 use mcp_text_editor::tools::{append, create, delete, get, insert, patch};
@@ -18,12 +19,12 @@ fn map(value: Value) -> Map<String, Value> {
 /// Shows each call with what is read from it: the request, or the error.
 fn check<T: std::fmt::Debug>(
     name: &str,
-    parse: fn(Map<String, Value>) -> Result<T, Failure>,
+    parse: fn(Map<String, Value>, &Limits) -> Result<T, Failure>,
     calls: &[Value],
 ) {
     let mut out = String::new();
     for call in calls {
-        let said = match parse(map(call.clone())) {
+        let said = match parse(map(call.clone()), &Limits::default()) {
             Ok(request) => format!("{request:?}"),
             Err(failed) => failure::text(&failed),
         };
@@ -161,7 +162,7 @@ fn hostile_arguments_end_soon() {
     let deep = "[".repeat(100_000);
     let many: Map<String, Value> = (0..100_000).map(|n| (format!("key{n}"), json!(n))).collect();
     for call in [map(json!({ "files": deep })), many] {
-        let failed = get::parse(call).unwrap_err();
+        let failed = get::parse(call, &Limits::default()).unwrap_err();
         assert!(failed.problems.len() <= 1_000);
         assert!(failure::text(&failed).len() < 8_000);
     }
@@ -218,9 +219,10 @@ proptest! {
                 *value = Value::String(value.to_string());
             }
         }
+        let limits = Limits::default();
         let failures = [
-            get::parse(call.clone()).err(), patch::parse(call.clone()).err(), create::parse(call.clone()).err(),
-            append::parse(call.clone()).err(), insert::parse(call.clone()).err(), delete::parse(call).err(),
+            get::parse(call.clone(), &limits).err(), patch::parse(call.clone(), &limits).err(), create::parse(call.clone(), &limits).err(),
+            append::parse(call.clone(), &limits).err(), insert::parse(call.clone(), &limits).err(), delete::parse(call, &limits).err(),
         ];
         for failed in failures.into_iter().flatten() {
             prop_assert!(failed.problems.iter().all(|problem| problem.code.as_str() != "internal_error"), "{failed:?}");

@@ -10,6 +10,7 @@
 mod arguments;
 mod cli;
 mod errors;
+mod limits;
 mod replies;
 mod scenarios;
 mod schemas;

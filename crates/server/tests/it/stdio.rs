@@ -134,7 +134,7 @@ fn ids(answers: &[Value]) -> Vec<u64> {
 
 /// What the kernel says of a process, where it does.
 #[expect(clippy::disallowed_methods, reason = "no root holds it")]
-fn of_the_kernel(path: &str) -> Option<String> {
+pub(crate) fn of_the_kernel(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
