@@ -3,9 +3,9 @@
 # Prints a line for each with its executions, and `N passed, N failed`; fails if a law was broken, and says with which input.
 #
 # The build is what `cargo fuzz` would do, without it: installing that takes longer than compiling the targets, and it asks
-# for a nightly toolchain, which coverage does not need (the address sanitizer does; fuzz/README.md has how).
-# FUZZ_KEEP=DIR keeps what is found on the way in DIR/TARGET; libFuzzer's own options come by FUZZ_OPTIONS; FUZZ_PROFILE=quick
-# is for a build that is to run a few seconds.
+# for a nightly toolchain, which coverage does not need (the address sanitizer does; README.md has how).
+# FUZZ_KEEP=DIR keeps what is found on the way in DIR/TARGET. FUZZ_BESIDE=DIR builds in a target directory that has the
+# dependencies already, compiled for debugging, and instruments our own crates alone: for a run of a few seconds.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n 2,3p "$0"; exit 2; }
 seconds=$1
@@ -16,14 +16,18 @@ if [ $# -gt 0 ]; then targets=("$@"); else targets=(); for file in fuzz_targets/
 
 # The product's own versions; only what fuzzing adds is looked for anew.
 cp ../Cargo.lock Cargo.lock
-target=$(cargo metadata --manifest-path ../Cargo.toml --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/fuzz
-profile=${FUZZ_PROFILE:-release}
-triple=$(rustc -vV | sed -n 's/^host: //p')
-flags=(-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters
-    -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg=fuzzing)
-bins=()
-for name in "${targets[@]}"; do bins+=(--bin "$name"); done
-RUSTFLAGS="${flags[*]}" cargo build --profile "$profile" --target "$triple" --target-dir "$target" "${bins[@]}"
+options=()
+for name in "${targets[@]}"; do options+=(--bin "$name"); done
+if [ -n "${FUZZ_BESIDE:-}" ]; then
+    programs=$FUZZ_BESIDE/debug
+    options+=(--target-dir "$FUZZ_BESIDE")
+else
+    target=$(cargo metadata --manifest-path ../Cargo.toml --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/fuzz
+    programs=$target/release
+    options+=(--release --target-dir "$target")
+    export FUZZ_INSTRUMENT=all
+fi
+RUSTC_WRAPPER=$here/rustc.sh cargo build "${options[@]}"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -32,12 +36,11 @@ failed=0
 for name in "${targets[@]}"; do
     # New inputs go to the first directory; corpus/ is only read.
     found=${FUZZ_KEEP:-$scratch}/$name
-    mkdir -p "$found"
+    mkdir -p "$found" "$scratch/tmp"
     dictionary=()
     [ -f "dictionaries/$name" ] && dictionary=(-dict="dictionaries/$name")
-    # shellcheck disable=SC2086
-    if "$target/$triple/$profile/$name" "$found" "corpus/$name" "${dictionary[@]}" -max_total_time="$seconds" -timeout=20 \
-        -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$scratch/" ${FUZZ_OPTIONS:-} >"$scratch/log" 2>&1 </dev/null; then
+    if TMPDIR=$scratch/tmp "$programs/$name" "$found" "corpus/$name" "${dictionary[@]}" -max_total_time="$seconds" -timeout=20 \
+        -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$scratch/" >"$scratch/log" 2>&1 </dev/null; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

@@ -1,30 +1,55 @@
-//! Path resolution in a tree full of links: a path that resolves lies in a root, and nothing outside is told or read.
+//! Path resolution in a tree full of links: a path that resolves lies in a root, nothing outside is told or read, and what
+//! is protected cannot be written by any name.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::LazyLock;
+use std::process;
+use std::thread;
 
 use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::place::Place;
+use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 
-/// What every file outside the roots holds.
+/// What every file outside the roots holds, and every one in the directory that is closed.
 const SECRET: &str = "outside";
+/// What the files hold that may be read and not be written.
+const PROTECTED: &str = "protected";
 
 /// Two roots, one of them in the other's neighbour, and links from everywhere to everywhere.
 struct World {
-    _directory: tempfile::TempDir,
     base: String,
     roots: Roots,
 }
 
-/// Made once a process; nothing in it changes afterwards.
-static WORLD: LazyLock<World> = LazyLock::new(|| world().expect("a tree of links in a temporary directory"));
+impl Drop for World {
+    fn drop(&mut self) {
+        // What is left of it is in the system's directory for such things.
+        let _ = fs::remove_dir_all(&self.base);
+    }
+}
+
+thread_local! {
+    /// Made once; nothing in it changes afterwards.
+    static WORLD: World = world().expect("a tree of links in a temporary directory");
+}
 
 /// Names of directories and files below `@`, which stands for the tree's own path; files end in a letter `f`.
-const DIRECTORIES: &[&str] =
-    &["root/a/b", "root/é", "root/ d", "root-2/in", "outside/o", "rootless", "root/nested"];
+const DIRECTORIES: &[&str] = &[
+    "root/a/b",
+    "root/é",
+    "root/ d",
+    "root-2/in",
+    "root/.git/hooks",
+    "root/a/.Git",
+    "root/.cursor",
+    "root/closed/c",
+    "outside/o",
+    "rootless",
+    "root/nested",
+];
 const FILES: &[&str] = &[
     "root/f",
     "root/a/f",
@@ -39,6 +64,13 @@ const FILES: &[&str] = &[
     "outside/o/f",
     "rootless/f",
     "rootf",
+    "root/closed/f",
+    "root/closed/c/f",
+    "root/.git/config",
+    "root/.git/hooks/f",
+    "root/a/.Git/f",
+    "root/.mcp.json",
+    "root/.cursor/mcp.json",
 ];
 const LINKS: &[(&str, &str)] = &[
     ("root/rel", "a/f"),
@@ -75,17 +107,34 @@ const LINKS: &[(&str, &str)] = &[
     ("root/f-slash", "f/"),
     ("root-2/back", "@/root"),
     ("root/long", "dir/top/dir/top/dir/f"),
+    ("root/git-link", ".git"),
+    ("root/hooks", ".git/hooks"),
+    ("root/a/config", "../.git/config"),
+    ("root/mcp-link", ".mcp.json"),
+    ("root/to-closed", "closed"),
+    ("root/closed-file", "closed/f"),
+    ("outside/to-closed", "@/root/closed"),
+    ("root/closed-far", "../outside/to-closed/c"),
 ];
 
 fn world() -> std::io::Result<World> {
-    let directory = tempfile::tempdir()?;
-    let base = fs::canonicalize(directory.path())?;
+    let name = format!("mte-fuzz-{}-{:?}", process::id(), thread::current().id());
+    let base = fs::canonicalize(std::env::temp_dir())?.join(name);
     for name in DIRECTORIES {
         fs::create_dir_all(base.join(name))?;
     }
     for name in FILES {
-        let inside = name.starts_with("root/") || name.starts_with("root-2/");
-        fs::write(base.join(name), if inside { "inside" } else { SECRET })?;
+        let lower = name.to_lowercase();
+        let inside = (name.starts_with("root/") || name.starts_with("root-2/")) && !name.contains("/closed/");
+        let protected = lower.contains("/.git/") || lower.ends_with("mcp.json");
+        let content = if !inside {
+            SECRET
+        } else if protected {
+            PROTECTED
+        } else {
+            "inside"
+        };
+        fs::write(base.join(name), content)?;
     }
     let base =
         base.into_os_string().into_string().map_err(|_| std::io::Error::other("a path that is no text"))?;
@@ -93,8 +142,9 @@ fn world() -> std::io::Result<World> {
         link(&target.replace('@', &base), &Path::new(&base).join(name))?;
     }
     let roots = ["root", "root-2", "root/nested"].map(|name| Path::new(&base).join(name));
-    let roots = Roots::open(&roots).map_err(std::io::Error::other)?;
-    Ok(World { _directory: directory, base, roots })
+    let policy = Policy::default().closing(&Path::new(&base).join("root/closed"));
+    let roots = Roots::open_with(&roots, policy).map_err(std::io::Error::other)?;
+    Ok(World { base, roots })
 }
 
 #[cfg(unix)]
@@ -108,12 +158,22 @@ fn link(_: &str, _: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+impl World {
+    fn is_inside(&self, path: &Path) -> bool {
+        let closed = Path::new(&self.base).join("root/closed");
+        self.roots.paths().any(|root| path.starts_with(root)) && !path.starts_with(closed)
+    }
+}
+
 /// The bytes are a path, in which `@` stands for where the tree is.
 pub fn check(data: &[u8]) {
-    let world = &*WORLD;
+    WORLD.with(|world| check_in(world, data));
+}
+
+fn check_in(world: &World, data: &[u8]) {
     let text = String::from_utf8_lossy(data).replace('@', &world.base);
     let path = Path::new(&text);
-    let in_root = |path: &Path| world.roots.paths().any(|root| path.starts_with(root));
+    let in_root = |path: &Path| world.is_inside(path);
 
     let problems = match world.roots.resolve(&text) {
         Err(problems) => problems,
@@ -138,9 +198,9 @@ pub fn check(data: &[u8]) {
                 place.missing_directories().iter().map(|name| name.as_os_str()).collect();
             let below = place.path().parent().and_then(|parent| parent.strip_prefix(&real).ok());
             assert_eq!(below.map(|below| below.iter().collect()), Some(missing), "{text} is {place:?}");
+            let mut content = String::new();
             match (place.open_file(false), fs::canonicalize(path)) {
                 (Ok(file), real) => {
-                    let mut content = String::new();
                     file.file().read_to_string(&mut content).expect("a file of ours");
                     assert_ne!(content, SECRET, "{text} is {place:?}");
                     assert_eq!(real.expect("it was opened"), place.path());
@@ -154,6 +214,7 @@ pub fn check(data: &[u8]) {
                 }
                 (Err(_), Err(_)) => {}
             }
+            check_writing(world, &text, &place, &content);
             return;
         }
     };
@@ -186,9 +247,26 @@ pub fn check(data: &[u8]) {
                 assert!(in_root(&error.path) || text.len() > 32_767, "{text}: {error:?}");
             }
             PathProblem::NulByte | PathProblem::Traversal => {}
+            PathProblem::RootReplaced { .. } | PathProblem::Protected(_) => panic!("{text}: {problem:?}"),
         }
     }
     same_outside(world, &text);
+}
+
+/// What may be read may be written, unless it is protected: by what it is called, or by what it is.
+fn check_writing(world: &World, text: &str, place: &Place, content: &str) {
+    match world.roots.resolve_for_writing(text) {
+        Ok(writable) => {
+            assert_eq!(writable.path(), place.path());
+            assert_ne!(content, PROTECTED, "{text} is {place:?}");
+            let mut names = place.relative().iter().map(|name| name.to_string_lossy().to_lowercase());
+            assert!(!names.any(|name| name == ".git" || name == ".mcp.json"), "{text} is {place:?}");
+        }
+        Err(problems) => assert!(
+            matches!(problems.as_slice(), [PathProblem::Protected(_)]),
+            "{text} is {place:?}, and cannot be written: {problems:?}"
+        ),
+    }
 }
 
 /// A path below a link to the outside is refused in the same words whether or not there is anything.
@@ -200,8 +278,7 @@ fn same_outside(world: &World, text: &str) {
             .map(|problems| problems.into_iter().map(|problem| format!("{problem:?}")).collect::<Vec<_>>())
     };
     let path = PathBuf::from(text);
-    let is_outside =
-        fs::canonicalize(&path).is_ok_and(|real| !world.roots.paths().any(|root| real.starts_with(root)));
+    let is_outside = fs::canonicalize(&path).is_ok_and(|real| !world.is_inside(&real));
     if is_outside && path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) {
         let missing = path.join("no-such-name");
         assert_eq!(told(text), told(&missing.to_string_lossy()), "{text}");

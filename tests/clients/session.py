@@ -6,6 +6,7 @@ however much is in flight. Every wait has a deadline, after which `Timeout` is r
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -154,10 +155,11 @@ class Server:
 
     def kill(self) -> int:
         """Kills the process, as a power switch would, and gives its status."""
-        if self._wrapped:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        else:
+        if not self._wrapped:
             self.process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         return self.close()
 
     def __enter__(self) -> Server:

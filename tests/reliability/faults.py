@@ -27,6 +27,9 @@ FAILING = ("write", "writev", "pwrite64", "copy_file_range", "fsync", "fdatasync
            "unlinkat", "linkat", "mkdirat", "memfd_create")
 CODES = {"EIO": "io_error", "ENOSPC": "no_space"}
 
+#: What some of the edits make, or begin with, beside the twenty files.
+MADE = ("made/deep/new.txt", "large.txt")
+
 FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
 
 
@@ -185,7 +188,7 @@ def fault(world: World, case: Fault) -> list[str]:
     wanted = before if reply is not None and reply.is_error else after
     if now != wanted and not any("changed:" in p or "not done" in p for p in problems):
         problems.append(f"after the next start: {difference(now, wanted)}")
-    problems += world.strays("made/deep/new.txt", "large.txt")
+    problems += world.strays(*MADE)
     if problems and reply is not None:
         problems.insert(0, f"answered {reply.code or 'ok: ' + reply.text[:150]}")
     return problems

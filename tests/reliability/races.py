@@ -15,6 +15,7 @@ import re
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any, Callable
 
 from harness import Closed, Reply, Report, Server, Strace, Timeout, World, no_strace, worker_of
@@ -23,6 +24,8 @@ PATCH = "patch_text_file_contents"
 #: Refusals after which a client reads again.
 AGAIN = {"conflict", "busy", "no_match", "content_mismatch", "ambiguous_match", "hash_mismatch", "range_hash_mismatch"}
 DEADLINE = 90.0
+#: A warning that says that the file was written over.
+IN_PLACE = re.compile(r'"warnings":\[[^]]*in place')
 
 
 class Clients:
@@ -214,7 +217,7 @@ def outsiders(world: World, scale: float, rng: random.Random, how: str) -> list[
         text = path.read_text()
         acks = {token: (sent, reply) for token, sent, reply in replies if not reply.is_error}
         acknowledged += len(acks)
-        in_place = any('"warnings"' in reply.text for _, reply in acks.values())
+        in_place = any(IN_PLACE.search(reply.text) for _, reply in acks.values())
         in_place_rounds += in_place
         found = re.fullmatch(r"base (\d+)\n" + re.escape(padding) + r"tokens:\n((?:token [\d.]+\n)*)", text)
         wrong = []
@@ -255,56 +258,91 @@ def in_place(world: World, scale: float, rng: random.Random) -> list[str]:
     return outsiders(world, scale, rng, "in place")
 
 
+def between(world: World, first: Server, second: Server, injects: tuple[list[str], list[str]], pauses: tuple[float, float]) -> list[str]:
+    """The first edits, another program renames over the file, the second edits, with delays at their system calls. What the
+    other program wrote must stand, under whatever was acknowledged after it."""
+    path = world.tree / "outside.txt"
+    path.write_text("base 0\ntokens:\n")
+    world._give(path)
+    workers = [worker_of(world, server) for server in (first, second)]
+    straces = [Strace(worker, "-e", f"trace={','.join(names)}", *(x for name in names for x in ("-e", f"inject={name}:{how}")))
+               for worker, (how, *names) in zip(workers, injects)]
+    arguments = [{"files": [{"file_path": str(path), "patches": [{"old_string": "tokens:\n", "new_string": f"tokens:\nof {n}\n"}]}]}
+                 for n in range(2)]
+    calls = [first.start(PATCH, arguments[0])]
+    time.sleep(pauses[0])
+    aside = world.base / "theirs"
+    aside.write_text("base 1\ntokens:\n")
+    world._give(aside)
+    os.replace(aside, path)
+    time.sleep(pauses[1])
+    calls.append(second.start(PATCH, arguments[1]))
+    replies = [Reply(server.wait(call, 60)) for server, call in zip((first, second), calls)]
+    for strace in straces:
+        strace.detach()
+    text = path.read_text()
+    found = re.fullmatch(r"base 1\ntokens:\n((?:of \d\n)*)", text)
+    wrong = [f"client {n}: {reply.text[:300]}" for n, reply in enumerate(replies) if reply.is_error and reply.code not in AGAIN]
+    told = {n for n, reply in enumerate(replies) if not reply.is_error}
+    if not found:
+        wrong.append(f"the other program's write does not stand: {text!r}, acknowledged to {told}")
+    else:
+        there = {n for n in range(2) if f"of {n}\n" in found[1]}
+        # The first may have exchanged before the other program wrote over it.
+        if not there <= told or not told - {0} <= there:
+            wrong.append(f"acknowledged to {told}, there are those of {there}")
+    wrong += world.strays()
+    for stray in world.tree.rglob(".mte-*"):
+        stray.unlink()
+    return wrong
+
+
 def crossed(world: World, scale: float, rng: random.Random) -> list[str]:
     """Another program renames over a file that one server has locked, so that a second locks the new one: both are about to
-    exchange the same name at once. Delays at each of their exchanges bring them into many orders."""
+    exchange the same name at once. Delays at each of their exchanges bring them into several orders."""
+    return crossing(world, scale, world.state)
+
+
+def crossed_apart(world: World, scale: float, rng: random.Random) -> list[str]:
+    """The same with a state directory each, as two users or two containers have: the journal cannot keep them apart."""
+    apart = world.base / "apart"
+    apart.mkdir(mode=0o700)
+    world._give(apart)
+    return crossing(world, scale, apart)
+
+
+def crossing(world: World, scale: float, state: Path) -> list[str]:
     reason = no_strace()
     if reason:
         print(f"   skipped: {reason}")
         return []
-    path = world.tree / "outside.txt"
+    problems = []
+    pairs = list(itertools.product((60_000, 150_000), (20_000, 60_000, 110_000))) if scale > 1 else [(60_000, 60_000), (150_000, 110_000)]
+    with world.server() as first, world.server(state=state) as second:
+        for delays in pairs:
+            for later in (0.0, 0.03, 0.08):
+                injects = tuple([f"delay_enter={delay}", "renameat2"] for delay in delays)
+                wrong = between(world, first, second, injects, (0.03, later))
+                problems += [f"delays {delays} µs, the second {later * 1000:.0f} ms after the other program: {one}" for one in wrong]
+    world.put("outside.txt", b"nobody's\nbusiness\n")
+    return problems[:12]
+
+
+def slowed(world: World, scale: float, rng: random.Random) -> list[str]:
+    """The same, with delays at calls drawn by lot: many orders of everything that the two do."""
+    reason = no_strace()
+    if reason:
+        print(f"   skipped: {reason}")
+        return []
     problems = []
     with world.server() as first, world.server() as second:
-        workers = [worker_of(world, server) for server in (first, second)]
-        for one, other in itertools.product((60_000, 150_000), (20_000, 60_000, 110_000)) if scale > 1 else ((60_000, 60_000), (150_000, 110_000)):
-            for later in (0.0, 0.03, 0.08):
-                path.write_text("base 0\ntokens:\n")
-                world._give(path)
-                delays = (one, other)
-                straces = [Strace(worker, "-e", "trace=renameat2", "-e", f"inject=renameat2:delay_enter={delay}")
-                           for worker, delay in zip(workers, delays)]
-                arguments = [{"files": [{"file_path": str(path), "patches": [{"old_string": "tokens:\n", "new_string": f"tokens:\nof {n}\n"}]}]}
-                             for n in range(2)]
-                calls = [first.start(PATCH, arguments[0])]
-                time.sleep(0.03)
-                aside = world.base / "theirs"
-                aside.write_text("base 1\ntokens:\n")
-                world._give(aside)
-                os.replace(aside, path)
-                time.sleep(later)
-                calls.append(second.start(PATCH, arguments[1]))
-                replies = [Reply(server.wait(call, 60)) for server, call in zip((first, second), calls)]
-                for strace in straces:
-                    strace.detach()
-                text = path.read_text()
-                found = re.fullmatch(r"base 1\ntokens:\n((?:of \d\n)*)", text)
-                wrong = []
-                for n, reply in enumerate(replies):
-                    if reply.is_error and reply.code not in AGAIN:
-                        wrong.append(f"client {n}: {reply.text[:300]}")
-                if not found:
-                    wrong.append(f"the other program's write does not stand: {text!r}")
-                else:
-                    there = {n for n in range(2) if f"of {n}\n" in found[1]}
-                    told = {n for n, reply in enumerate(replies) if not reply.is_error}
-                    # The first may have exchanged before the other program wrote over it.
-                    if not there <= told or not told - {0} <= there:
-                        wrong.append(f"acknowledged to {told}, there are those of {there}")
-                wrong += world.strays()
-                problems += [f"delays {delays} µs, the second {later * 1000:.0f} ms after the other program: {one_}" for one_ in wrong]
-                for stray in world.tree.rglob(".mte-*"):
-                    stray.unlink()
-    path.write_text("nobody's\nbusiness\n")
+        for number in range(int(20 * scale)):
+            injects = tuple([f"delay_enter={rng.choice([3000, 8000, 15000])}",
+                             *rng.sample(["openat2", "flock", "renameat2", "fsync", "write", "unlinkat", "fdatasync", "getrandom"], 3)] for _ in range(2))
+            pauses = (rng.uniform(0, 0.15), rng.choice([0, 0.002, rng.uniform(0, 0.1)]))
+            wrong = between(world, first, second, injects, pauses)
+            problems += [f"{number}: {injects}, pauses {pauses[0]:.3f} {pauses[1]:.3f}: {one}" for one in wrong]
+    world.put("outside.txt", b"nobody's\nbusiness\n")
     return problems[:12]
 
 
@@ -330,7 +368,7 @@ def creators(world: World, scale: float, rng: random.Random) -> list[str]:
     return problems + world.strays(*(f"made/{step}/file.txt" for step in made))
 
 
-CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, crossed, creators]
+CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, crossed, crossed_apart, slowed, creators]
 
 
 def main() -> int:

@@ -596,6 +596,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri starts no processes")]
     #[expect(
         clippy::disallowed_methods,
         reason = "patch(1) wants a file of its own; nothing of ours is opened"

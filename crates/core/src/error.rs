@@ -118,7 +118,7 @@ pub enum Rejection {
         /// Where in the request.
         at: At,
     },
-    /// The new text would begin the file with a byte order mark, which no edit adds.
+    /// The file would begin with a byte order mark that it does not have, which no edit adds.
     ByteOrderMark {
         /// Where in the request.
         at: At,

@@ -765,7 +765,7 @@ fn second(name: &str) -> io::Result<String> {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 64 }))]
 
         /// Words from an alphabet large enough that no two lines are alike by chance.
         #[test]

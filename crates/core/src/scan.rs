@@ -79,6 +79,12 @@ impl Scanner {
         }
     }
 
+    /// Whether a NUL byte has shown so far that the file is binary.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        self.body.as_ref().is_some_and(|body| body.nul.is_some())
+    }
+
     /// The scan of all bytes that were fed.
     #[must_use]
     pub fn finish(mut self) -> Scan {

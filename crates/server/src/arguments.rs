@@ -23,6 +23,9 @@ const MOST_KEYS: usize = 100;
 /// More of a key or word than this is not repeated.
 const MOST_SHOWN: usize = 60;
 
+/// More of a path than this does not go with each problem: no error shows more, and a path may be as long as a call.
+const MOST_PATH: usize = 8_000;
+
 /// What other tools call it, and what it is called here.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("path", "file_path"),
@@ -215,7 +218,8 @@ impl<'n> Fields<'n> {
     /// The path that this object is about; required. What is noted from here on, here and below, names that file.
     pub fn file_path(&mut self) -> Option<String> {
         let path = self.required("file_path", "the absolute path of the file", Self::label)?;
-        self.file = Some(Rc::from(path.as_str()));
+        let end = path.char_indices().nth(MOST_PATH).map_or(path.len(), |(end, _)| end);
+        self.file = Some(Rc::from(path.get(..end).unwrap_or_default()));
         Some(path)
     }
 

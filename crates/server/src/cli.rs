@@ -126,11 +126,43 @@ enum Subcommands {
         #[arg(long, value_name = "JSON", conflicts_with = "values")]
         json: Option<String>,
     },
+    /// Show the edits that were made, or forget them
+    #[command(args_conflicts_with_subcommands = true)]
+    History {
+        #[command(subcommand)]
+        command: Option<HistorySubcommands>,
+        /// Only edits of this file, or of files below this directory
+        path: Option<PathBuf>,
+        /// The most edits to show
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: usize,
+        /// Write out the bytes that recovery has put aside under this id, instead
+        #[arg(long, value_name = "EDIT_ID", conflicts_with = "path")]
+        contents: Option<String>,
+    },
+    /// Take an edit back, in all of its files or in none; that is an edit, too
+    Undo {
+        /// The id of the edit, as its reply or `history` names it
+        #[arg(value_name = "EDIT_ID")]
+        edit_id: String,
+        /// Show what would change, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Print the tools as clients see them
     Tools {
         /// As a document for people
         #[arg(long)]
         markdown: bool,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+enum HistorySubcommands {
+    /// Forget the edits, so that nothing of them is left on the disk and none can be undone
+    Forget {
+        /// Only edits of this file, or of files below this directory
+        path: Option<PathBuf>,
     },
 }
 
@@ -213,7 +245,7 @@ impl ToolSet {
 impl Default for ToolSet {
     /// What is offered where nothing else is asked for.
     fn default() -> Self {
-        Self::of(|_| true)
+        Self::of(|tool| !tools::ON_REQUEST.contains(&tool.name))
     }
 }
 
@@ -223,8 +255,11 @@ impl FromStr for ToolSet {
     /// Reads the name of a set, or names of tools with commas; the error names the word that is neither.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "default" | "all" | "edit" => return Ok(Self::default()),
-            "read-only" => return Ok(Self::of(|tool| tool.read_only)),
+            "default" | "edit" => return Ok(Self::default()),
+            "all" => return Ok(Self::of(|_| true)),
+            "read-only" => {
+                return Ok(Self::of(|tool| tool.read_only && !tools::ON_REQUEST.contains(&tool.name)));
+            }
             "claude-code" => return Ok(Self::of(|tool| tool.name == tools::patch::TOOL.name)),
             _ => {}
         }
@@ -314,10 +349,41 @@ pub enum Action {
         /// All of them as JSON instead; `-` for standard input.
         json: Option<String>,
     },
+    /// Look at past edits, forget them, or take one back.
+    Past(Past),
     /// Print the tools.
     Tools {
         /// As a document for people, not as JSON.
         markdown: bool,
+    },
+}
+
+/// What a person wants with past edits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Past {
+    /// Show the edits that were made.
+    Show {
+        /// Of which file, or below which directory; absolute.
+        path: Option<PathBuf>,
+        /// How many at most.
+        limit: usize,
+    },
+    /// Write out what recovery has put aside.
+    Contents {
+        /// Under which id.
+        edit_id: String,
+    },
+    /// Forget edits.
+    Forget {
+        /// Of which file, or below which directory; absolute.
+        path: Option<PathBuf>,
+    },
+    /// Take an edit back.
+    Undo {
+        /// Its id.
+        edit_id: String,
+        /// Whether to change nothing.
+        dry_run: bool,
     },
 }
 
@@ -351,13 +417,15 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let protected: Vec<String> = options.protect.into_iter().filter(|pattern| !pattern.is_empty()).collect();
     let protected = Patterns::new(&protected).map_err(|error| format!("--protect: {error}"))?;
     let walls = Walls { read_only: options.read_only, protected, landlock: options.landlock };
+    // What was kept before the history was switched off can be seen and forgotten.
+    let asks_for_history = matches!(command, Some(Subcommands::History { .. }));
     let keeping = Keeping {
         durability: match options.durability {
             DurabilityOption::Machine => Durability::Machine,
             DurabilityOption::Process => Durability::Process,
         },
         state_directory: state_directory(options.state_dir)?,
-        history: (!options.no_history).then_some(Settings {
+        history: (asks_for_history || !options.no_history).then_some(Settings {
             excluded,
             days: options.history_days,
             bytes: options.history_size,
@@ -366,13 +434,23 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let action = match command {
         None => Action::Serve,
         Some(Subcommands::Tools { markdown }) => Action::Tools { markdown },
+        Some(Subcommands::History { command: Some(HistorySubcommands::Forget { path }), .. }) => {
+            Action::Past(Past::Forget { path: path.map(absolute).transpose()? })
+        }
+        Some(Subcommands::History { contents: Some(edit_id), .. }) => {
+            Action::Past(Past::Contents { edit_id })
+        }
+        Some(Subcommands::History { path, limit, .. }) => {
+            Action::Past(Past::Show { path: path.map(absolute).transpose()?, limit })
+        }
+        Some(Subcommands::Undo { edit_id, dry_run }) => Action::Past(Past::Undo { edit_id, dry_run }),
         Some(Subcommands::Call { roots, tool, values, json }) => {
             directories.extend(roots);
             Action::Call { tool, values, json }
         }
     };
     let roots = match action {
-        Action::Tools { .. } => Vec::new(),
+        Action::Tools { .. } | Action::Past(_) => Vec::new(),
         _ if directories.is_empty() => vec![default_root()?],
         _ => directories.iter().map(|directory| named_root(directory)).collect::<Result<_, _>>()?,
     };
@@ -433,7 +511,11 @@ fn named_root(directory: &Path) -> Result<PathBuf, String> {
         Ok(_) => return fail("it is not a directory"),
         Err(error) => return fail(&error.to_string()),
     }
-    if directory.is_absolute() { Ok(directory.to_owned()) } else { Ok(current_dir()?.join(directory)) }
+    absolute(directory.to_owned())
+}
+
+fn absolute(path: PathBuf) -> Result<PathBuf, String> {
+    if path.is_absolute() { Ok(path) } else { Ok(current_dir()?.join(path)) }
 }
 
 #[expect(clippy::disallowed_methods, reason = "this module makes paths absolute, once, for all others")]

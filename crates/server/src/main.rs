@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcp_text_editor::cli::{self, Action, Landlock, LogLevel};
+use mcp_text_editor::cli::{self, Action, Landlock, LogLevel, Past};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
-use mcp_text_editor::{call, stdio};
+use mcp_text_editor::{call, history, stdio};
 use mcp_text_editor_store::confine::{self, Confinement, Gap, Network};
 use mcp_text_editor_store::history::History;
 use mcp_text_editor_store::policy::Policy;
@@ -33,22 +33,23 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let landlock = command.walls.landlock;
     let mut store = store(&command.roots, command.walls, command.keeping, &command.action)?;
     store.most_file_bytes = command.config.limits.get(Limit::File);
-    if !matches!(command.action, Action::Tools { .. }) {
+    // A person's files are not known yet, and nothing of a model's is read.
+    if matches!(command.action, Action::Serve | Action::Call { .. }) {
         confine(&store, landlock)?;
         if !store.roots.are_read_only() {
             store.recover();
         }
     }
-    let context = Context { config: command.config, store };
+    let context = |store| Context { config: command.config, store };
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {
-            stdio::serve(context).context("serving MCP over standard input and output failed")?;
+            stdio::serve(context(store)).context("serving MCP over standard input and output failed")?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Call { tool, values, json } => {
             let arguments = call::arguments(&tool, &values, json.as_deref())?;
-            let done = call::call(context, tool, arguments, &mut out)?;
+            let done = call::call(context(store), tool, arguments, &mut out)?;
             Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {
@@ -56,7 +57,22 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Action::Tools { markdown: false } => {
-            writeln!(out, "{}", call::listing(context)?)?;
+            writeln!(out, "{}", call::listing(context(store))?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        // As they are, not as a terminal wants them.
+        Action::Past(Past::Contents { edit_id }) => {
+            history::contents(&store, &edit_id, &mut out)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Past(past) => {
+            let mut out = anstream::stdout();
+            match past {
+                Past::Show { path, limit } => history::show(&store, path.as_deref(), limit, &mut out)?,
+                Past::Forget { path } => history::forget(&store, path.as_deref(), &mut out)?,
+                Past::Undo { edit_id, dry_run } => history::undo(&mut store, &edit_id, dry_run, &mut out)?,
+                Past::Contents { .. } => {}
+            }
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -52,7 +52,7 @@ codes! {
     InvalidRange "invalid_range" "A range that ends before it starts.",
     LineOutOfRange "line_out_of_range" "A line that the file does not have.",
     TooLarge "too_large" "More than a limit of this process allows.",
-    Conflict "conflict" "Another program keeps changing the file.",
+    Conflict "conflict" "Another program keeps changing the file, or has changed it since the edit that is to be undone.",
     Busy "busy" "Another process holds the file's lock.",
     NoSpace "no_space" "The file system is full.",
     IoError "io_error" "The operating system failed otherwise.",
@@ -83,8 +83,32 @@ pub struct Problem {
     pub file_hash: Option<Digest>,
     /// How many lines the file has, where that is worth saying.
     pub total_lines: Option<u64>,
+    /// The past edit that cannot be taken back, and what is in its way.
+    pub conflict: Option<Box<Conflict>>,
     /// The tool to call next; `None` for the one that was called.
     pub suggestion: Option<&'static str>,
+}
+
+/// A past edit of a file that has changed since.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// What that edit changed, as a unified diff.
+    pub diff: String,
+    /// The later edit that is in the way, if one is known.
+    pub later: Option<Later>,
+}
+
+/// The edit that is in the way of taking an earlier one back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Later {
+    /// Its name.
+    pub edit_id: String,
+    /// When it was made.
+    pub time: String,
+    /// The tool by which.
+    pub tool: String,
+    /// What it changed, as a unified diff.
+    pub diff: String,
 }
 
 impl Problem {
@@ -101,6 +125,7 @@ impl Problem {
             nearest: Vec::new(),
             file_hash: None,
             total_lines: None,
+            conflict: None,
             suggestion: None,
         }
     }

@@ -43,6 +43,10 @@ const INSTRUCTIONS: &[(&[&str], &str)] = &[
     (&[tools::append::TOOL.name], " Add lines at the end with append_text_file_contents and the file_hash."),
     (&[tools::insert::TOOL.name], " Add lines elsewhere with insert_text_file_contents and the file_hash."),
     (&[tools::delete::TOOL.name], " Remove lines with delete_text_file_contents and the hashes."),
+    (
+        &[tools::undo::TOOL.name],
+        " Take an edit back with undo_text_file_edits and the edit_id that its reply gave.",
+    ),
     (&[tools::create::TOOL.name], " Make files with create_text_file, which never overwrites."),
     (
         &[

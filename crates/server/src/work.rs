@@ -257,7 +257,9 @@ fn edit_files(
             };
             explain::refusal(call, named, refusal)
         };
-        failure(context, tool, refusals.iter().map(explained).collect())
+        let failure = failure(context, tool, refusals.iter().map(explained).collect());
+        // Then it is not true that nothing was written.
+        Failure { editing: failure.editing && !refusals.iter().any(Refusal::has_left_changes), ..failure }
     })?;
     let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
     Ok(edit_reply(context, &done, name, dry_run))
@@ -268,11 +270,17 @@ fn ranges_of_patches(edit: &Edit<'_>) -> Vec<usize> {
     match edit.change {
         Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.len()).collect(),
         Change::Delete(ranges) => vec![ranges.len()],
-        Change::Append(_) | Change::Insert(..) => Vec::new(),
+        Change::Append(_) | Change::Insert(..) | Change::Restore { .. } => Vec::new(),
     }
 }
 
-fn call<'a>(context: &'a Context, tool: &'static Tool, many_files: bool, cancel: &'a Cancel) -> Call<'a> {
+/// What the words about a call need to know of it.
+pub(crate) fn call<'a>(
+    context: &'a Context,
+    tool: &'static Tool,
+    many_files: bool,
+    cancel: &'a Cancel,
+) -> Call<'a> {
     Call { tool, roots: &context.store.roots, many_files, limits: &context.config.limits, cancel }
 }
 
@@ -326,8 +334,8 @@ fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() ->
         let reason = format!("{file_path} already exists, and is not a file that reads as text");
         let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
         problem.file_hash = context.store.roots.resolve(file_path).ok().and_then(|place| {
-            document::read(&context.store.index, &place, None, is_cancelled, |found| Ok(found.scan.digest))
-                .ok()
+            document::read(&context.store.index, &place, None, is_cancelled, |found| Ok(found.digest()))
+                .ok()?
         });
         return problem;
     };
@@ -350,7 +358,7 @@ fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() ->
     problem
 }
 
-fn edit_reply<'a>(
+pub(crate) fn edit_reply<'a>(
     context: &Context,
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
@@ -370,7 +378,7 @@ fn hashes(context: &Context) -> Hashes {
     }
 }
 
-fn json_reply(value: Value) -> Reply {
+pub(crate) fn json_reply(value: Value) -> Reply {
     Reply { text: value.to_string(), structured: Some(value) }
 }
 
@@ -381,7 +389,7 @@ fn cancelled(context: &Context, tool: &'static Tool) -> Failure {
 }
 
 /// A failure, and the tool to call next: what the first problem suggests, else the same tool with a corrected call.
-fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
+pub(crate) fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
     let suggested = problems.first().and_then(|problem| problem.suggestion);
     let suggestion = suggested.filter(|name| context.config.tools.contains(name)).unwrap_or(tool.name);
     Failure { problems, suggestion: suggestion.to_owned(), editing: !tool.read_only }

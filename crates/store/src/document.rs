@@ -4,12 +4,13 @@ use std::fmt;
 use std::io;
 use std::time::SystemTime;
 
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide, sniff_bom};
 use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Operation, SpecialFile, StoreError, StoreErrorKind};
 use crate::index::Index;
 use crate::place::{OpenFile, Place};
 use crate::read::read_and_hash;
@@ -29,8 +30,10 @@ pub struct Document<'a> {
     asked: Asked<'a>,
     /// All bytes, if the file is small.
     memory: Option<Vec<u8>>,
-    /// What the pass over it has found.
+    /// What the pass over it has found. Of a large binary file, as far as its first NUL: see [`Document::digest`].
     pub scan: Scan,
+    /// Whether the pass ended before the file did, since the rest of a binary file is nobody's concern.
+    is_cut: bool,
 }
 
 /// Whether the call was withdrawn.
@@ -88,14 +91,16 @@ pub fn read<T>(
             let remembered = index.get(file.identity(), label);
             let is_new = remembered.is_none();
             let document = match remembered {
-                Some(scan) => Document { file: &file, asked: Asked(is_cancelled), memory: None, scan },
+                Some(scan) => {
+                    Document { file: &file, asked: Asked(is_cancelled), memory: None, scan, is_cut: false }
+                }
                 None => Document::new(&file, label, is_cancelled)?,
             };
             let result = work(&document)?;
             if !document.is_whole() || !document.is_current()? {
                 return Ok(None);
             }
-            if is_new {
+            if is_new && !document.is_cut {
                 index.put(*file.identity(), label, &document.scan, began);
             }
             Ok(Some(result))
@@ -105,11 +110,18 @@ pub fn read<T>(
             Err(error) if file.is_unchanged().unwrap_or(true) => {
                 return Err(StoreError::from_io(Operation::Read, place.path(), error));
             }
+            Ok(None) if file.is_unchanged().unwrap_or(false) => return Err(generated(&file)),
             // It changed; an error may have come of that, too.
             Ok(None) | Err(_) => {}
         }
     }
     Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed))
+}
+
+/// The error of a file that has not as many bytes as it says, and did not change: the kernel makes it up.
+fn generated(file: &OpenFile) -> StoreError {
+    let kind = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
+    StoreError::new(Operation::Read, file.path(), kind)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a file's times are compared with the clock they come from")]
@@ -134,14 +146,23 @@ impl<'a> Document<'a> {
             let bytes = read_range(file, 0..file.size())?;
             let mut scanner = Scanner::new(label);
             scanner.feed(&bytes);
-            return Ok(Self { file, asked, memory: Some(bytes), scan: scanner.finish() });
+            return Ok(Self { file, asked, memory: Some(bytes), scan: scanner.finish(), is_cut: false });
         }
         let mut scanner = Scanner::without_digest(label);
         let digest = read_and_hash(file, |bytes| {
             scanner.feed(bytes);
-            unless(is_cancelled)
-        })?;
-        Ok(Self { file, asked, memory: None, scan: scanner.finish_with(digest) })
+            // Most of a sparse file is NULs, and it can be of any size.
+            if scanner.is_binary() { Err(io::ErrorKind::InvalidData.into()) } else { unless(is_cancelled) }
+        });
+        let is_cut = scanner.is_binary();
+        let digest = if is_cut { Digest::of(b"") } else { digest? };
+        Ok(Self { file, asked, memory: None, scan: scanner.finish_with(digest), is_cut })
+    }
+
+    /// The digest of the file; `None` for a large binary file, which is not read to its end.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        (!self.is_cut).then_some(self.scan.digest)
     }
 
     /// As [`Document::new`]; a file that changed while it was read is [`StoreErrorKind::Changed`].
@@ -154,6 +175,9 @@ impl<'a> Document<'a> {
         if document.is_whole() && document.is_current().context(Operation::Read, file.path())? {
             return Ok(document);
         }
+        if document.is_current().context(Operation::Read, file.path())? {
+            return Err(generated(file));
+        }
         Err(StoreError::new(Operation::Read, file.path(), StoreErrorKind::Changed))
     }
 
@@ -162,9 +186,12 @@ impl<'a> Document<'a> {
         self.file
     }
 
-    /// Whether all bytes were there that the file had when it was opened.
+    /// Whether all bytes were there that the file had when it was opened, and no more.
     fn is_whole(&self) -> bool {
-        self.scan.size == self.file.size()
+        let size = self.file.size();
+        // What the kernel makes up while it is read (proc(5)) often says that it is empty.
+        let is_more = || size == 0 && !self.file.read_at(0, &mut [0]).is_ok_and(|read| read == 0);
+        self.is_cut || (self.scan.size == size && !is_more())
     }
 
     /// Whether the file is still what was read.

@@ -10,6 +10,7 @@ use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::error::Rejection;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Position};
+use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::document::{NotText, ROUNDS};
 use crate::error::{Operation, StoreError, StoreErrorKind};
@@ -43,6 +44,13 @@ pub enum Change<'a> {
     Insert(&'a str, Position),
     /// Lines that go.
     Delete(&'a [GuardedRange]),
+    /// The bytes that it had before a past edit. It need not be text.
+    Restore {
+        /// The digest that the edit left; a file that has another is [`Reason::ChangedSince`].
+        after: Digest,
+        /// What turns its bytes back.
+        splices: &'a SpliceSet,
+    },
 }
 
 /// How a call is to be carried out.
@@ -103,6 +111,8 @@ pub enum Warning {
     NoJournal,
     /// The edit cannot be undone.
     NotInHistory(NotKept),
+    /// The file is gone, as it was before it was created.
+    Removed,
 }
 
 /// One reason why a call is refused.
@@ -112,6 +122,14 @@ pub struct Refusal {
     pub entry: usize,
     /// The reason.
     pub reason: Reason,
+}
+
+impl Refusal {
+    /// Whether some of the call's files may have changed all the same.
+    #[must_use]
+    pub fn has_left_changes(&self) -> bool {
+        matches!(&self.reason, Reason::Store(error) if matches!(error.kind, StoreErrorKind::NotRestored { .. }))
+    }
 }
 
 /// Why a call is refused.
@@ -134,6 +152,11 @@ pub enum Reason {
     },
     /// Two entries mean one file and contradict each other.
     Differs(Differing),
+    /// The file is not what the past edit left that is to be undone.
+    ChangedSince {
+        /// Its digest; `None` if there is none.
+        digest: Option<Digest>,
+    },
     /// The request does not fit the file.
     Rejected {
         /// In what.

@@ -47,6 +47,8 @@ pub enum Operation {
     Create,
     /// Putting a temporary file in the place of the old one.
     Replace,
+    /// Taking a file away.
+    Remove,
     /// Putting the old file back.
     Restore,
     /// Writing down what is about to be done.

@@ -17,6 +17,7 @@ use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::patterns::Patterns;
+use crate::policy::real_path;
 use crate::state::State;
 use database::Database;
 
@@ -204,6 +205,12 @@ impl History {
     fn kept(&self) -> Result<&Kept, NotKept> {
         self.kept.as_ref().ok_or(NotKept::Off)
     }
+}
+
+/// The path by which an edit of this file is kept: without links, as far as it exists.
+#[must_use]
+pub fn path_in_history(path: &Path) -> PathBuf {
+    real_path(path)
 }
 
 /// What stands for the tool where none was called.

@@ -106,6 +106,11 @@ impl Overwriting {
         self.targets.iter().flat_map(|target| [&target.overwrite.temporary, &target.copy])
     }
 
+    /// Waits until the names of all that is needed on the way are on disk.
+    pub(crate) fn sync_directories(&self) -> Result<(), StoreError> {
+        self.temporaries().try_for_each(Temporary::sync_directory)
+    }
+
     /// Overwrites all files. If one fails, all have their old bytes again, unless that fails, too: then the error is
     /// [`StoreErrorKind::NotRestored`].
     pub(crate) fn write(&self) -> Result<(), StoreError> {

@@ -4,6 +4,9 @@
 //! ([`read`]) by handle, and its new content is written beside it and exchanged with it ([`replace`]), or is new
 //! ([`create`]). What a call changes is decided by the core; in what order, by the transaction.
 
+#[cfg(all(feature = "without-containment", not(debug_assertions)))]
+compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");
+
 pub mod confine;
 pub mod create;
 mod diff;
@@ -25,9 +28,13 @@ mod platform;
 pub mod policy;
 pub mod read;
 mod recovery;
+mod remove;
 pub mod replace;
 pub mod roots;
 pub mod state;
 pub mod store;
 pub mod temporary;
 mod transaction;
+#[cfg(feature = "without-containment")]
+mod uncontained;
+pub mod undo;

@@ -142,14 +142,16 @@ fn by_identity(place: &Place, root: &Path) -> Option<Protection> {
 }
 
 /// The path without links, as far as it exists.
-fn real_path(path: &Path) -> PathBuf {
+pub(crate) fn real_path(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
         #[expect(
             clippy::disallowed_methods,
-            reason = "a closed directory is named by its real path, found once"
+            reason = "a directory, or an edited file, is named by its real path"
         )]
         if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(existing), path.strip_prefix(existing)) {
-            return crate::roots::without_verbatim_prefix(real.join(rest));
+            // To join nothing would end the path in a slash.
+            let whole = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+            return crate::roots::without_verbatim_prefix(whole);
         }
     }
     path.to_owned()

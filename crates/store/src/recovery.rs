@@ -151,6 +151,8 @@ fn try_recover(store: &Store, record: Found, wait: &Wait<'_>) -> Option<PathBuf>
     let committed = record.contents.committed;
     let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
     match recover(store, record, wait) {
+        // Its owner died before it had begun.
+        Ok(()) if files.is_empty() => {}
         Ok(()) if committed => tracing::warn!(?files, "an edit that was cut off has been ended"),
         Ok(()) => tracing::warn!(?files, "an edit that was cut off has been taken back"),
         Err(error) => {
@@ -281,8 +283,10 @@ impl Site<'_> {
         }
         let is_old = displaced.digest == change.old;
         match self.locked {
+            // It has been replaced for good; whatever came later came after that.
+            _ if committed && is_old => Ok(()),
             Some(locked) if now == Some(change.new) => {
-                if (committed || is_alone) && is_old {
+                if is_alone && is_old {
                     Ok(())
                 } else if committed {
                     self.keep(&displaced)

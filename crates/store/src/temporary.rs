@@ -249,6 +249,12 @@ impl Temporary {
         self.file.sync_all().context(Operation::Sync, &self.path)
     }
 
+    /// Waits until its name is on disk.
+    pub(crate) fn sync_directory(&self) -> Result<(), StoreError> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        platform::sync_directory(directory).context(Operation::Sync, &self.path)
+    }
+
     /// What was written so far, to be read back. It shares the temporary's lock: drop it before others may edit.
     pub fn view(&self) -> Result<OpenFile, StoreError> {
         let file = self.file.try_clone().context(Operation::Open, &self.path)?;

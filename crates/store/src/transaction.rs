@@ -75,6 +75,23 @@ impl<'a> Transaction<'a> {
         Self { store, record }
     }
 
+    /// Writes down what is to become of the only file of a transaction that exchanges none.
+    pub(crate) fn decide(&mut self, step: Step) -> Result<(), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        self.record.as_mut().map_or(Ok(()), |record| record.prepared(&[step], sync))
+    }
+
+    /// From here on recovery goes forward.
+    pub(crate) fn decided(&mut self) -> Result<(), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        self.record.as_mut().map_or(Ok(()), |record| record.committed(sync))
+    }
+
+    /// Leaves its record to recovery, which finds what this process could not put right.
+    pub(crate) fn give_up(self) {
+        self.record.into_iter().for_each(Record::keep);
+    }
+
     /// Ends one that had no files to exchange, once all is done.
     pub(crate) fn end(self) {
         self.record.into_iter().for_each(|record| record.remove(false));
@@ -146,7 +163,7 @@ impl<'a> Transaction<'a> {
             return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
         }
         let exchanged = exchange(prepared)?;
-        if let Err(error) = self.make_final(&exchanged, !is_one_exchange) {
+        if let Err(error) = self.make_final(&exchanged, &overwriting, !is_one_exchange) {
             return Err(exchanged.roll_back(error));
         }
         if let Err(error) = overwriting.write() {
@@ -160,10 +177,16 @@ impl<'a> Transaction<'a> {
     }
 
     /// From here on recovery goes forward.
-    fn make_final(&mut self, exchanged: &Exchanged, is_recorded: bool) -> Result<(), StoreError> {
+    fn make_final(
+        &mut self,
+        exchanged: &Exchanged,
+        overwriting: &Overwriting,
+        is_recorded: bool,
+    ) -> Result<(), StoreError> {
         let sync = self.store.durability == Durability::Machine;
         if sync {
             exchanged.sync_directories()?;
+            overwriting.sync_directories()?;
         }
         match &mut self.record {
             Some(record) if is_recorded => record.committed(sync),

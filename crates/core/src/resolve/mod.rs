@@ -184,7 +184,7 @@ fn plan<S: Source + ?Sized>(
                 let shifts = named.iter().map(|(at, lines)| Rejection::ShiftState { at: *at, lines: *lines });
                 return Ok(Err(shifts.collect()));
             }
-            if adds_bom(source, scan, &splices)? {
+            if changes_bom(source, scan, &splices)? {
                 let at = named.first().map(|(at, _)| *at).unwrap_or_default();
                 return Ok(Err(vec![Rejection::ByteOrderMark { at }]));
             }
@@ -203,13 +203,14 @@ fn plan<S: Source + ?Sized>(
     }
 }
 
-/// Whether the new bytes begin with a byte order mark where the old did not.
-fn adds_bom<S: Source + ?Sized>(source: &S, scan: &Scan, splices: &SpliceSet) -> Result<bool, S::Error> {
-    if scan.bom || !scan.encoding.is_unicode() {
+/// Whether the new bytes begin with a byte order mark where the old did not, or with another: FF FE, that of UTF-16, is
+/// part of UTF-32's where U+0000 comes to stand behind it.
+fn changes_bom<S: Source + ?Sized>(source: &S, scan: &Scan, splices: &SpliceSet) -> Result<bool, S::Error> {
+    if !scan.encoding.is_unicode() {
         return Ok(false);
     }
     let new = Spliced::new(source, splices);
-    Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?).is_some())
+    Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != scan.bom.then_some(scan.encoding))
 }
 
 /// Whether the new bytes decode. Of ISO-2022-JP that is not a matter of course: an escape sequence may come to stand
@@ -292,6 +293,24 @@ mod tests {
             evidence.cause.map(|cause| format!(", {cause:?}")),
         ];
         parts.into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn no_edit_makes_another_byte_order_mark() {
+        let delete_first = |file: &[u8]| {
+            let scan = scan(file);
+            let Ok(line) = scan.lines.bytes_of(file, LineRange::new(LineNumber::FIRST, 1));
+            let Ok(digest) = digest_of(file, line);
+            let range_hash = Tag::parse(&digest.to_string());
+            let Ok(done) = delete(file, &scan, None, &[GuardedRange { start: 1, end: Some(1), range_hash }]);
+            done.map(|plan| plan.splices)
+                .map_err(|rejections| rejections.iter().map(brief).collect::<String>())
+        };
+        let refused = Err("ByteOrderMark { at: At { entry: 0, patch: 0, range: Some(0) } }".to_owned());
+        assert_eq!(delete_first(b"a\n\xEF\xBB\xBFb\n"), refused);
+        // With U+0000 behind it the mark of UTF-16 becomes that of UTF-32.
+        assert_eq!(delete_first(b"\xFF\xFEa\0\n\0\0\0b\0"), refused);
+        assert!(delete_first(b"\xFF\xFEa\0\n\0b\0\0\0").is_ok());
     }
 
     /// The digest that a client would remember of `bytes`.

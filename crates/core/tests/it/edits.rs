@@ -90,7 +90,7 @@ fn ranged(old_string: Option<String>, new: &str, start: usize, end: usize, hash:
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2500))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 2500 }))]
 
     #[test]
     fn any_chunking_gives_the_same_scan(file in file(), cuts in prop::collection::vec(0..5usize, 0..40)) {

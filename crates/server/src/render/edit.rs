@@ -106,7 +106,8 @@ fn in_place(reason: InPlace) -> &'static str {
     }
 }
 
-fn words(warning: &Warning) -> Cow<'static, str> {
+/// What a client should know of an edit that succeeded.
+pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
     let words = match warning {
         Warning::Unchanged => "unchanged",
         Warning::FinalNewlineAdded => "the last line had no line end: one comes before the new text",
@@ -120,6 +121,7 @@ fn words(warning: &Warning) -> Cow<'static, str> {
         Warning::NoJournal => {
             "the state directory cannot be written: a crash in the middle of this edit would have left it half done"
         }
+        Warning::Removed => "there was no such file before it was created: it goes",
         Warning::NotInHistory(NotKept::Off) => "not kept in the history, so it cannot be undone",
         Warning::NotInHistory(NotKept::Secret) => {
             "not kept in the history, because the file may hold secrets, so it cannot be undone"

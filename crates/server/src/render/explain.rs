@@ -60,6 +60,11 @@ pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Pr
             let what = if *becomes { "would have" } else { "has" };
             call.limits.problem(Limit::File, format!("{} {what} {bytes} bytes", named.file_path))
         }
+        Reason::ChangedSince { .. } => Problem::new(
+            Code::Conflict,
+            format!("{} has changed since", named.file_path),
+            "read the file, and change what is to be as before by a patch",
+        ),
         Reason::Rejected { rejection, digest, total_lines } => {
             let mut problem = rejected(call, named, rejection, *total_lines);
             problem.file_hash = *digest;
@@ -196,6 +201,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
                 Operation::WriteTemporary
                 | Operation::CreateDirectory
                 | Operation::Create
+                | Operation::Remove
                 | Operation::Replace => {
                     format!("the system does not let files be made beside {file_path}")
                 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use serde_json::{Map, Value, json};
 
-use crate::problem::{Failure, Problem};
+use crate::problem::{Conflict, Failure, Later, Problem};
 
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
@@ -221,11 +221,32 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
             }
         }
     }
+    if let Some(Conflict { diff, later }) = problem.conflict.as_deref() {
+        out.push_str("the edit to be undone:\n");
+        diff_lines(out, diff, detail);
+        if let Some(Later { edit_id, time, tool, diff }) = later {
+            let _ =
+                writeln!(out, "in the way: edit {edit_id}, made {time} by {}", one_line(tool, detail.words));
+            diff_lines(out, diff, detail);
+        }
+    }
     if let Some(digest) = &problem.file_hash {
         let _ = writeln!(out, "file_hash: {}", digest.short());
     }
     if let Some(lines) = problem.total_lines {
         let _ = writeln!(out, "total_lines: {lines}");
+    }
+}
+
+/// As much of a diff as is told; it has no line numbers besides its own.
+fn diff_lines(out: &mut String, diff: &str, detail: Detail) {
+    let (shown, cut) = bare(diff, detail);
+    out.push_str(&shown);
+    if !shown.is_empty() && !shown.ends_with('\n') {
+        out.push('\n');
+    }
+    if cut {
+        out.push_str("[cut]\n");
     }
 }
 
@@ -342,6 +363,16 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
             json!({"start": lines.start().get(), "end": lines.end(), "actual": bare(text, detail).0})
         });
         put("nearest", similar.collect());
+    }
+    if let Some(Conflict { diff, later }) = problem.conflict.as_deref() {
+        put("diff", json!(bare(diff, detail).0));
+        if let Some(Later { edit_id, time, tool, diff }) = later {
+            let tool = clipped(tool, detail.words);
+            put(
+                "later",
+                json!({"edit_id": edit_id, "time": time, "tool": tool, "diff": bare(diff, detail).0}),
+            );
+        }
     }
     if let Some(digest) = &problem.file_hash {
         put("file_hash", json!(digest.to_string()));

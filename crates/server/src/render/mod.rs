@@ -3,4 +3,5 @@
 pub mod edit;
 pub mod explain;
 pub mod failure;
+pub mod past;
 pub mod read;

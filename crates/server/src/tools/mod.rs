@@ -4,11 +4,13 @@
 pub mod append;
 pub mod create;
 pub mod delete;
+pub mod edits;
 pub mod get;
 pub mod insert;
 mod misplaced;
 mod output;
 pub mod patch;
+pub mod undo;
 
 use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value};
@@ -45,7 +47,19 @@ pub struct Tool {
 pub type Run = fn(&Context, Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
 
 /// Every tool, in the order of `tools/list`.
-pub static ALL: &[Tool] = &[get::TOOL, patch::TOOL, create::TOOL, append::TOOL, insert::TOOL, delete::TOOL];
+pub static ALL: &[Tool] = &[
+    get::TOOL,
+    patch::TOOL,
+    create::TOOL,
+    append::TOOL,
+    insert::TOOL,
+    delete::TOOL,
+    edits::TOOL,
+    undo::TOOL,
+];
+
+/// The tools that are offered only where all are asked for, or these by name: people have subcommands for them.
+pub static ON_REQUEST: &[&str] = &[edits::TOOL.name, undo::TOOL.name];
 
 /// Reads `end`: null, absent and -1 are the last line.
 fn end_of(fields: &mut Fields<'_>, name: &'static str) -> Option<i64> {

@@ -40,6 +40,37 @@ pub(super) fn edit() -> Map<String, Value> {
     )
 }
 
+/// What a list of past edits answers.
+pub(super) fn edits() -> Map<String, Value> {
+    let file = object(
+        &[
+            ("file_path", text("The path that it had.")),
+            ("change", word("What became of it.", &["changed", "created", "removed", "displaced"])),
+            ("hash_before", text("SHA-256 of the file before; none if it was created.")),
+            ("hash_after", text("SHA-256 of the file after; none if it was removed.")),
+        ],
+        &["file_path", "change"],
+    );
+    let edit = object(
+        &[
+            ("edit_id", text("Names the edit.")),
+            ("time", text("When it was made, in UTC.")),
+            ("tool", text("The tool by which.")),
+            ("undoes", text("The edit that it took back.")),
+            ("undone_by", text("The edit that took it back.")),
+            ("files", list("Its files.", file)),
+        ],
+        &["edit_id", "time", "tool", "files"],
+    );
+    arguments(
+        &[
+            ("edits", list("The edits, the newest first.", edit)),
+            ("truncated", flag("Whether there are more.")),
+        ],
+        &["edits", "truncated"],
+    )
+}
+
 /// What a read answers.
 pub(super) fn read() -> Map<String, Value> {
     let range = object(

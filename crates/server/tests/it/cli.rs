@@ -68,10 +68,12 @@ fn options_choose_the_tools() {
         assert_eq!(code, 0, "{error}");
         assert_eq!(names(&out), expected, "{arguments:?}");
     };
-    let (get, patch) = (&all[..1], &all[1..2]);
-    check(&[], &[], &all);
+    let (get, patch, usual) = (&all[..1], &all[1..2], &all[..6]);
+    check(&[], &[], usual);
     check(&["--tools", "all"], &[], &all);
-    check(&["--tools", "edit"], &[], &all);
+    check(&["--tools", "edit"], &[], usual);
+    check(&["--tools", "all", "--read-only"], &[], &[all[0], all[6]]);
+    check(&["--tools", "undo_text_file_edits"], &[], &all[7..]);
     check(&["--tools", "read-only"], &[], get);
     check(&["--read-only"], &[], get);
     check(&["--mode", "claude-code"], &[], patch);
@@ -80,7 +82,7 @@ fn options_choose_the_tools() {
     check(&[], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], patch);
     check(&[], &[("MCP_TEXT_EDITOR_MODE", "claude-code")], patch);
     check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "1")], get);
-    check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "0")], &all);
+    check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "0")], usual);
     check(&["--tools", "all"], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], &all);
 }
 
@@ -127,6 +129,23 @@ fn call_goes_through_a_session() {
     assert!(code == 1 && out.starts_with("error: tool_disabled: "), "{out}");
     for wrong in [["call", "x", "nonsense"], ["call", "x", "--json=[]"]] {
         assert_eq!(run_in(here.path(), &wrong, &[]).0, 1);
+    }
+}
+
+#[test]
+fn the_environment_protects_as_the_options_do() {
+    let here = tempfile::tempdir().unwrap();
+    let create = |name: &str, options: &[&str], environment: &[(&str, &str)]| {
+        let path = format!("file_path={}", here.path().canonicalize().unwrap().join(name).display());
+        let arguments = [&["call", "create_text_file", &path, "contents=x"], options].concat();
+        run_in(here.path(), &arguments, environment).1
+    };
+    let set = [("MCP_TEXT_EDITOR_PROTECT", "*.pem;locked/")];
+    for name in ["a.pem", "locked/a", "a.lock", ".git/x"] {
+        let said = create(name, &["--protect", "*.lock", "--protect", "*.pem", "--protect", "locked"], &[]);
+        assert!(said.starts_with("error: protected_path: "), "{name}: {said}");
+        let said = create(name, &[], &set);
+        assert_eq!(said.starts_with("error: protected_path: "), name != "a.lock", "{name}: {said}");
     }
 }
 

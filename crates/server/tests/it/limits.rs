@@ -132,7 +132,8 @@ fn a_call_that_takes_too_long_is_stopped() {
     }
     let mut session = world.serve(&["--limit", "call-seconds=1"]);
     let said = "the call was not done in time, and was stopped, and the limit `call-seconds` is 1 s";
-    let huge = json!({"file_path": "$ROOT/huge"});
+    // What is no text in another encoding, so that it would not be read to its end, is text in this.
+    let huge = json!({"file_path": "$ROOT/huge", "encoding": "utf-16-le"});
     let reply = world.call(&mut session, GET, &huge);
     assert_eq!(reply.code(), "too_large", "{}", reply.text);
     assert!(reply.text.contains(said), "{}", reply.text);
@@ -140,8 +141,7 @@ fn a_call_that_takes_too_long_is_stopped() {
     let reply = world.call(&mut session, GET, &both);
     assert_eq!(reply.code(), "ok");
     assert!(reply.text.contains("1\ttext\n") && reply.text.contains(said), "{}", reply.text);
-    let edit =
-        json!({"files": [{"file_path": "$ROOT/huge", "patches": [{"old_string": "a", "new_string": "b"}]}]});
+    let edit = json!({"files": [{"file_path": "$ROOT/huge", "encoding": "utf-16-le", "patches": [{"old_string": "a", "new_string": "b"}]}]});
     let reply = world.call(&mut session, PATCH, &edit);
     assert_eq!(reply.code(), "too_large", "{}", reply.text);
     assert!(reply.text.contains("nothing was written"), "{}", reply.text);

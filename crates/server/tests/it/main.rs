@@ -8,9 +8,12 @@
 )]
 
 mod arguments;
+mod attacks;
 mod cli;
 mod errors;
+mod history;
 mod limits;
+mod oddities;
 mod replies;
 mod scenarios;
 mod schemas;

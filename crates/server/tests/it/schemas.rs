@@ -9,7 +9,7 @@ use mcp_text_editor_store::store::Store;
 use serde_json::{Map, Value, json};
 
 fn listed(output: Output) -> Vec<Value> {
-    let config = Config { output, ..Config::default() };
+    let config = Config { output, tools: "all".parse().unwrap(), ..Config::default() };
     let server = Server::new(Context { config, store: Store::without_state(Roots::open(&[]).unwrap()) });
     server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
 }

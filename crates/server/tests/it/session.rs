@@ -52,6 +52,11 @@ impl Session {
         stdin.write_all(b"\n").unwrap();
     }
 
+    /// Sends a message whose answer, if it has one, is not waited for.
+    pub(crate) fn notify(&mut self, message: &Value) {
+        self.send(&message.to_string());
+    }
+
     fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();

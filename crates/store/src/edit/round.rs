@@ -5,8 +5,9 @@ use std::io::{self, Write as _};
 use mcp_text_editor_core::digest::{Digest, Tag};
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::error::{At, Rejection};
+use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::{Region, regions};
-use mcp_text_editor_core::resolve::{self, Patch, Plan, Resolution};
+use mcp_text_editor_core::resolve::{self, Fact, Patch, Plan, Resolution};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
@@ -255,6 +256,16 @@ fn plan(
     document: &Document<'_>,
     options: Options<'_>,
 ) -> Result<Result<Plan, Vec<Refusal>>, StoreError> {
+    if let Change::Restore { after, splices } = group.change {
+        let digest = document.scan.digest;
+        if digest != after {
+            let reason = Reason::ChangedSince { digest: Some(digest) };
+            return Ok(Err(vec![Refusal { entry: group.entry, reason }]));
+        }
+        let facts = vec![Fact { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
+        let splices = splices.clone();
+        return Ok(Ok(Plan { splices, facts, adds_final_newline: false, unchanged: false }));
+    }
     if let Some(fault) = document.not_text().context(Operation::Read, group.place.path())? {
         return Ok(Err(vec![Refusal { entry: group.entry, reason: Reason::NotText(fault) }]));
     }
@@ -264,6 +275,8 @@ fn plan(
         Change::Append(contents) => resolve::append(document, scan, hash, contents),
         Change::Insert(contents, position) => resolve::insert(document, scan, hash, contents, position),
         Change::Delete(ranges) => resolve::delete(document, scan, hash, ranges),
+        // Done above.
+        Change::Restore { .. } => return Ok(Err(Vec::new())),
     };
     let resolution: Resolution = resolution.context(Operation::Read, group.place.path())?;
     Ok(resolution.map_err(|rejections| {

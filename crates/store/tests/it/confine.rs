@@ -103,6 +103,31 @@ fn inside_everything_goes_on() {
     assert_eq!(world.content("@/root/second"), "several names\nadded\n");
 }
 
+/// As containers have them: another file system's directory, and a single file of one, in the root.
+#[test]
+fn what_is_mounted_in_a_root_is_in_it() {
+    use rustix::mount::{UnmountFlags, mount_bind, unmount};
+    let world = World::new();
+    world.write("@/outside/file", "mounted\n");
+    world.write("@/outside/dir/file", "mounted\n");
+    world.write("@/root/file", "");
+    world.write("@/root/dir/file", "");
+    let mounts = ["file", "dir"]
+        .map(|name| (world.path(&format!("@/outside/{name}")), world.path(&format!("@/root/{name}"))));
+    if mounts.iter().any(|(from, to)| mount_bind(from, to).is_err()) {
+        eprintln!("skipped: this user may not mount");
+        return;
+    }
+    let edited = confined(&world, Policy::default(), |_| world.append(&["@/root/file", "@/root/dir/file"]));
+    for (_, to) in &mounts {
+        unmount(to, UnmountFlags::DETACH).unwrap();
+    }
+    let Some(edited) = edited else { return };
+    assert_eq!(edited, ["[EditedInPlace(Mounted)]", "[]"]);
+    assert_eq!(world.content("@/outside/file"), "mounted\nadded\n");
+    assert_eq!(world.content("@/outside/dir/file"), "mounted\nadded\n");
+}
+
 #[test]
 fn a_read_only_server_writes_to_its_state_alone() {
     let world = World::new();

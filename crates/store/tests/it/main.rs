@@ -25,6 +25,8 @@ mod read;
 #[cfg(test)]
 mod replace;
 #[cfg(test)]
+mod undo;
+#[cfg(test)]
 mod world;
 
 /// A file beside this one that is not named above would silently never run.

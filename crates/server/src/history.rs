@@ -1,0 +1,284 @@
+//! The subcommands `history` and `undo`: past edits, for a person at a shell. No roots apply here: a person asks.
+//!
+//! All is written with colours; whoever owns the output takes them out where they would be in the way.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anstyle::{AnsiColor, Style};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mcp_text_editor_store::edit::Warning;
+use mcp_text_editor_store::history::{EditId, Entry, EntryFile, Kind, NotKept, Undo, path_in_history};
+use mcp_text_editor_store::policy::Policy;
+use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::undo::{NotUndone, Options, Refused, undo as undo_edit};
+
+use crate::context::Cancel;
+use crate::limits::Limits;
+use crate::past::{FOR_PEOPLE, against};
+use crate::render::edit::words;
+use crate::render::explain::Call;
+use crate::render::past::kind;
+
+const ID: Style = AnsiColor::Yellow.on_default();
+const STRONG: Style = Style::new().bold();
+const PLACE: Style = AnsiColor::Cyan.on_default();
+const ADDED: Style = AnsiColor::Green.on_default();
+const GONE: Style = AnsiColor::Red.on_default();
+const ASIDE: Style = Style::new().dimmed();
+
+/// Why a person does not get what was asked for.
+#[derive(Debug)]
+pub enum HistoryError {
+    /// The message says why.
+    Refused(String),
+    /// The output cannot be written.
+    Io(io::Error),
+}
+
+impl std::fmt::Display for HistoryError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(message) => f.write_str(message),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for HistoryError {}
+
+impl From<io::Error> for HistoryError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+type Done = Result<(), HistoryError>;
+
+/// Shows what was edited, the newest first: all, or a file, or what is below a directory.
+pub fn show(store: &Store, path: Option<&Path>, limit: usize, out: &mut impl Write) -> Done {
+    let real = path.map(path_in_history);
+    let found = store.history.list(real.as_deref(), limit.saturating_add(1), &|_| true);
+    let mut entries = found.map_err(unreadable)?;
+    let has_more = entries.len() > limit;
+    entries.truncate(limit);
+    if entries.is_empty() {
+        match path {
+            Some(path) => writeln!(out, "no edits of {} are kept", plain(&path.to_string_lossy()))?,
+            None => writeln!(out, "no edits are kept")?,
+        }
+    }
+    for entry in &entries {
+        show_entry(entry, out)?;
+    }
+    if has_more {
+        writeln!(out, "{ASIDE}the newest {limit}; --limit shows more{ASIDE:#}")?;
+    }
+    Ok(())
+}
+
+fn show_entry(entry: &Entry, out: &mut impl Write) -> Done {
+    let (id, tool) = (&entry.id, plain(&entry.tool));
+    write!(out, "{ID}edit {id}{ID:#}  {}  {tool}", local_time(entry))?;
+    if let Some(undoes) = &entry.undoes {
+        write!(out, "  undoes {ID}{undoes}{ID:#}")?;
+    }
+    if let Some(by) = &entry.undone_by {
+        write!(out, "  undone by {ID}{by}{ID:#}")?;
+    }
+    writeln!(out)?;
+    for file in &entry.files {
+        writeln!(out, "{STRONG}{} {}{STRONG:#}", kind(file.kind), plain(&file.path.to_string_lossy()))?;
+        if file.kind == Kind::Displaced {
+            writeln!(
+                out,
+                "{ASIDE}An edit was cut off, and another program wrote to this file meanwhile. The bytes that it held \
+                 before:\nmcp-text-editor history --contents {id}{ASIDE:#}"
+            )?;
+        }
+        show_diff(&file.diff, out)?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// The changes of a diff; its head has the path, which is told already.
+fn show_diff(diff: &str, out: &mut impl Write) -> Done {
+    for (index, line) in diff.lines().enumerate() {
+        let style = match line.as_bytes().first() {
+            Some(b'-' | b'+') if index < 2 => continue,
+            Some(b'@') => PLACE,
+            Some(b'+') => ADDED,
+            Some(b'-') => GONE,
+            Some(b'\\') => ASIDE,
+            _ => Style::new(),
+        };
+        writeln!(out, "{style}{}{style:#}", plain(line))?;
+    }
+    Ok(())
+}
+
+/// Writes out the bytes that recovery has kept, as they are.
+pub fn contents(store: &Store, id: &str, out: &mut impl Write) -> Done {
+    let (_, undos) = find(store, id)?;
+    for undo in &undos {
+        if let Undo::Displaced { contents } = undo {
+            out.write_all(contents)?;
+            return Ok(());
+        }
+    }
+    Err(HistoryError::Refused(format!(
+        "{id} is an edit, and not what one has displaced: mcp-text-editor undo {id} takes it back"
+    )))
+}
+
+/// Forgets edits: all, or those of a file or of what is below a directory.
+pub fn forget(store: &Store, path: Option<&Path>, out: &mut impl Write) -> Done {
+    let real = path.map(path_in_history);
+    let forgotten = store.history.forget(real.as_deref()).map_err(unreadable)?;
+    match forgotten.edits {
+        Some(0) => writeln!(out, "there was nothing to forget")?,
+        Some(1) => writeln!(out, "1 edit is forgotten")?,
+        Some(edits) => writeln!(out, "{edits} edits are forgotten")?,
+        None => writeln!(out, "the history could not be read, and is removed")?,
+    }
+    if let Some(reason) = forgotten.remains {
+        return Err(HistoryError::Refused(format!(
+            "they are no longer listed, but their text can still be on the disk: {reason}; do it again to be rid of it"
+        )));
+    }
+    Ok(())
+}
+
+/// Takes an edit back, wherever its files are.
+pub fn undo(store: &mut Store, id: &str, dry_run: bool, out: &mut impl Write) -> Done {
+    let (entry, undos) = find(store, id)?;
+    let directories = parents(&entry, &undos);
+    // A person may undo in .git, too.
+    store.roots = Roots::open_with(&directories, Policy::unprotected())
+        .map_err(|error| HistoryError::Refused(error.to_string()))?;
+    store.recover();
+    let options = Options { tool: "undo", dry_run, is_cancelled: &|| false };
+    let undone = match undo_edit(store, &entry.id, options) {
+        Ok(undone) => undone,
+        Err(NotUndone::Unknown) => return Err(unknown(id)),
+        Err(NotUndone::History(reason)) => return Err(unreadable(reason)),
+        Err(NotUndone::Displaced(_)) => {
+            return Err(HistoryError::Refused(format!(
+                "{id} is no edit, but what an interrupted one had displaced; \
+                 its bytes: mcp-text-editor history --contents {id}"
+            )));
+        }
+        Err(NotUndone::Refused(refused)) => return Err(refuse(store, &refused, out)?),
+    };
+    let by = undone.outcome.edit_id.as_ref();
+    match by {
+        Some(by) => writeln!(out, "undone, as edit {ID}{by}{ID:#}, which can be undone, too")?,
+        None if dry_run => writeln!(out, "this is what it would change:")?,
+        None => writeln!(out, "undone")?,
+    }
+    for edited in &undone.outcome.files {
+        let Some(file) = undone.entry.files.get(edited.entry) else { continue };
+        writeln!(out, "{STRONG}{} {}{STRONG:#}", undone_kind(file), plain(&file.path.to_string_lossy()))?;
+        for warning in edited.warnings.iter().filter(|warning| **warning != Warning::Removed) {
+            writeln!(out, "{}", plain(&words(warning)))?;
+        }
+        show_diff(edited.diff.as_deref().unwrap_or_default(), out)?;
+    }
+    Ok(())
+}
+
+fn undone_kind(file: &EntryFile) -> &'static str {
+    match file.kind {
+        Kind::Created => "removed",
+        Kind::Removed => "created",
+        Kind::Changed | Kind::Displaced => "changed",
+    }
+}
+
+/// Shows what is in the way, and returns that nothing was done.
+fn refuse(store: &Store, refused: &Refused, out: &mut impl Write) -> Result<HistoryError, io::Error> {
+    let many_files = refused.entry.files.len() > 1;
+    let (limits, cancel) = (&Limits::default(), &Cancel::never());
+    let call = Call { tool: FOR_PEOPLE, roots: &store.roots, many_files, limits, cancel };
+    for (_, problem) in against(call, refused) {
+        writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;
+        let Some(conflict) = &problem.conflict else { continue };
+        writeln!(out, "the edit to be undone:")?;
+        show_diff(&conflict.diff, out).or_else(only_io)?;
+        if let Some(later) = &conflict.later {
+            let (id, tool) = (&later.edit_id, plain(&later.tool));
+            writeln!(out, "in the way: {ID}edit {id}{ID:#}, made {} by {tool}", later.time)?;
+            show_diff(&later.diff, out).or_else(only_io)?;
+        }
+    }
+    Ok(HistoryError::Refused(format!("edit {} is not undone, and nothing was changed", refused.entry.id)))
+}
+
+fn only_io(error: HistoryError) -> io::Result<()> {
+    match error {
+        HistoryError::Io(error) => Err(error),
+        HistoryError::Refused(_) => Ok(()),
+    }
+}
+
+/// The directories that hold an edit's files and what was made for them, or those above that are there.
+fn parents(entry: &Entry, undos: &[Undo]) -> Vec<PathBuf> {
+    let made = undos.iter().filter_map(|undo| match undo {
+        Undo::Remove { directories } => directories.first().map(PathBuf::as_path),
+        _ => None,
+    });
+    let parent = |path: &Path| {
+        let above = path.ancestors().skip(1);
+        above.map(Path::to_owned).find(|directory| directory.is_dir())
+    };
+    let files = entry.files.iter().map(|file| file.path.as_path());
+    let mut parents: Vec<PathBuf> = files.chain(made).filter_map(parent).collect();
+    // Outer ones first; one within another would be a root, and a root is not removed.
+    parents.sort();
+    let mut outermost: Vec<PathBuf> = Vec::new();
+    for parent in parents {
+        if !outermost.iter().any(|outer| parent.starts_with(outer)) {
+            outermost.push(parent);
+        }
+    }
+    outermost
+}
+
+fn find(store: &Store, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
+    let found = EditId::parse(id).map(|id| store.history.get(&id)).transpose().map_err(unreadable)?;
+    found.flatten().ok_or_else(|| unknown(id))
+}
+
+fn unknown(id: &str) -> HistoryError {
+    let id = plain(id);
+    HistoryError::Refused(format!("no edit {id} is kept; mcp-text-editor history lists those that are"))
+}
+
+fn unreadable(reason: NotKept) -> HistoryError {
+    HistoryError::Refused(match reason {
+        NotKept::Unavailable { reason } => format!(
+            "the history cannot be read: {reason}. It is in history.db in the state directory; \
+             mcp-text-editor history forget begins a new one, if this one is of no use any more"
+        ),
+        _ => "there is no history: it is switched off, or the state directory cannot be opened".to_owned(),
+    })
+}
+
+fn local_time(entry: &Entry) -> String {
+    let stamp = Timestamp::try_from(entry.time).unwrap_or(Timestamp::UNIX_EPOCH);
+    stamp.to_zoned(TimeZone::system()).strftime("%a %Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// What a file holds must not give orders to the terminal.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\t' => '\t',
+            character if character.is_control() => '\u{fffd}',
+            character => character,
+        })
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! `list_text_file_edits`: which edits were made through this server, and can be undone.
+
+use serde_json::{Map, Value};
+
+use super::{Tool, output};
+use crate::arguments::{Fields, Notes};
+use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
+use crate::past;
+use crate::problem::Failure;
+use crate::schema::{arguments, integer, text};
+
+const NAME: &str = "list_text_file_edits";
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: NAME,
+    title: "List past edits",
+    description: "List the edits that were made through this server, the newest first: each with its edit_id, when and by \
+        which tool it was made, and its files. With file_path only those of that file, or of files below that directory. \
+        undo_text_file_edits takes an edit back by its edit_id; with dry_run it shows what that would change.",
+    read_only: true,
+    destructive: false,
+    idempotent: true,
+    input,
+    output: output::edits,
+    run,
+};
+
+/// How many edits are listed where nothing else is asked for.
+const USUAL: u64 = 20;
+/// No more are listed at once.
+pub const MOST: u64 = 1_000;
+
+/// Which edits to list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EditsRequest {
+    /// Of which file, or below which directory.
+    pub file_path: Option<String>,
+    /// How many at most.
+    pub limit: u64,
+}
+
+fn input() -> Map<String, Value> {
+    arguments(
+        &[
+            ("file_path", text("Absolute path of a file or directory. Default: all that may be edited.")),
+            ("limit", integer("The most edits to list, up to 1000. Default: 20.")),
+        ],
+        &[],
+    )
+}
+
+fn run(context: &Context, values: Map<String, Value>, _: &Cancel) -> Result<Reply, Failure> {
+    past::list(context, &parse(values, &context.config.limits)?)
+}
+
+/// Reads the arguments; the errors are all of theirs.
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<EditsRequest, Failure> {
+    let notes = Notes::new(limits);
+    let mut fields = Fields::top(&notes, values);
+    let file_path = fields.label("file_path");
+    let limit = fields.positive("limit").unwrap_or(USUAL).min(MOST);
+    drop(fields);
+    notes.finish(Some(EditsRequest { file_path, limit }), NAME, false)
+}

@@ -1,0 +1,62 @@
+//! `undo_text_file_edits`: takes a past edit back.
+
+use serde_json::{Map, Value};
+
+use super::{Tool, dry_run_schema, output};
+use crate::arguments::{Fields, Notes};
+use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
+use crate::past;
+use crate::problem::Failure;
+use crate::schema::{arguments, text};
+
+const NAME: &str = "undo_text_file_edits";
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: NAME,
+    title: "Undo an edit",
+    description: "Take back an edit that was made through this server: all of its files get the bytes that they had before, \
+        or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
+        which can be undone first. Undoing a create removes the file. The undo is an edit itself: to redo, undo the \
+        edit_id that it returns.",
+    read_only: false,
+    destructive: true,
+    idempotent: false,
+    input,
+    output: output::edit,
+    run,
+};
+
+/// The edit to take back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UndoRequest {
+    /// Its id, as the client wrote it.
+    pub edit_id: String,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
+
+fn input() -> Map<String, Value> {
+    arguments(
+        &[
+            ("edit_id", text("The `edit_id` from the reply to the edit, or from list_text_file_edits.")),
+            ("dry_run", dry_run_schema()),
+        ],
+        &["edit_id"],
+    )
+}
+
+fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    past::undo(context, &parse(values, &context.config.limits)?, cancel)
+}
+
+/// Reads the arguments; the errors are all of theirs.
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<UndoRequest, Failure> {
+    let notes = Notes::new(limits);
+    let mut fields = Fields::top(&notes, values);
+    let edit_id = fields.required("edit_id", "the `edit_id` of the edit to take back", Fields::label);
+    let dry_run = fields.flag("dry_run", false);
+    drop(fields);
+    notes.finish(edit_id.map(|edit_id| UndoRequest { edit_id, dry_run }), NAME, true)
+}

@@ -1,0 +1,219 @@
+//! Past edits: what people see of them at a shell, and models through the two tools.
+
+use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// A person's and a model's programs, which share a state directory.
+struct Shell {
+    world: World,
+    state: tempfile::TempDir,
+}
+
+impl Shell {
+    fn new() -> Self {
+        Self { world: World::new(), state: tempfile::tempdir().unwrap() }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
+        command
+            .args(arguments.iter().map(|argument| self.world.filled_text(argument)))
+            .current_dir(self.world.path(""))
+            .env("MCP_TEXT_EDITOR_STATE_DIR", self.state.path())
+            .env("TZ", "UTC")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// The exit code, and all that was said, as it came.
+    fn run(&self, arguments: &[&str]) -> (i32, String) {
+        let output = self.command(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout) + &text(output.stderr))
+    }
+
+    /// What a tool says.
+    fn call(&self, tool: &str, arguments: &Value) -> String {
+        let arguments = self.world.filled(arguments).to_string();
+        self.run(&["call", "--tools", "all", tool, "--json", &arguments]).1
+    }
+
+    /// Makes an edit, and tells its id.
+    fn edit(&self, tool: &str, arguments: &Value) -> String {
+        let said: Value = serde_json::from_str(&self.call(tool, arguments)).unwrap();
+        said["edit_id"].as_str().unwrap_or_else(|| panic!("{said}")).to_owned()
+    }
+
+    fn patch(&self, files: &[&str], old: &str, new: &str) -> String {
+        let files: Vec<Value> = files
+            .iter()
+            .map(|file| {
+                let patches = json!([{"old_string": old, "new_string": new}]);
+                json!({"file_path": format!("$ROOT/{file}"), "patches": patches})
+            })
+            .collect();
+        self.edit("patch_text_file_contents", &json!({ "files": files }))
+    }
+
+    fn create(&self, file: &str, contents: &str) -> String {
+        let path = format!("$ROOT/{file}");
+        self.edit("create_text_file", &json!({"file_path": path, "contents": contents}))
+    }
+
+    /// The same in every run: paths, ids and times have names.
+    fn masked(&self, text: &str, ids: &[&str]) -> String {
+        let root = self.world.path("");
+        let mut text = text.replace(root.to_str().unwrap().trim_end_matches('/'), "$ROOT");
+        for (index, id) in ids.iter().enumerate() {
+            text = text.replace(id, &format!("$EDIT{}", index + 1));
+        }
+        let mut out = String::new();
+        for (index, part) in text.split_inclusive(['\n', ' ', ',']).enumerate() {
+            let bare = part.trim_end_matches(['\n', ' ', ',']);
+            let is_time =
+                |from: &str| from.len() >= 8 && from.bytes().filter(|byte| *byte == b':').count() == 2;
+            let is_day = bare.len() == 10
+                && bare.starts_with('2')
+                && bare.bytes().filter(|byte| *byte == b'-').count() == 2;
+            let is_name = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&bare);
+            if (is_name || is_day) && index > 0 {
+                let _ = write!(out, "$DAY{}", &part[bare.len()..]);
+            } else if bare.chars().all(|c| c.is_ascii_digit() || ":-TZ".contains(c)) && is_time(bare) {
+                let _ = write!(out, "$TIME{}", &part[bare.len()..]);
+            } else {
+                out.push_str(part);
+            }
+        }
+        out
+    }
+}
+
+#[test]
+fn people_see_undo_and_forget() {
+    let shell = Shell::new();
+    shell.world.write("a.txt", "one\r\ntwo\x1b[31m\nthree");
+    let mut out = String::new();
+    let mut ids: Vec<String> = Vec::new();
+    let say = |out: &mut String, ids: &[String], arguments: &[&str]| {
+        let (code, said) = shell.run(arguments);
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let shown = arguments.join(" ");
+        let text = format!("$ {shown}\n{said}[exit {code}]\n\n");
+        out.push_str(&shell.masked(&text, &ids));
+        said
+    };
+    say(&mut out, &ids, &["history"]);
+    ids.push(shell.patch(&["a.txt"], "three", "3\n4"));
+    ids.push(shell.create("dir/sub/new.txt", "new\n"));
+    ids.push(shell.patch(&["a.txt"], "4", "IV"));
+    say(&mut out, &ids, &["history"]);
+    say(&mut out, &ids, &["history", "a.txt", "--limit", "1"]);
+    say(&mut out, &ids, &["history", "dir"]);
+    say(&mut out, &ids, &["history", "$ROOT/nowhere"]);
+    say(&mut out, &ids, &["undo", &ids[0]]);
+    say(&mut out, &ids, &["undo", "--dry-run", &ids[2]]);
+    for index in [2, 0, 1] {
+        let (code, said) = shell.run(&["undo", &ids[index]]);
+        assert_eq!(code, 0, "{said}");
+        ids.push(said.split_whitespace().nth(3).unwrap().trim_end_matches(',').to_owned());
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let _ = writeln!(out, "$ undo $EDIT{}\n{}", index + 1, shell.masked(&said, &ids));
+    }
+    assert_eq!(shell.world.tree().len(), 1, "the directories are gone, too");
+    say(&mut out, &ids, &["history", "dir"]);
+    say(&mut out, &ids, &["undo", "0123456789ab"]);
+    say(&mut out, &ids, &["history", "--contents", &ids[0]]);
+    say(&mut out, &ids, &["history", "forget", "dir"]);
+    say(&mut out, &ids, &["history", "forget"]);
+    say(&mut out, &ids, &["history", "forget"]);
+    say(&mut out, &ids, &["history"]);
+    insta::assert_snapshot!("people", out);
+}
+
+#[test]
+fn models_list_and_undo() {
+    let shell = Shell::new();
+    shell.world.write("a.txt", "one\n");
+    shell.world.write("b.txt", "one\n");
+    shell.world.write("c.key", "one\n");
+    let both = shell.patch(&["a.txt", "b.txt"], "one", "two");
+    let later = shell.patch(&["b.txt"], "two", "three");
+    let made = shell.create("new.txt", "new\n");
+    let mut ids = vec![both.clone(), later.clone(), made.clone()];
+    let mut out = String::new();
+    let mut say = |ids: &[String], options: &[&str], tool: &str, arguments: Value| {
+        let filled = shell.world.filled(&arguments).to_string();
+        let start = [&["call", "--tools", "all"], options, &[tool, "--json", &filled]].concat();
+        let said = shell.run(&start).1;
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let text = format!("{tool} {arguments}\n\n{said}\n\n");
+        // Of JSON the quotes part the words.
+        let text = text.replace("\"time\":\"", "\"time\":\" ").replace("Z\",\"tool\"", "Z \",\"tool\"");
+        out.push_str(&shell.masked(&text, &ids));
+        said
+    };
+    let (list, undo, json) = ("list_text_file_edits", "undo_text_file_edits", &["--output", "json"][..]);
+    say(&ids, &[], list, json!({}));
+    say(&ids, json, list, json!({"file_path": "$ROOT/a.txt"}));
+    say(&ids, &[], list, json!({"file_path": "$ROOT", "limit": 1}));
+    say(&ids, &[], list, json!({"file_path": "/elsewhere"}));
+    say(&ids, &[], list, json!({"limit": 0, "path": "/"}));
+    say(&ids, &[], undo, json!({"edit_id": both}));
+    say(&ids, json, undo, json!({"edit_id": both}));
+    say(&ids, &[], undo, json!({"edit_id": later, "dry_run": true}));
+    let said: Value = serde_json::from_str(&say(&ids, &[], undo, json!({"edit_id": later}))).unwrap();
+    ids.push(said["edit_id"].as_str().unwrap().to_owned());
+    say(&ids, &[], undo, json!({"edit_id": made, "dry_run": true}));
+    say(&ids, &[], undo, json!({"edit_id": "nonsense"}));
+    say(&ids, &[], undo, json!({}));
+    shell.world.write("b.txt", "foreign\n");
+    say(&ids, &[], undo, json!({"edit_id": both}));
+    say(&ids, &["--read-only"], undo, json!({"edit_id": made}));
+    say(&ids, &["--protect", "*.txt"], undo, json!({"edit_id": made}));
+    say(&ids, &["--no-history"], list, json!({}));
+    let out = out.replace(&said["edit_id"].as_str().unwrap().to_owned(), "$EDIT4");
+    insta::assert_snapshot!("models", out);
+}
+
+#[test]
+fn many_processes_keep_one_history() {
+    let shell = Shell::new();
+    let children: Vec<_> = (0..12)
+        .map(|number| {
+            let path = format!("file_path=$ROOT/{number}");
+            let call = ["call", "create_text_file", &path, "contents=x"];
+            shell.command(&call).stdout(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        let said = child.wait_with_output().unwrap();
+        let said: Value = serde_json::from_slice(&said.stdout).unwrap();
+        assert!(said["edit_id"].is_string(), "{said}");
+    }
+    let (code, said) = shell.run(&["history", "--limit", "99"]);
+    assert_eq!((code, said.matches("\ncreated ").count()), (0, 12), "{said}");
+}
+
+#[test]
+fn a_history_that_cannot_be_read_stops_nothing() {
+    let shell = Shell::new();
+    let path = shell.state.path().join("history.db");
+    #[expect(clippy::disallowed_methods, reason = "a test breaks the history")]
+    std::fs::write(&path, "nonsense ".repeat(1000)).unwrap();
+    let said = shell.call("create_text_file", &json!({"file_path": "$ROOT/a", "contents": "x"}));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&said["result"], said.get("edit_id")), (&json!("ok"), None));
+    let warning = said["files"][0]["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("cannot be undone: file is not a database"), "{warning}");
+    let (code, said) = shell.run(&["history"]);
+    assert!(code == 1 && said.contains("history forget begins a new one"), "{said}");
+    let said = shell.call("list_text_file_edits", &json!({}));
+    assert!(said.starts_with("error: io_error: the history of edits cannot be read"), "{said}");
+    assert_eq!(shell.run(&["history", "forget"]).0, 0);
+    shell.create("b", "x");
+    assert!(shell.run(&["history"]).1.contains("created "));
+}

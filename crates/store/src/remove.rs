@@ -1,0 +1,142 @@
+//! The removal of a file whose creation is undone: [`remove`]. Nothing else of a person's is ever removed.
+//!
+//! The file first gets a name that nobody knows, and goes only if what has that name now is what was checked. So another
+//! program's file, put there in the last instant, is put back.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::identity::Identity;
+use crate::journal::{Intent, Step, Subject};
+use crate::lock::LockedFile;
+use crate::place::{Place, WritablePlace};
+use crate::platform;
+use crate::read::digest_of;
+use crate::store::{Durability, Store};
+use crate::temporary::{TemporaryId, unlink_if};
+use crate::transaction::Transaction;
+
+/// A file that is to go.
+#[derive(Debug)]
+pub(crate) struct Removal<'a> {
+    /// Where it is.
+    pub(crate) place: &'a WritablePlace,
+    /// The file, as it was checked.
+    pub(crate) locked: LockedFile,
+    /// The digest of what it holds.
+    pub(crate) digest: Digest,
+    /// Whether its times can tell whether it still holds that.
+    pub(crate) is_settled: bool,
+    /// The directories that were made for it, outermost first; they go as far as they are empty.
+    pub(crate) directories: &'a [PathBuf],
+}
+
+/// What is known of a removal that was carried out.
+#[derive(Debug)]
+pub(crate) struct Removed<T> {
+    /// What was noted meanwhile.
+    pub(crate) noted: T,
+    /// Whether recovery would have found it if the process had been killed.
+    pub(crate) was_recorded: bool,
+}
+
+/// Removes a file. `note` is called once the removal stands, while all of it is still there under another name.
+///
+/// A file that is no more what was checked is [`StoreErrorKind::Changed`], and stays.
+pub(crate) fn remove<T>(
+    store: &Store,
+    removal: Removal<'_>,
+    is_cancelled: &dyn Fn() -> bool,
+    note: impl FnOnce() -> T,
+) -> Result<Removed<T>, StoreError> {
+    let place = removal.place;
+    let id = TemporaryId::draw();
+    let key = removal.locked.file().identity().key();
+    let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove { key } };
+    let mut transaction = Transaction::begin(store, &[subject]);
+    transaction.decide(Step::Remove(removal.digest))?;
+    if is_cancelled() {
+        return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Cancelled));
+    }
+    let (directory, aside) = (&place.directory, id.name());
+    let aside = Path::new(&aside);
+    let renamed = directory.rename(place.name(), directory, aside);
+    renamed.context(Operation::Remove, place.path())?;
+    let stands = check(&removal, aside).and_then(|()| {
+        sync(store, place)?;
+        transaction.decided()
+    });
+    if let Err(error) = stands {
+        return Err(match put_back(place, aside) {
+            Ok(()) => error,
+            // Another file has the name. Recovery finds both, and keeps what was aside.
+            Err(failed) => {
+                transaction.give_up();
+                if failed.kind() == io::ErrorKind::AlreadyExists {
+                    return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed));
+                }
+                let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+                StoreError { kind, ..StoreError::from_io(Operation::Restore, place.path(), failed) }
+            }
+        });
+    }
+    let noted = note();
+    unlink_if(directory, aside, removal.locked.file().identity());
+    remove_directories(store, removal.directories);
+    let was_recorded = transaction.is_recorded();
+    transaction.end();
+    // Last of all.
+    drop(removal.locked);
+    Ok(Removed { noted, was_recorded })
+}
+
+/// Whether what has been taken aside is what was checked, and nobody is about to change it.
+fn check(removal: &Removal<'_>, aside: &Path) -> Result<(), StoreError> {
+    let (place, file) = (removal.place, removal.locked.file());
+    let out = Identity::at(&place.directory, aside).context(Operation::Remove, place.path())?;
+    let is_it = out.same_content(file.identity())
+        && !platform::is_open_for_writing(file.file())
+        && (removal.is_settled || digest_of(file)? == removal.digest);
+    if is_it {
+        return Ok(());
+    }
+    Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed))
+}
+
+fn sync(store: &Store, place: &Place) -> Result<(), StoreError> {
+    match store.durability {
+        Durability::Machine => {
+            platform::sync_directory(&place.directory).context(Operation::Sync, place.path())
+        }
+        Durability::Process => Ok(()),
+    }
+}
+
+/// Gives a file its name back, unless another has it.
+fn put_back(place: &Place, aside: &Path) -> io::Result<()> {
+    let (directory, name) = (&place.directory, Path::new(place.name()));
+    match platform::rename_new(directory, aside, name) {
+        Err(error) if platform::is_unsupported(&error) => {
+            directory.hard_link(aside, directory, name)?;
+            directory.remove_file(aside)
+        }
+        renamed => renamed,
+    }
+}
+
+/// Removes directories, the innermost first, up to one that is not empty or no more in its place.
+fn remove_directories(store: &Store, directories: &[PathBuf]) {
+    for path in directories.iter().rev() {
+        let place = store.roots.place(path).ok();
+        let place = place.filter(|place| place.path() == path && place.missing.is_empty());
+        let Some(place) = place else { break };
+        if place.directory.remove_dir(place.name()).is_err() {
+            break;
+        }
+        // What comes back after the end of the machine is an empty directory.
+        sync(store, &place).ok();
+    }
+}

@@ -1,0 +1,380 @@
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::resolve::{Options as Matching, Patch};
+use mcp_text_editor_store::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
+use mcp_text_editor_store::history::{EditId, History, Kind, NotKept, Settings};
+use mcp_text_editor_store::new_file::{NewFile, create};
+use mcp_text_editor_store::patterns::Patterns;
+use mcp_text_editor_store::policy::Policy;
+use mcp_text_editor_store::roots::{PathProblem, Roots};
+use mcp_text_editor_store::state::State;
+use mcp_text_editor_store::undo::{self, NotUndone, undo};
+
+use crate::world::World;
+
+fn kept() -> World {
+    let mut world = World::new();
+    keep_history(&mut world, &[]);
+    world
+}
+
+fn keep_history(world: &mut World, excluded: &[&str]) {
+    let state = State::open(&world.path("@/state")).unwrap();
+    let excluded = excluded.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>();
+    let settings = Settings { excluded: Patterns::new(&excluded).unwrap(), days: 30, bytes: 1 << 20 };
+    world.store.history = History::new(&state, settings);
+    world.store.state = Some(state);
+}
+
+fn options() -> edit::Options<'static> {
+    edit::Options {
+        tool: "patch_text_file_contents",
+        undoes: None,
+        matching: Matching::default(),
+        dry_run: false,
+        is_cancelled: &|| false,
+    }
+}
+
+fn id(outcome: Outcome) -> EditId {
+    assert_eq!(outcome.files.iter().map(|file| file.warnings.len()).sum::<usize>(), 0);
+    outcome.edit_id.unwrap()
+}
+
+/// Replaces a text in files, in one call.
+fn patch(world: &World, paths: &[&str], old: &str, new: &str) -> EditId {
+    let patches = [Patch {
+        old_string: Some(old.to_owned()),
+        new_string: new.to_owned(),
+        ranges: vec![],
+        replace_all: true,
+    }];
+    let paths: Vec<PathBuf> = paths.iter().map(|path| world.path(path)).collect();
+    let edits = paths.iter().map(|path| Edit {
+        file_path: path.to_str().unwrap(),
+        encoding: None,
+        file_hash: None,
+        change: Change::Patch(&patches),
+    });
+    id(edit(&world.store, &edits.collect::<Vec<_>>(), options()).unwrap())
+}
+
+fn make(world: &World, path: &str, contents: &str) -> EditId {
+    let path = world.path(path);
+    let new = NewFile { file_path: path.to_str().unwrap(), contents, encoding: None };
+    id(create(&world.store, new, options()).unwrap())
+}
+
+const UNDO: undo::Options<'_> = undo::Options { tool: "undo", dry_run: false, is_cancelled: &|| false };
+
+fn back(world: &World, id: &EditId) -> EditId {
+    undo(&world.store, id, UNDO).unwrap().outcome.edit_id.unwrap()
+}
+
+/// What stands against it: the file, whether it is there at all, and the edit in the way.
+fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> {
+    let Err(NotUndone::Refused(refused)) = undo(&world.store, id, UNDO) else { panic!("it went through") };
+    assert!(refused.refusals.is_empty(), "{:?}", refused.refusals);
+    let conflict = |conflict: &undo::Conflict| {
+        let path = refused.entry.files[conflict.file].path.file_name().unwrap().to_str().unwrap().to_owned();
+        (path, conflict.now.is_some(), conflict.later.as_ref().map(|entry| entry.id.clone()))
+    };
+    refused.conflicts.iter().map(conflict).collect()
+}
+
+/// No temporary, and no record.
+fn assert_clean(world: &World) {
+    let strays: Vec<_> = world.names().into_iter().filter(|name| name.contains(".mte-")).collect();
+    assert_eq!(strays, [""; 0]);
+    assert_eq!(std::fs::read_dir(world.path("@/state/journal")).unwrap().count(), 0);
+}
+
+#[test]
+fn undo_redo_and_so_on() {
+    let world = kept();
+    let original = "one\r\ntwo\nthree\u{e9}\rfour";
+    world.write("@/root/a", original);
+    let edit = patch(&world, &["@/root/a"], "two", "2\n2");
+    let edited = world.content("@/root/a");
+    let mut last = edit.clone();
+    for _ in 0..3 {
+        let undone = undo(&world.store, &last, UNDO).unwrap();
+        assert_eq!(undone.entry.id, last);
+        assert_eq!(undone.outcome.files[0].digest, Some(Digest::of(original.as_bytes())));
+        assert_eq!(undone.outcome.files[0].regions[0].lines.count(), 1);
+        assert_eq!(world.content("@/root/a"), original);
+        last = back(&world, &undone.outcome.edit_id.unwrap());
+        assert_eq!(world.content("@/root/a"), edited);
+    }
+    let entries = world.store.history.list(None, 99, &|_| true).unwrap();
+    assert_eq!(entries.len(), 7);
+    assert_eq!((entries[6].id.clone(), entries[5].undoes.clone()), (edit.clone(), Some(edit)));
+    assert_eq!(entries[5].tool, "undo");
+    assert_clean(&world);
+}
+
+#[test]
+fn many_places_come_back() {
+    let world = kept();
+    let original = "a-a-\u{3042}a\naa\n".repeat(30);
+    world.write("@/root/a", &original);
+    for new in ["", "b", "aa", "longer \u{3042}\n"] {
+        let edit = patch(&world, &["@/root/a"], "a", new);
+        assert_ne!(world.content("@/root/a"), original);
+        back(&world, &edit);
+        assert_eq!(world.content("@/root/a"), original);
+    }
+}
+
+#[test]
+fn a_dry_run_shows_and_changes_nothing() {
+    let world = kept();
+    world.write("@/root/a", "one\n");
+    let edit = patch(&world, &["@/root/a"], "one", "two");
+    let made = make(&world, "@/root/b/c", "new\n");
+    let removed = make(&world, "@/root/d", "old\n");
+    let removed = back(&world, &removed);
+    let names = world.names();
+    let dry = undo::Options { dry_run: true, ..UNDO };
+    for (id, part) in [(edit, "-two\n+one"), (made, "-new\n"), (removed, "+old\n")] {
+        let undone = undo(&world.store, &id, dry).unwrap().outcome;
+        assert_eq!(undone.edit_id, None);
+        let diff = undone.files[0].diff.clone().unwrap();
+        assert!(diff.contains(part), "{diff}");
+    }
+    assert_eq!(world.names(), names);
+    assert_eq!(world.content("@/root/a"), "two\n");
+    assert_eq!(world.store.history.list(None, 99, &|_| true).unwrap().len(), 4);
+}
+
+#[test]
+fn a_file_that_was_created_goes_with_its_directories() {
+    let world = kept();
+    world.write("@/root/there/x", "");
+    let files = |world: &World| -> Vec<_> {
+        world.names().into_iter().filter(|name| name.starts_with("root/")).collect()
+    };
+    let before = files(&world);
+    let made = make(&world, "@/root/there/a/b/c.txt", "content\n");
+    let undone = undo(&world.store, &made, UNDO).unwrap().outcome;
+    assert_eq!(undone.files[0].digest, None);
+    assert_eq!(undone.files[0].warnings, [Warning::Removed]);
+    assert_eq!(files(&world), before);
+    // Redo, and once more.
+    let redone = back(&world, &undone.edit_id.unwrap());
+    assert_eq!(world.content("@/root/there/a/b/c.txt"), "content\n");
+    let entry = &world.store.history.list(None, 2, &|_| true).unwrap();
+    assert_eq!([entry[0].files[0].kind, entry[1].files[0].kind], [Kind::Created, Kind::Removed]);
+    assert_clean(&world);
+    // A directory that somebody uses stays, and so do those around it.
+    world.write("@/root/there/a/other", "");
+    back(&world, &redone);
+    let names: Vec<_> = world.names().into_iter().filter(|name| name.contains("there/")).collect();
+    assert_eq!(names, ["root/there/a", "root/there/a/other", "root/there/x"]);
+    assert_clean(&world);
+}
+
+#[test]
+fn what_changed_since_is_a_conflict() {
+    let world = kept();
+    world.write("@/root/a", "one\n");
+    let first = patch(&world, &["@/root/a"], "one", "two");
+    let second = patch(&world, &["@/root/a"], "two", "three");
+    let name = || "a".to_owned();
+    assert_eq!(conflicts(&world, &first), [(name(), true, Some(second.clone()))]);
+    back(&world, &back(&world, &back(&world, &second)));
+    back(&world, &first);
+    assert_eq!(world.content("@/root/a"), "one\n");
+    // Somebody else.
+    world.write("@/root/a", "foreign\n");
+    assert_eq!(conflicts(&world, &first).len(), 1);
+    let other = patch(&world, &["@/root/a"], "foreign", "x");
+    world.write("@/root/a", "foreign\n");
+    assert_eq!(conflicts(&world, &other), [(name(), true, None)]);
+    std::fs::remove_file(world.path("@/root/a")).unwrap();
+    assert_eq!(conflicts(&world, &other), [(name(), false, None)]);
+    let made = make(&world, "@/root/new", "new");
+    let removed = back(&world, &made);
+    world.write("@/root/new", "foreign");
+    assert_eq!(conflicts(&world, &removed), [("new".to_owned(), true, None)]);
+    assert_eq!(conflicts(&world, &made).len(), 1);
+    assert_eq!(world.content("@/root/new"), "foreign");
+    std::fs::remove_file(world.path("@/root/new")).unwrap();
+    assert_eq!(conflicts(&world, &made), [("new".to_owned(), false, Some(removed))]);
+    assert_clean(&world);
+}
+
+#[test]
+fn of_many_files_all_come_back_or_none() {
+    let world = kept();
+    let paths = ["@/root/a", "@/root/b", "@/root/c"];
+    for path in paths {
+        world.write(path, "one\n");
+    }
+    let edit = patch(&world, &paths, "one", "two");
+    let later = patch(&world, &["@/root/b"], "two", "three");
+    std::fs::remove_file(world.path("@/root/c")).unwrap();
+    // Both are told.
+    let expected = [("b".to_owned(), true, Some(later.clone())), ("c".to_owned(), false, None)];
+    assert_eq!(conflicts(&world, &edit), expected);
+    assert_eq!(world.content("@/root/a"), "two\n");
+    world.write("@/root/c", "two\n");
+    back(&world, &later);
+    back(&world, &edit);
+    for path in paths {
+        assert_eq!(world.content(path), "one\n");
+    }
+    assert_clean(&world);
+}
+
+#[test]
+fn only_edits_of_files_in_the_roots_exist() {
+    let mut world = kept();
+    std::fs::create_dir(world.path("@/root/inner")).unwrap();
+    world.write("@/root/a", "one\n");
+    world.write("@/root/inner/b", "one\n");
+    let both = patch(&world, &["@/root/a", "@/root/inner/b"], "one", "two");
+    let inner = patch(&world, &["@/root/inner/b"], "two", "three");
+    world.store.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
+    let seen = |world: &World| {
+        let entries = world.store.history.list(None, 9, &|entry| undo::is_in_roots(&world.store, entry));
+        entries.unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&world), std::slice::from_ref(&inner));
+    assert!(matches!(undo(&world.store, &both, UNDO), Err(NotUndone::Unknown)));
+    let nobody = EditId::parse("0123456789ab").unwrap();
+    assert!(matches!(undo(&world.store, &nobody, UNDO), Err(NotUndone::Unknown)));
+    // A directory that leads elsewhere by now takes its edits along.
+    world.store.roots = Roots::open(&[world.path("@/root")]).unwrap();
+    std::fs::rename(world.path("@/root/inner"), world.path("@/outside/inner")).unwrap();
+    world.link("@/root/inner", "@/outside/inner");
+    assert!(seen(&world).is_empty());
+    assert!(matches!(undo(&world.store, &inner, UNDO), Err(NotUndone::Unknown)));
+    assert_eq!(world.content("@/outside/inner/b"), "three\n");
+}
+
+#[test]
+fn a_protected_file_stays_as_it_is() {
+    let mut world = kept();
+    let open = |policy| Roots::open_with(&[world.path("@/root")], policy).unwrap();
+    let (unprotected, protected) = (open(Policy::unprotected()), open(Policy::default()));
+    let read_only = open(Policy::default().read_only(true));
+    world.store.roots = unprotected;
+    world.write("@/root/.git/config", "one\n");
+    let edits = [
+        patch(&world, &["@/root/.git/config"], "one", "two"),
+        make(&world, "@/root/.git/hooks/new", "x"),
+        back(&world, &make(&world, "@/root/.git/hooks/old", "x")),
+    ];
+    let names = world.names();
+    for roots in [protected, read_only] {
+        world.store.roots = roots;
+        for id in &edits {
+            let Err(NotUndone::Refused(refused)) = undo(&world.store, id, UNDO) else { panic!("{id}") };
+            let reason = &refused.refusals[0].reason;
+            assert!(matches!(reason, Reason::Path(PathProblem::Protected(_))), "{reason:?}");
+        }
+    }
+    assert_eq!((world.names(), world.content("@/root/.git/config")), (names, "two\n".to_owned()));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_no_hindrance() {
+    let world = kept();
+    let path = world.path("@/root/a");
+    std::fs::write(&path, b"caf\xe9 one\n").unwrap();
+    let patches = [Patch {
+        old_string: Some("one".to_owned()),
+        new_string: "tw\u{e9}".to_owned(),
+        ranges: vec![],
+        replace_all: false,
+    }];
+    let call = Edit {
+        file_path: path.to_str().unwrap(),
+        encoding: Some("latin1"),
+        file_hash: None,
+        change: Change::Patch(&patches),
+    };
+    let edit = id(edit(&world.store, &[call], options()).unwrap());
+    assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 tw\xe9\n");
+    back(&world, &edit);
+    assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 one\n");
+}
+
+#[test]
+fn what_is_not_kept_can_still_be_removed() {
+    let mut world = kept();
+    let made = make(&world, "@/root/a.key", "secret");
+    keep_history(&mut world, &["*.key"]);
+    let undone = undo(&world.store, &made, UNDO).unwrap().outcome;
+    assert_eq!(undone.files[0].warnings, [Warning::Removed, Warning::NotInHistory(NotKept::Secret)]);
+    assert!(!world.path("@/root/a.key").exists());
+}
+
+#[test]
+fn what_recovery_kept_is_put_back_by_nobody() {
+    let world = kept();
+    world.write("@/root/a", "now");
+    let path = world.path("@/root/a");
+    let id = world.store.history.keep_displaced(&path, Path::new("a"), b"then").unwrap();
+    assert!(matches!(undo(&world.store, &id, UNDO), Err(NotUndone::Displaced(_))));
+    assert_eq!(world.content("@/root/a"), "now");
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_not_removed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = kept();
+    let made = make(&world, "@/root/a", "x");
+    let path = world.path("@/root/a");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+    std::fs::set_permissions(world.path("@"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    // Root may write all the same.
+    let undone = crate::world::as_user(65_534, || undo(&world.store, &made, UNDO).is_err());
+    assert!(undone.is_none_or(|refused| refused));
+    assert!(path.exists());
+}
+
+#[test]
+fn an_outsider_who_comes_in_between_loses_nothing() {
+    let world = kept();
+    // Whenever it is asked whether the call is withdrawn, the last time just before the file is taken away.
+    let mut most = 0;
+    for moment in 0..8 {
+        let path = format!("@/root/{moment}");
+        let made = make(&world, &path, "ours");
+        let asked = Cell::new(0);
+        let outsider = || {
+            if asked.replace(asked.get() + 1) == moment {
+                let temporary = world.path("@/outside/new");
+                std::fs::write(&temporary, "theirs").unwrap();
+                std::fs::rename(&temporary, world.path(&path)).unwrap();
+            }
+            false
+        };
+        let done = undo(&world.store, &made, undo::Options { is_cancelled: &outsider, ..UNDO });
+        most = most.max(asked.get());
+        if asked.get() > moment {
+            assert!(matches!(done, Err(NotUndone::Refused(_))), "{moment}");
+            assert_eq!(world.content(&path), "theirs", "{moment}");
+        } else {
+            assert!(done.is_ok() && !world.path(&path).exists(), "{moment}");
+        }
+    }
+    assert!((1..8).contains(&most), "{most}");
+    assert_clean(&world);
+}
+
+#[test]
+fn an_undo_that_is_withdrawn_changes_nothing() {
+    let world = kept();
+    world.write("@/root/a", "one");
+    let edits = [patch(&world, &["@/root/a"], "one", "two"), make(&world, "@/root/d/b", "x")];
+    for id in edits {
+        assert!(undo(&world.store, &id, undo::Options { is_cancelled: &|| true, ..UNDO }).is_err());
+    }
+    assert_eq!((world.content("@/root/a"), world.content("@/root/d/b")), ("two".to_owned(), "x".to_owned()));
+    assert_clean(&world);
+}
