@@ -39,13 +39,16 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("text", "contents"),
     ("text", "new_string"),
     ("body", "contents"),
+    ("file_text", "contents"),
     ("contents", "new_string"),
     ("old_text", "old_string"),
     ("old_str", "old_string"),
+    ("old", "old_string"),
     ("search", "old_string"),
     ("find", "old_string"),
     ("new_text", "new_string"),
     ("new_str", "new_string"),
+    ("new", "new_string"),
     ("replace", "new_string"),
     ("replacement", "new_string"),
     ("all", "replace_all"),
@@ -61,6 +64,32 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("line_end", "ranges"),
     ("hash", "range_hash"),
     ("hash", "file_hash"),
+];
+
+/// What arguments are called in any tool, at any depth: none of these is a misspelling of another, however near.
+const OWN_NAMES: &[&str] = &[
+    "after",
+    "before",
+    "contents",
+    "dry_run",
+    "edit_id",
+    "encoding",
+    "end",
+    "file_hash",
+    "file_path",
+    "files",
+    "from_char",
+    "limit",
+    "line_end",
+    "line_numbers",
+    "line_start",
+    "new_string",
+    "old_string",
+    "patches",
+    "range_hash",
+    "ranges",
+    "replace_all",
+    "start",
 ];
 
 /// The problems of a call so far, and how much it asks for.
@@ -510,6 +539,7 @@ pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .iter()
         .map(|known| (strsim::damerau_levenshtein(&folded, known), *known))
         .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
+        .filter(|(distance, _)| *distance == 0 || !OWN_NAMES.contains(&folded.as_str()))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known);
     let renamed = || {
@@ -567,4 +597,44 @@ fn shown(text: &str) -> String {
 /// The number of the line on which a byte stands.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools;
+
+    fn names(schema: &Map<String, Value>, out: &mut Vec<String>) {
+        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            out.push(name.clone());
+            if let Some(items) = property.get("items").and_then(Value::as_object) {
+                names(items, out);
+            }
+        }
+    }
+
+    #[test]
+    fn own_names_are_those_of_the_schemas() {
+        let mut all = Vec::new();
+        for tool in tools::ALL {
+            names(&(tool.input)(), &mut all);
+        }
+        all.sort();
+        all.dedup();
+        assert_eq!(OWN_NAMES, all);
+    }
+
+    #[test]
+    fn what_is_meant() {
+        let check = |name: &str, known: &[&'static str], expected: Option<&str>| {
+            assert_eq!(meant(name, known), expected, "{name}");
+        };
+        check("filePath", &["file_path"], Some("file_path"));
+        check("old_sting", &["old_string", "new_string"], Some("old_string"));
+        check("new_string", &["old_string"], None);
+        check("old_string", &["new_string"], None);
+        check("line_start", &["start", "end"], Some("start"));
+        check("edits", &["patches"], Some("patches"));
+        check("command", &["contents"], None);
+    }
 }

@@ -15,9 +15,11 @@ const IN_RANGE: &[&str] = &["start", "end", "range_hash"];
 /// A longer text is not repeated in the form.
 const MOST_TEXT: usize = 200;
 /// A longer form is not told with the call's own values.
-const MOST_FORM: usize = 1_500;
+const MOST_FORM: usize = 800;
 /// In an object of more keys than this nobody meant anything.
-const MOST_KEYS: usize = 20;
+const MOST_KEYS: usize = 10;
+/// Of a name this much is repeated.
+const MOST_NAME: usize = 24;
 
 /// Notes a patch call whose file stands where `files` should; whether it is one.
 pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
@@ -26,8 +28,8 @@ pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
     }
     let given = fields.take_all();
     let mut form = json!({"files": [file(&given)]});
-    if let (Some(dry_run), Some(form)) = (given.get("dry_run"), form.as_object_mut()) {
-        form.insert("dry_run".to_owned(), dry_run.clone());
+    if let (Some(dry_run), Some(form)) = (find(&given, "dry_run", &["dry_run"]), form.as_object_mut()) {
+        form.insert("dry_run".to_owned(), short(dry_run));
     }
     refuse(fields, "files", &given, &form, &json!({"files": [generic_file()]}));
     true
@@ -61,8 +63,7 @@ pub(super) fn range_at_the_top(fields: &mut Fields<'_>) -> bool {
 }
 
 fn names_one_of(fields: &Fields<'_>, known: &[&'static str]) -> bool {
-    let mut names = fields.names();
-    names.by_ref().take(MOST_KEYS).any(|name| own_name(name, known).is_some()) && names.count() <= MOST_KEYS
+    fields.names().nth(MOST_KEYS).is_none() && fields.names().any(|name| own_name(name, known).is_some())
 }
 
 /// What an argument is called here.
@@ -73,9 +74,8 @@ fn own_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 fn refuse(fields: &Fields<'_>, missing: &str, given: &Map<String, Value>, form: &Value, generic: &Value) {
     let names: Vec<String> = given
         .keys()
-        .filter(|name| *name != "dry_run")
-        .take(MOST_KEYS)
-        .map(|name| format!("`{}`", name.chars().take(60).collect::<String>()))
+        .filter(|name| own_name(name, &["dry_run"]).is_none())
+        .map(|name| format!("`{}`", name.chars().take(MOST_NAME).collect::<String>()))
         .collect();
     let whose =
         if fields.place() == "the call" { String::new() } else { format!(" of `{}`", fields.place()) };

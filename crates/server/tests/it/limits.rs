@@ -2,6 +2,7 @@
 //! bounded memory, after which the session goes on.
 
 use mcp_text_editor::limits;
+use mcp_text_editor::problem::Code;
 use serde_json::{Value, json};
 
 use crate::session::Session;
@@ -303,4 +304,41 @@ fn the_documents_name_every_limit() {
     let document = include_str!("../../../../docs/limits.md");
     let table = limits::markdown();
     assert!(document.contains(&table), "docs/limits.md has drifted; its first table is\n{table}");
+}
+
+/// The table of codes in docs/replies.md has each code once, in the order of the contract, and no other.
+#[test]
+fn the_document_has_every_code() {
+    let document = include_str!("../../../../docs/replies.md");
+    let table = document.split("### The codes").nth(1).unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let documented: Vec<&str> = rows.map(|(code, _)| code).collect();
+    let all: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(documented, all);
+}
+
+#[test]
+fn limits_are_set_once_and_by_their_names() {
+    let run = |arguments: &[&str], environment: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
+            .args(arguments)
+            .env("MCP_TEXT_EDITOR_LIMIT", environment)
+            .output()
+            .unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let check = |arguments: &[&str], environment: &str, said: &str| {
+        let (code, error) = run(&[&["tools"], arguments].concat(), environment);
+        assert_eq!(code, if said.is_empty() { 0 } else { 2 }, "{error}");
+        assert!(error.contains(said), "{error}");
+    };
+    check(&["--limit", "files=1", "--limit", "ranges=2"], "", "");
+    check(&[], "files=1;line-bytes=1MiB;", "");
+    check(&["--limit", "file=1"], "", "--limit: there is no limit `file`; did you mean `files`?");
+    check(&["--limit", "files=1", "--limit", "files=2"], "", "files is set more than once");
+    check(&["--limit", "line-bytes=1", "--max-line-bytes", "1"], "", "line-bytes is set more than once");
+    check(&[], "files", "`files` is not of the form NAME=VALUE");
+    let help =
+        std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor")).arg("--help").output().unwrap();
+    assert!(String::from_utf8(help.stdout).unwrap().contains(&limits::help()));
 }
