@@ -83,10 +83,10 @@ limits! {
         "ranges in a call, those of all its files and patches together",
         "send fewer ranges in one call";
     Text "text-bytes" Bytes 32 << 20, 1, NONE,
-        "bytes of `contents`, `old_string` and `new_string` in a call, all together, as UTF-8",
+        "bytes of `contents`, `old_string` and `new_string` in a call, all together",
         "send less text in one call; a long file is made by create_text_file and some calls of append_text_file_contents";
     Values "values" Count 250_000, 100, 100_000_000,
-        "values in the arguments of a call: list items and object fields at any depth, also in strings that spell JSON",
+        "list items and object fields in the arguments of a call, those in spelled JSON too",
         "send less in one call";
     Depth "depth" Count 64, 8, 100,
         "how deep lists and objects in the arguments of a call may nest",
@@ -98,13 +98,13 @@ limits! {
         "bytes of a file that is edited, before and after",
         "edit it with another program";
     Inserted "inserted-bytes" Bytes 256 << 20, 1, NONE,
-        "bytes of new text that a call puts into one file; what is put into several places counts for each",
+        "bytes of new text that a call puts into one file, each place counted",
         "give shorter new text, or fewer places in one call";
     Occurrences "occurrences" Count 100_000, 1, 10_000_000,
-        "occurrences in one file that the patches of a call with `replace_all` replace, all together",
+        "occurrences in one file that a call's patches with `replace_all` replace",
         "make old_string longer, so that it occurs less often, or name the lines by ranges";
     Seconds "call-seconds" Seconds 120, 1, NONE,
-        "seconds that a call works before it commits; waiting for its turn does not count, nor does what comes after",
+        "seconds that a call works, from its turn until it commits",
         "name fewer or smaller files in one call";
     Calls "calls" Count 16, 1, 512,
         "calls that work at the same time; no error: others wait for their turn",
@@ -288,11 +288,10 @@ fn unknown(name: &str) -> String {
 /// The limits for `--help`.
 #[must_use]
 pub fn help() -> String {
-    let widest = Limit::ALL.iter().map(|limit| limit.name().len()).max().unwrap_or_default();
     let values = Limits::default();
     let rows = Limit::ALL.iter().map(|limit| {
         let meaning = limit.meaning().replace('`', "");
-        format!("  {:widest$}  {meaning} [default: {}]\n", limit.name(), limit.show(values.get(*limit)))
+        format!("  {} [default: {}]\n          {meaning}\n", limit.name(), limit.show(values.get(*limit)))
     });
     let rows: String = rows.collect();
     format!(

@@ -340,5 +340,9 @@ fn limits_are_set_once_and_by_their_names() {
     check(&[], "files", "`files` is not of the form NAME=VALUE");
     let help =
         std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor")).arg("--help").output().unwrap();
-    assert!(String::from_utf8(help.stdout).unwrap().contains(&limits::help()));
+    let help = String::from_utf8(help.stdout).unwrap();
+    for limit in limits::Limit::ALL {
+        let entry = format!("\n  {} [default: ", limit.name());
+        assert!(help.contains(&entry), "{entry:?} is not in {help}");
+    }
 }
