@@ -97,7 +97,7 @@ impl<'a> Input<'a> {
 }
 
 /// `bytes` in chunks of these sizes; the last may be shorter.
-pub(crate) fn chunks<'a>(bytes: &'a [u8], sizes: impl Iterator<Item = usize>) -> Vec<&'a [u8]> {
+pub(crate) fn chunks(bytes: &[u8], sizes: impl Iterator<Item = usize>) -> Vec<&[u8]> {
     let mut rest = bytes;
     let mut chunks = Vec::new();
     for size in sizes {

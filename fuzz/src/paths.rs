@@ -259,8 +259,9 @@ fn check_writing(world: &World, text: &str, place: &Place, content: &str) {
         Ok(writable) => {
             assert_eq!(writable.path(), place.path());
             assert_ne!(content, PROTECTED, "{text} is {place:?}");
-            let mut names = place.relative().iter().map(|name| name.to_string_lossy().to_lowercase());
-            assert!(!names.any(|name| name == ".git" || name == ".mcp.json"), "{text} is {place:?}");
+            let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
+            assert!(!place.relative().iter().any(|name| lower(name) == ".git"), "{text} is {place:?}");
+            assert_ne!(lower(place.name()), ".mcp.json", "{text} is {place:?}");
         }
         Err(problems) => assert!(
             matches!(problems.as_slice(), [PathProblem::Protected(_)]),

@@ -554,14 +554,17 @@ mod tests {
                 at = end;
             }
             new.extend_from_slice(&old[at..]);
-            // A last line that is empty and has no terminator is no line at all.
-            let join = |lines: &[String], open: bool| match lines.last() {
-                Some(last) if open && !last.is_empty() => lines.join("\n"),
-                Some(_) => lines.join("\n") + "\n",
-                None => String::new(),
-            };
             (join(&old, old_open), changes, join(&new, new_open))
         })
+    }
+
+    fn join(lines: &[String], open: bool) -> String {
+        match lines.last() {
+            // A last line that is empty and has no terminator is no line at all.
+            Some(last) if open && !last.is_empty() => lines.join("\n"),
+            Some(_) => lines.join("\n") + "\n",
+            None => String::new(),
+        }
     }
 
     fn is_open(text: &str) -> bool {
@@ -574,6 +577,40 @@ mod tests {
         let changes = [change(12, "\n", ""), change(15, "\n\n\n", ""), change(27, "a", "")];
         let diff = diff_within(&old, true, &changes, usize::MAX);
         assert_eq!(patched(&old, &diff), "\n".repeat(21) + "a", "{diff}");
+    }
+
+    /// Every short beginning and every short end of a text, each with every small change; together, and far apart.
+    #[test]
+    fn every_small_diff_makes_the_new_text() {
+        let texts: [&[&str]; 7] = [&[], &[""], &["a"], &["", ""], &["", "a"], &["a", ""], &["a", "a"]];
+        let texts = texts.map(|lines| lines.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let mut parts = Vec::new();
+        for (old, new) in texts.iter().flat_map(|old| texts[..3].iter().map(move |new| (old, new))) {
+            for start in 0..=old.len() {
+                parts.extend((start..=old.len()).map(|end| (old, start..end, new)));
+            }
+        }
+        for ((head, above, first), (tail, below, second)) in
+            parts.iter().flat_map(|head| parts.iter().map(move |tail| (head, tail)))
+        {
+            for (apart, old_open, new_open) in
+                (0..8).map(|bits| (if bits & 1 == 0 { 0 } else { 7 }, bits & 2 == 0, bits & 4 == 0))
+            {
+                let between = vec!["b".to_owned(); apart];
+                let old = [head, &between[..], tail].concat();
+                let (start, end) = (head.len() + apart + below.start, head.len() + apart + below.end);
+                let change = |lines: &Range<usize>, new: &[String]| Change {
+                    start: LineNumber::from_index(lines.start as u64),
+                    old: old[lines.clone()].to_vec(),
+                    new: new.to_vec(),
+                };
+                let changes = [change(above, first), change(&(start..end), second)];
+                let new = [&old[..above.start], first, &old[above.end..start], second, &old[end..]].concat();
+                let (old, new) = (join(&old, old_open), join(&new, new_open));
+                let diff = diff_within(&old, is_open(&new), &changes, usize::MAX);
+                assert_eq!(patched(&old, &diff), new, "{old:?} by {changes:?}:\n{diff}");
+            }
+        }
     }
 
     proptest! {
