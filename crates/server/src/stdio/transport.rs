@@ -29,7 +29,7 @@ const MOST_HELD: usize = 64 << 20;
 const REQUEST: usize = 64 << 10;
 
 /// … or, if that is more, this for each value in it: the largest is an object of one field.
-const VALUE: usize = 512;
+const VALUE: usize = 640;
 
 /// A buffer of answers that has grown beyond this is given back.
 const KEPT: usize = 1 << 20;
