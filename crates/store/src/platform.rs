@@ -370,7 +370,7 @@ mod system {
         Ok(None)
     }
 
-    /// A directory opened to be read; the handle at hand may be of O_PATH, which flock(2) and fsync(2) refuse.
+    /// A directory opened to be read; the handle at hand may be of `O_PATH`, which flock(2) and fsync(2) refuse.
     pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(directory, ".", flags, Mode::empty())?))
