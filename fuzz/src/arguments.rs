@@ -1,6 +1,7 @@
 //! Arguments of every tool: whatever they are, there is a request or a bounded list of reasons; and spelling them in
 //! another way that means the same changes nothing.
 
+use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::{Code, Failure};
 use mcp_text_editor::render::failure;
 use mcp_text_editor::tools::{append, create, delete, get, insert, patch};
@@ -38,9 +39,11 @@ pub fn check(data: &[u8]) {
     law(most, &values, twist, delete::parse);
 }
 
-type Parse<T> = fn(Map<String, Value>) -> Result<T, Failure>;
+type Parse<T> = fn(Map<String, Value>, &Limits) -> Result<T, Failure>;
 
 fn law<T: PartialEq + std::fmt::Debug>(most: usize, values: &Map<String, Value>, twist: u8, parse: Parse<T>) {
+    let limits = Limits::default();
+    let parse = |values| parse(values, &limits);
     let copy = values.clone();
     let (parsed, peak) = peak_of(|| parse(copy));
     assert!(peak <= most, "{peak} bytes, and not {most}");

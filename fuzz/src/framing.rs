@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use mcp_text_editor::limits::{Limit, Limits};
 use mcp_text_editor::stdio::Lines;
+use mcp_text_editor::weigh::weigh;
 use rmcp::RoleServer;
 use rmcp::model::RequestId;
 use rmcp::service::RxJsonRpcMessage;
@@ -29,6 +31,8 @@ const FEW: usize = 24;
 const LEAST_MEMORY: usize = 1 << 20;
 /// What a message may be as values, as a multiple of its line's length.
 const PARSED: usize = 400;
+/// Arguments that nest deeper are not read: 64 levels, and two around them.
+const DEEPEST: u64 = 66;
 /// What refusals take, as a multiple of what they refuse.
 const REFUSED: usize = 24;
 
@@ -108,7 +112,8 @@ fn run(
     let input = Chunks { bytes, at: 0, sizes, next: 0 };
     RUNTIME.with(|runtime| {
         runtime.block_on(async {
-            let mut lines = Lines::new(input, Output(output), limit);
+            let limits = Limits::default().with(Limit::Line, limit as u64);
+            let mut lines = Lines::new(input, Output(output), limits);
             while let Some(message) = lines.receive().await {
                 each(message);
             }
@@ -125,12 +130,19 @@ fn check_line(line: &[u8], limit: usize, alone: &Session) {
     for answer in &alone.answers {
         assert_eq!(answer["jsonrpc"], "2.0");
         assert!(matches!(answer["error"]["code"].as_i64(), Some(-32600 | -32700)), "{answer}");
-        assert!(answer["error"]["message"].as_str().is_some_and(|message| message.len() < 200), "{answer}");
+        assert!(answer["error"]["message"].as_str().is_some_and(|message| message.len() < 400), "{answer}");
         *refused.entry(answer["id"].to_string()).or_default() += 1;
     }
     let line = if line.len() > limit { line } else { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) };
     if line.iter().all(u8::is_ascii_whitespace) {
         assert!(alone.messages.is_empty() && alone.answers.is_empty());
+        return;
+    }
+    // These the server reads in its own way: without their arguments, or with a number that a double holds.
+    let is_deep = weigh(line).depth > DEEPEST;
+    let is_beyond = serde_json::from_slice::<Value>(line)
+        .is_err_and(|error| error.to_string().starts_with("number out of range"));
+    if line.len() <= limit && (is_deep || is_beyond) {
         return;
     }
     let message = std::str::from_utf8(line)

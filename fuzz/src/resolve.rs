@@ -97,7 +97,7 @@ impl File {
     }
 
     fn patch(&self, patches: &[Patch], strict: bool) -> Resolution {
-        let Ok(done) = resolve::patch(self.bytes.as_slice(), &self.scan, None, patches, Options { strict });
+        let Ok(done) = resolve::patch(self.bytes.as_slice(), &self.scan, None, patches, Options { strict, ..Options::default() });
         done
     }
 

@@ -20,6 +20,8 @@ def traced(world: World, tool: str, arguments: dict[str, Any], *options: str) ->
     world.hold()
     with world.server(*options) as server:
         world.warm(server)
+        # The first edit makes the history; this is about the others.
+        world.edit_outside(server)
         strace = Strace(server.process.pid, "-y", "-s", "300", all_threads=True)
         reply = server.call(tool, arguments)
         trace = strace.detach()

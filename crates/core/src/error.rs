@@ -149,14 +149,23 @@ pub enum Rejection {
         /// The lines.
         lines: LineRange,
     },
-    /// The text occurs more often than one call may replace.
+    /// The texts of the patches that replace every occurrence occur more often, together, than may be replaced.
     TooManyOccurrences {
-        /// Where in the request.
+        /// Where in the request it became too many.
         at: At,
-        /// How often it occurs.
+        /// How often they occur, up to there.
         count: u64,
         /// How many may be replaced.
-        most: usize,
+        most: u64,
+    },
+    /// The new text, once for each place that it is for, is more than may be put into one file.
+    TooMuchText {
+        /// Where in the request it became too much.
+        at: At,
+        /// How many bytes all of it has.
+        bytes: u64,
+        /// How many there may be.
+        most: u64,
     },
 }
 
@@ -183,7 +192,8 @@ impl Rejection {
             | Self::ByteOrderMark { at }
             | Self::Unencodable { at, .. }
             | Self::ShiftState { at, .. }
-            | Self::TooManyOccurrences { at, .. } => each(at),
+            | Self::TooManyOccurrences { at, .. }
+            | Self::TooMuchText { at, .. } => each(at),
             Self::Overlap { first, second } => {
                 each(&mut first.0);
                 each(&mut second.0);

@@ -26,8 +26,8 @@ pub enum Tier {
 /// Which occurrences are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keep {
-    /// All, left to right without overlap, but no more than this many (they are counted on).
-    All(usize),
+    /// All, left to right without overlap; no more than this many of all needles together (they are counted on).
+    All(u64),
     /// Overlapping ones too; all are counted, the [`CLOSEST`] closest to this offset are kept.
     Closest(u64),
 }
@@ -298,7 +298,7 @@ impl<'a> Pattern<'a> {
     }
 
     /// Finds what can be decided in the window; nothing more will come if it is the `last`.
-    fn search(&mut self, window: &Positioned, tier: Tier, last: bool, virtual_end: bool) {
+    fn search(&mut self, window: &Positioned, tier: Tier, last: bool, virtual_end: bool, kept: &mut u64) {
         if self.length() == 0 {
             return;
         }
@@ -316,7 +316,7 @@ impl<'a> Pattern<'a> {
                 known = self.again(window, start);
             }
             if let Some((occurrence, _)) = accepted {
-                self.take(occurrence);
+                self.take(occurrence, kept);
             }
         }
         self.next = self.next.max((end + 1).saturating_sub(self.length()));
@@ -387,10 +387,13 @@ impl<'a> Pattern<'a> {
         Some((occurrence, text_end))
     }
 
-    fn take(&mut self, occurrence: Occurrence) {
+    fn take(&mut self, occurrence: Occurrence, kept: &mut u64) {
         self.count += 1;
         match self.keep {
-            Keep::All(most) if self.after.len() < most => self.after.push(occurrence),
+            Keep::All(most) if *kept < most => {
+                *kept += 1;
+                self.after.push(occurrence);
+            }
             Keep::Closest(to) if occurrence.at.start < to => {
                 if self.before.len() == CLOSEST {
                     self.before.pop_front();
@@ -427,6 +430,8 @@ struct Search<'a> {
     patterns: Vec<Pattern<'a>>,
     /// Searching pays once the window holds this much.
     enough: usize,
+    /// How many occurrences are kept for needles that want all of theirs.
+    kept: u64,
 }
 
 impl<'a> Search<'a> {
@@ -450,6 +455,7 @@ impl<'a> Search<'a> {
             window: Positioned::new(linear),
             patterns,
             enough: usize::try_from(longest.saturating_mul(2)).unwrap_or(usize::MAX),
+            kept: 0,
         }
     }
 
@@ -466,7 +472,7 @@ impl<'a> Search<'a> {
         self.raw.forget(self.moved);
         if last || self.window.text.len() >= self.enough {
             for pattern in &mut self.patterns {
-                pattern.search(&self.window, self.tier, last, virtual_end);
+                pattern.search(&self.window, self.tier, last, virtual_end, &mut self.kept);
             }
             let next = self.patterns.iter().map(|pattern| pattern.next).min().unwrap_or_default();
             self.window.forget(next.saturating_sub(1).min(self.window.end()));

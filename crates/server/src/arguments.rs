@@ -6,16 +6,20 @@
 //! absent. Text is never read as anything else. Which keys a tool has is decided in its file under [`crate::tools`], by
 //! asking; whether a path, a label or a line exists is not decided here.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mcp_text_editor_core::digest::Tag;
 use serde_json::{Map, Value};
 
+use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Failure, Problem};
+use crate::weigh::weigh;
 
 /// More problems than this are not collected: a hostile call could hold millions.
 const MOST: usize = 1_000;
+/// In an object of more keys than this nobody meant anything by one of them.
+const MOST_KEYS: usize = 100;
 /// More of a key or word than this is not repeated.
 const MOST_SHOWN: usize = 60;
 
@@ -35,13 +39,16 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("text", "contents"),
     ("text", "new_string"),
     ("body", "contents"),
+    ("file_text", "contents"),
     ("contents", "new_string"),
     ("old_text", "old_string"),
     ("old_str", "old_string"),
+    ("old", "old_string"),
     ("search", "old_string"),
     ("find", "old_string"),
     ("new_text", "new_string"),
     ("new_str", "new_string"),
+    ("new", "new_string"),
     ("replace", "new_string"),
     ("replacement", "new_string"),
     ("all", "replace_all"),
@@ -59,21 +66,78 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("hash", "file_hash"),
 ];
 
-/// The problems of a call so far.
-#[derive(Default, Debug)]
-pub struct Notes(RefCell<Vec<Problem>>);
+/// What arguments are called in any tool, at any depth: none of these is a misspelling of another, however near.
+const OWN_NAMES: &[&str] = &[
+    "after",
+    "before",
+    "contents",
+    "dry_run",
+    "edit_id",
+    "encoding",
+    "end",
+    "file_hash",
+    "file_path",
+    "files",
+    "from_char",
+    "limit",
+    "line_end",
+    "line_numbers",
+    "line_start",
+    "new_string",
+    "old_string",
+    "patches",
+    "range_hash",
+    "ranges",
+    "replace_all",
+    "start",
+];
 
-impl Notes {
+/// The problems of a call so far, and how much it asks for.
+#[derive(Debug)]
+pub struct Notes<'l> {
+    problems: RefCell<Vec<Problem>>,
+    limits: &'l Limits,
+    /// What was asked of each limit.
+    asked: [Cell<u64>; Limit::ALL.len()],
+}
+
+impl<'l> Notes<'l> {
+    /// No problems yet, of a call that may ask for so much.
+    #[must_use]
+    pub fn new(limits: &'l Limits) -> Self {
+        Self { problems: RefCell::default(), limits, asked: Default::default() }
+    }
+
+    /// Counts what a call asks for; whether all of it so far is within the limit. What is not should not be looked at.
+    #[must_use]
+    pub fn admit(&self, limit: Limit, asked: usize) -> bool {
+        let Some(sum) = self.asked.get(limit as usize) else { return true };
+        sum.set(sum.get().saturating_add(asked as u64));
+        sum.get() <= self.limits.get(limit)
+    }
+
+    /// The limits that were exceeded.
+    fn exceeded(&self) -> impl Iterator<Item = Exceeded> {
+        let asked = Limit::ALL.iter().zip(&self.asked).map(|(limit, asked)| (*limit, asked.get()));
+        asked
+            .filter(|(limit, asked)| *asked > self.limits.get(*limit))
+            .map(|(limit, asked)| Exceeded { limit, asked })
+    }
+
+    fn is_full(&self) -> bool {
+        self.count() >= MOST
+    }
+
     /// How many problems there are. Checks that relate several arguments are made only where none of them is wrong by
     /// itself, or one mistake would be reported twice.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.0.borrow().len()
+        self.problems.borrow().len()
     }
 
     /// Notes a problem.
     pub fn note(&self, problem: Problem) {
-        let mut problems = self.0.borrow_mut();
+        let mut problems = self.problems.borrow_mut();
         if problems.len() < MOST {
             problems.push(problem);
         }
@@ -81,7 +145,10 @@ impl Notes {
 
     /// The request, or every reason why there is none. `tool` is what the error suggests to call again.
     pub fn finish<T>(self, request: Option<T>, tool: &str, editing: bool) -> Result<T, Failure> {
-        let problems = self.0.into_inner();
+        let mut problems: Vec<Problem> =
+            self.exceeded().map(|exceeded| self.limits.exceeded(exceeded)).collect();
+        problems.append(&mut self.problems.into_inner());
+        problems.truncate(MOST);
         match request {
             Some(request) if problems.is_empty() => Ok(request),
             _ if problems.is_empty() => {
@@ -109,7 +176,7 @@ pub enum Ends {
 /// An object among the arguments. Each key is asked for once; when it is dropped, the keys that nobody asked for are noted.
 #[derive(Debug)]
 pub struct Fields<'n> {
-    notes: &'n Notes,
+    notes: &'n Notes<'n>,
     /// Where it stands: empty for the arguments themselves.
     place: String,
     /// The file that it is about.
@@ -121,13 +188,13 @@ pub struct Fields<'n> {
 impl<'n> Fields<'n> {
     /// The arguments of a call.
     #[must_use]
-    pub fn top(notes: &'n Notes, values: Map<String, Value>) -> Self {
+    pub fn top(notes: &'n Notes<'n>, values: Map<String, Value>) -> Self {
         Self { notes, place: String::new(), file: None, values, asked: Vec::new() }
     }
 
     /// The problems of the call.
     #[must_use]
-    pub fn notes(&self) -> &'n Notes {
+    pub fn notes(&self) -> &'n Notes<'n> {
         self.notes
     }
 
@@ -188,6 +255,9 @@ impl<'n> Fields<'n> {
     /// A text of a file.
     pub fn text(&mut self, name: &'static str, ends: Ends) -> Option<String> {
         let text = self.string(name)?;
+        if !self.notes.admit(Limit::Text, text.len()) {
+            return None;
+        }
         let place = self.place_of(name);
         if let Some(at) = text.find('\0') {
             let line = line_of(&text, at);
@@ -215,7 +285,7 @@ impl<'n> Fields<'n> {
     /// An integer. One that no `i64` holds becomes the nearest that does: no file has so many lines.
     pub fn integer(&mut self, name: &'static str) -> Option<i64> {
         let value = self.take(name)?;
-        let spelled = unspelled(&value);
+        let spelled = self.unspelled(&value)?;
         let number = match spelled.as_ref().unwrap_or(&value) {
             Value::Number(number) => whole(number),
             _ => None,
@@ -243,7 +313,8 @@ impl<'n> Fields<'n> {
     /// A flag; false where it is absent, unless `default` says otherwise.
     pub fn flag(&mut self, name: &'static str, default: bool) -> bool {
         let Some(value) = self.take(name) else { return default };
-        if let Value::Bool(flag) = unspelled(&value).as_ref().unwrap_or(&value) {
+        let Some(spelled) = self.unspelled(&value) else { return default };
+        if let Value::Bool(flag) = spelled.as_ref().unwrap_or(&value) {
             return *flag;
         }
         self.mistyped(name, "true or false", &value);
@@ -267,18 +338,26 @@ impl<'n> Fields<'n> {
     /// A list of objects; what is not an object in it is noted and left out.
     pub fn objects(&mut self, name: &'static str) -> Option<Vec<Self>> {
         let value = self.take(name)?;
-        let items = match unspelled(&value).unwrap_or(value) {
+        let items = match self.unspelled(&value)?.unwrap_or(value) {
             Value::Array(items) => items,
             other => {
                 self.mistyped(name, "an array", &other);
                 return None;
             }
         };
+        let limit = match name {
+            "files" => Limit::Files,
+            "patches" => Limit::Patches,
+            _ => Limit::Ranges,
+        };
+        if !self.notes.admit(limit, items.len()) {
+            return None;
+        }
         let list = self.place_of(name);
         let mut objects = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let place = format!("{list}[{index}]");
-            match unspelled(&item).unwrap_or(item) {
+            match self.unspelled(&item)?.unwrap_or(item) {
                 Value::Object(values) => objects.push(Self {
                     notes: self.notes,
                     place,
@@ -316,6 +395,7 @@ impl<'n> Fields<'n> {
         what: &str,
         get: impl FnOnce(&mut Self, &'static str) -> Option<T>,
     ) -> Option<T> {
+        self.adopt(name);
         let given = self.has(name);
         let value = get(self, name);
         if !given {
@@ -337,8 +417,70 @@ impl<'n> Fields<'n> {
         }
     }
 
+    /// Reads what was given by a name that other tools have for this argument, or misspelled, as if it had its own: that is
+    /// noted, and the value is looked at in the same call, so that one mistake is told once.
+    pub fn adopt(&mut self, name: &'static str) {
+        if self.has(name) || self.values.len() > MOST_KEYS {
+            return;
+        }
+        let is_list = matches!(name, "files" | "patches" | "ranges");
+        let suits = |value: &Value| match value {
+            Value::Null => false,
+            Value::Array(_) => true,
+            Value::String(text) => !is_list || text.trim_start().starts_with('['),
+            _ => !is_list,
+        };
+        let mut meaning = self
+            .values
+            .iter()
+            .filter(|(key, value)| suits(value) && meant(key, &[name]).is_some())
+            .map(|(key, _)| key.clone());
+        let (Some(key), None) = (meaning.next(), meaning.next()) else { return };
+        drop(meaning);
+        self.refuse(
+            format!(
+                "`{}` is not an argument; did you mean `{}`?",
+                self.place_of(&shown(&key)),
+                self.place_of(name)
+            ),
+            format!("write `{name}` instead of `{}`", shown(&key)),
+        );
+        if let Some(value) = self.values.shift_remove(&key) {
+            self.values.insert(name.to_owned(), value);
+        }
+    }
+
+    /// The names of all arguments that nobody has asked for yet.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
+    /// All arguments that nobody has asked for yet; they are not looked at again.
+    pub fn take_all(&mut self) -> Map<String, Value> {
+        std::mem::take(&mut self.values)
+    }
+
     fn quoted(&self) -> String {
         if self.place.is_empty() { "the range".to_owned() } else { format!("`{}`", self.place) }
+    }
+
+    /// What a string spells, if that is an array, an object, a number or a boolean. `None` if it holds too much to be read.
+    fn unspelled(&self, value: &Value) -> Option<Option<Value>> {
+        let Some(text) = value.as_str() else { return Some(None) };
+        if text.trim_start().starts_with(['[', '{']) {
+            let weight = weigh(text.as_bytes());
+            let depth = self.notes.limits.get(Limit::Depth);
+            let values = usize::try_from(weight.values).unwrap_or(usize::MAX);
+            if !self.notes.admit(Limit::Values, values) {
+                return None;
+            }
+            if weight.depth > depth {
+                let _ = self.notes.admit(Limit::Depth, usize::try_from(weight.depth).unwrap_or(usize::MAX));
+                return None;
+            }
+        }
+        let spelled = serde_json::from_str(text).ok();
+        Some(spelled.filter(|value: &Value| !value.is_string() && !value.is_null()))
     }
 
     fn string(&mut self, name: &'static str) -> Option<String> {
@@ -365,7 +507,10 @@ impl<'n> Fields<'n> {
 
 impl Drop for Fields<'_> {
     fn drop(&mut self) {
-        for name in self.values.keys().take(MOST) {
+        for name in self.values.keys() {
+            if self.notes.is_full() {
+                return;
+            }
             let place = self.place_of(&shown(name));
             let meant = meant(name, &self.asked)
                 .map_or_else(String::new, |meant| format!("; did you mean `{}`?", self.place_of(meant)));
@@ -385,7 +530,7 @@ pub fn each<'n, T>(objects: Vec<Fields<'n>>, read: impl FnMut(Fields<'n>) -> Opt
 }
 
 /// The argument that a misspelled key was to be.
-fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > MOST_SHOWN {
         return None;
     }
@@ -394,6 +539,7 @@ fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .iter()
         .map(|known| (strsim::damerau_levenshtein(&folded, known), *known))
         .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
+        .filter(|(distance, _)| *distance == 0 || !OWN_NAMES.contains(&folded.as_str()))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known);
     let renamed = || {
@@ -415,13 +561,6 @@ fn fold(name: &str) -> String {
         out.push(if matches!(character, '-' | ' ') { '_' } else { character.to_ascii_lowercase() });
     }
     out
-}
-
-/// What a string spells, if that is an array, an object, a number or a boolean.
-fn unspelled(value: &Value) -> Option<Value> {
-    let text = value.as_str()?;
-    let value: Value = serde_json::from_str(text).ok()?;
-    (!value.is_string() && !value.is_null()).then_some(value)
 }
 
 /// The integer that a number is: `5`, `5.0` and `5e0` alike.
@@ -458,4 +597,44 @@ fn shown(text: &str) -> String {
 /// The number of the line on which a byte stands.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools;
+
+    fn names(schema: &Map<String, Value>, out: &mut Vec<String>) {
+        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            out.push(name.clone());
+            if let Some(items) = property.get("items").and_then(Value::as_object) {
+                names(items, out);
+            }
+        }
+    }
+
+    #[test]
+    fn own_names_are_those_of_the_schemas() {
+        let mut all = Vec::new();
+        for tool in tools::ALL {
+            names(&(tool.input)(), &mut all);
+        }
+        all.sort();
+        all.dedup();
+        assert_eq!(OWN_NAMES, all);
+    }
+
+    #[test]
+    fn what_is_meant() {
+        let check = |name: &str, known: &[&'static str], expected: Option<&str>| {
+            assert_eq!(meant(name, known), expected, "{name}");
+        };
+        check("filePath", &["file_path"], Some("file_path"));
+        check("old_sting", &["old_string", "new_string"], Some("old_string"));
+        check("new_string", &["old_string"], None);
+        check("old_string", &["new_string"], None);
+        check("line_start", &["start", "end"], Some("start"));
+        check("edits", &["patches"], Some("patches"));
+        check("command", &["contents"], None);
+    }
 }

@@ -8,6 +8,7 @@ use rmcp::{ServiceError, ServiceExt as _};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
+use crate::limits::{Limit, NONE};
 use crate::server::Server;
 use crate::stdio::{Lines, runtime};
 use crate::tools;
@@ -73,13 +74,14 @@ pub fn call(
     arguments: Map<String, Value>,
     out: &mut impl Write,
 ) -> Result<bool, CallError> {
-    let runtime = runtime()?;
+    let runtime = runtime(&context.config.limits)?;
+    // A line of any length: what a person at a shell passes is here already.
+    let limits = context.config.limits.clone().with(Limit::Line, NONE);
     let result = runtime.block_on(async {
         let (near, far) = tokio::io::duplex(1 << 20);
         // Both ends speak at once while they introduce themselves.
         let (reader, writer) = tokio::io::split(far);
-        // Of any length: what a person at a shell passes is here already.
-        let transport = Lines::new(reader, writer, usize::MAX);
+        let transport = Lines::new(reader, writer, limits);
         let server = tokio::spawn(async move { Server::new(context).serve(transport).await });
         let session = |error: String| CallError::Session(error);
         let client = ().serve(near).await.map_err(|error| session(error.to_string()))?;

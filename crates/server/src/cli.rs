@@ -11,17 +11,15 @@ use mcp_text_editor_store::history::Settings;
 use mcp_text_editor_store::patterns::Patterns;
 use mcp_text_editor_store::store::Durability;
 
+use crate::limits::{self, Limit, Limits};
 use crate::tools;
-
-/// The longest line of input by default: room for contents of ten megabytes in the worst escaping.
-const MOST_LINE: u64 = 64 << 20;
 
 /// An MCP server through which a language model reads and edits text files.
 ///
 /// Serves MCP over standard input and output. The directories are the only ones that it reads and writes; without any it
 /// serves the current directory, unless that is / or the home directory.
 #[derive(Parser, Debug)]
-#[command(name = "mcp-text-editor", version, disable_help_subcommand = true)]
+#[command(name = "mcp-text-editor", version, disable_help_subcommand = true, after_long_help = limits::help())]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Subcommands>,
@@ -62,12 +60,21 @@ struct Options {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     max_response_bytes: u64,
-    /// The longest line of input, in bytes; a longer one is refused and skipped
+    /// Another way to say --limit line-bytes=N: the longest line of input; a longer one is refused and skipped
     #[arg(
-        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_LINE_BYTES", default_value_t = MOST_LINE,
+        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_LINE_BYTES",
         value_parser = clap::value_parser!(u64).range(1..)
     )]
-    max_line_bytes: u64,
+    max_line_bytes: Option<u64>,
+    /// A bound on the work of a call, such as files=50 or call-seconds=5min; may be repeated; --help lists all
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME=VALUE",
+        env = "MCP_TEXT_EDITOR_LIMIT",
+        value_delimiter = ';'
+    )]
+    limit: Vec<String>,
     /// What an edit survives once it is answered: the end of the machine, or only that of the process, which is faster
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_DURABILITY", default_value = "machine")]
     durability: DurabilityOption,
@@ -170,8 +177,8 @@ pub struct Config {
     pub strict: bool,
     /// The most bytes of text that a read returns at once.
     pub max_response_bytes: u64,
-    /// The longest line of input, in bytes.
-    pub max_line_bytes: u64,
+    /// How much a call may ask for.
+    pub limits: Limits,
 }
 
 impl Default for Config {
@@ -182,7 +189,7 @@ impl Default for Config {
             output: Output::Text,
             strict: false,
             max_response_bytes: 40_000,
-            max_line_bytes: MOST_LINE,
+            limits: Limits::default(),
         }
     }
 }
@@ -402,7 +409,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         output: options.output,
         strict: options.strict,
         max_response_bytes: options.max_response_bytes,
-        max_line_bytes: options.max_line_bytes,
+        limits: limits(&options.limit, options.max_line_bytes)?,
     };
     let mut excluded: Vec<String> = SECRETS.map(str::to_owned).to_vec();
     excluded.extend(options.no_history_for.into_iter().filter(|pattern| !pattern.is_empty()));
@@ -448,6 +455,24 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         _ => directories.iter().map(|directory| named_root(directory)).collect::<Result<_, _>>()?,
     };
     Ok(Command { config, roots, walls, keeping, log_level: options.log_level, action })
+}
+
+/// The limits as they were set; one that is set twice is a mistake.
+fn limits(settings: &[String], line_bytes: Option<u64>) -> Result<Limits, String> {
+    let mut limits = Limits::default();
+    let mut set: Vec<Limit> = Vec::new();
+    if let Some(bytes) = line_bytes {
+        limits = limits.with(Limit::Line, bytes);
+        set.push(Limit::Line);
+    }
+    for setting in settings.iter().filter(|setting| !setting.trim().is_empty()) {
+        let limit = limits.set(setting).map_err(|message| format!("--limit: {message}"))?;
+        if set.contains(&limit) {
+            return Err(format!("--limit: {} is set more than once", limit.name()));
+        }
+        set.push(limit);
+    }
+    Ok(limits)
 }
 
 /// The state directory that was named, else the platform's own for it.

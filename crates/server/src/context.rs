@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mcp_text_editor_store::store::Store;
 use serde_json::Value;
@@ -17,26 +18,52 @@ pub struct Context {
     pub store: Store,
 }
 
-/// Whether the client has withdrawn the call. Work polls it between files and chunks, and never after a commit has begun.
+/// Whether the client has withdrawn the call, or its time is over. Work polls it between files and chunks, and never after
+/// a commit has begun.
 #[derive(Clone)]
-pub struct Cancel(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+pub struct Cancel {
+    asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// The moment from which on it is to stop.
+    end: Option<Instant>,
+}
 
 impl Cancel {
     /// A call that nobody can withdraw.
     #[must_use]
     pub fn never() -> Self {
-        Self(None)
+        Self { asked: None, end: None }
     }
 
     /// A call that is withdrawn once `asked` answers true; `asked` must be cheap, it is called often.
     pub fn new(asked: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(asked)))
+        Self { asked: Some(Arc::new(asked)), end: None }
     }
 
-    /// Whether the client has withdrawn the call.
+    /// The same call, which is also to stop once this time has gone by from now on.
+    #[must_use]
+    pub fn within(self, time: Duration) -> Self {
+        // A time that no clock reaches is no bound.
+        Self { end: Instant::now().checked_add(time), ..self }
+    }
+
+    /// Whether the call is to stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.as_ref().is_some_and(|asked| asked())
+        self.is_withdrawn() || self.is_over()
+    }
+
+    /// Whether it is to stop because its time is over, and not because the client has withdrawn it.
+    #[must_use]
+    pub fn is_out_of_time(&self) -> bool {
+        self.is_over() && !self.is_withdrawn()
+    }
+
+    fn is_withdrawn(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked())
+    }
+
+    fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
     }
 }
 

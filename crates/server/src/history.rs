@@ -15,6 +15,8 @@ use mcp_text_editor_store::roots::Roots;
 use mcp_text_editor_store::store::Store;
 use mcp_text_editor_store::undo::{NotUndone, Options, Refused, undo as undo_edit};
 
+use crate::context::Cancel;
+use crate::limits::Limits;
 use crate::past::{FOR_PEOPLE, against};
 use crate::render::edit::words;
 use crate::render::explain::Call;
@@ -198,7 +200,9 @@ fn undone_kind(file: &EntryFile) -> &'static str {
 
 /// Shows what is in the way, and returns that nothing was done.
 fn refuse(store: &Store, refused: &Refused, out: &mut impl Write) -> Result<HistoryError, io::Error> {
-    let call = Call { tool: FOR_PEOPLE, roots: &store.roots, many_files: refused.entry.files.len() > 1 };
+    let many_files = refused.entry.files.len() > 1;
+    let (limits, cancel) = (&Limits::default(), &Cancel::never());
+    let call = Call { tool: FOR_PEOPLE, roots: &store.roots, many_files, limits, cancel };
     for (_, problem) in against(call, refused) {
         writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;
         let Some(conflict) = &problem.conflict else { continue };

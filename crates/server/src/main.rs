@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use mcp_text_editor::cli::{self, Action, Landlock, LogLevel, Past};
 use mcp_text_editor::context::Context;
+use mcp_text_editor::limits::Limit;
 use mcp_text_editor::{call, history, stdio};
 use mcp_text_editor_store::confine::{self, Confinement, Gap, Network};
 use mcp_text_editor_store::history::History;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let landlock = command.walls.landlock;
     let mut store = store(&command.roots, command.walls, command.keeping, &command.action)?;
+    store.most_file_bytes = command.config.limits.get(Limit::File);
     // A person's files are not known yet, and nothing of a model's is read.
     if matches!(command.action, Action::Serve | Action::Call { .. }) {
         confine(&store, landlock)?;

@@ -17,7 +17,7 @@ use crate::render::past as words;
 use crate::tools::edits::EditsRequest;
 use crate::tools::undo::UndoRequest;
 use crate::tools::{self, Tool};
-use crate::work::{edit_reply, failure, json_reply};
+use crate::work::{call, edit_reply, failure, json_reply};
 
 /// Lists past edits, of which all files lie in the roots.
 pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure> {
@@ -57,7 +57,8 @@ fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Proble
                 Ok(error.path.clone())
             }
             _ => {
-                let call = Call { tool: &tools::edits::TOOL, roots, many_files: false };
+                let cancel = Cancel::never();
+                let call = call(context, &tools::edits::TOOL, false, &cancel);
                 Err(problems.iter().map(|problem| explain::path(call, file_path, problem)).collect())
             }
         },
@@ -77,7 +78,7 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
         NotUndone::History(reason) => fail(unreadable(&reason)),
         NotUndone::Displaced(_) => fail(displaced(&id)),
         NotUndone::Refused(refused) => {
-            let call = Call { tool, roots: &context.store.roots, many_files: refused.entry.files.len() > 1 };
+            let call = call(context, tool, refused.entry.files.len() > 1, cancel);
             let mut problems: Vec<_> = against(call, &refused);
             problems.sort_by_key(|(file, _)| *file);
             failure(context, tool, problems.into_iter().map(|(_, problem)| problem).collect())

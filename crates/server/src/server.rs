@@ -1,10 +1,11 @@
 //! The protocol: what each MCP request is answered, whatever becomes of the work behind it.
 //!
-//! Work runs on blocking threads, [`AT_ONCE`] calls at a time; the others wait their turn. A call that panics is answered,
+//! Work runs on blocking threads, so many calls at a time as the limit says; the others wait their turn. A call that panics is answered,
 //! and takes nothing else down.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
@@ -18,13 +19,10 @@ use tokio::sync::Semaphore;
 
 use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Failure, Problem};
-use crate::render::failure;
+use crate::render::{failure, on_one_line};
 use crate::tools::{self, Tool};
-
-/// How many calls work at the same time. More would only make the disk seek; a call that waits for a file's lock keeps
-/// its place, so it is well above the number of cores.
-pub const AT_ONCE: usize = 16;
 
 /// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
 /// the next process may have other options.
@@ -84,7 +82,8 @@ impl Server {
     /// A server of these tools, as far as the configuration offers them: for tests of the protocol.
     #[must_use]
     pub fn with_tools(context: Context, tools: &'static [Tool]) -> Self {
-        Self { context: Arc::new(context), tools, turns: Arc::new(Semaphore::new(AT_ONCE)) }
+        let turns = Arc::new(Semaphore::new(context.config.limits.size(Limit::Calls)));
+        Self { context: Arc::new(context), tools, turns }
     }
 
     /// The tools as clients see them.
@@ -107,7 +106,7 @@ impl Server {
         }
         let mut room = MOST_INSTRUCTIONS.saturating_sub(out.chars().count());
         let roots: Vec<String> =
-            self.context.store.roots.paths().map(|root| root.display().to_string()).collect();
+            self.context.store.roots.paths().map(|root| on_one_line(&root.to_string_lossy())).collect();
         for (index, root) in roots.iter().enumerate() {
             let lead = if index == 0 { " Allowed directories: " } else { ", " };
             let needed = lead.len() + root.chars().count();
@@ -138,6 +137,7 @@ impl Server {
             return Err(Failure::of(problem, tool.name, !tool.read_only));
         }
         let context = Arc::clone(&self.context);
+        let cancel = cancel.within(Duration::from_secs(context.config.limits.get(Limit::Seconds)));
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             (tool.run)(&context, request.arguments.unwrap_or_default(), &cancel)
@@ -201,7 +201,11 @@ impl ServerHandler for Server {
         let Some(tool) = self.tools.iter().find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(unknown_tool(&request.name, self.tools), None));
         };
-        let outcome = if self.context.config.tools.contains(tool.name) {
+        let is_offered = self.context.config.tools.contains(tool.name);
+        let outcome = if let Some(exceeded) = context.extensions.get::<Exceeded>().filter(|_| is_offered) {
+            let problem = self.context.config.limits.exceeded(*exceeded);
+            Err(Failure::of(problem, tool.name, !tool.read_only))
+        } else if is_offered {
             let token = context.ct.clone();
             self.run(tool, request, Cancel::new(move || token.is_cancelled())).await
         } else {

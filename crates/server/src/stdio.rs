@@ -17,19 +17,20 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use self::transport::Lines;
 use crate::context::Context;
-use crate::server::{AT_ONCE, Server};
+use crate::limits::{Limit, Limits};
+use crate::server::Server;
 
 /// A runtime for one session: one thread for the protocol, and threads for the work as they are needed.
-pub fn runtime() -> io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().max_blocking_threads(AT_ONCE).build()
+pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().max_blocking_threads(limits.size(Limit::Calls)).build()
 }
 
 /// Serves until the end of input. A client that goes before it has said anything, or stops listening, is no error.
 pub fn serve(context: Context) -> io::Result<()> {
-    let runtime = runtime()?;
+    let runtime = runtime(&context.config.limits)?;
     let served = runtime.block_on(async {
-        let limit = usize::try_from(context.config.max_line_bytes).unwrap_or(usize::MAX);
-        let transport = Lines::new(stream::input()?, stream::output()?, limit);
+        let limits = context.config.limits.clone();
+        let transport = Lines::new(stream::input()?, stream::output()?, limits);
         let written = transport.written();
         let ended = session(context, transport).await;
         match written.await {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limit;
 use crate::problem::{Code, Failure, Problem};
 use crate::render::edit::{self as edit_words, Hashes};
 use crate::render::explain::{self, Call, Named};
@@ -26,14 +27,19 @@ use crate::tools::{self, Tool};
 
 /// Reads ranges of files. One file that cannot be read does not spoil the others.
 pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let call =
-        Call { tool: &tools::get::TOOL, roots: &context.store.roots, many_files: request.files.len() > 1 };
+    let call = call(context, &tools::get::TOOL, request.files.len() > 1, cancel);
     let gutter = request.line_numbers && context.config.output == Output::Text;
     let ranges = request.files.iter().map(|file| file.ranges.as_ref().map_or(1, Vec::len)).sum();
     let mut share =
         Share { left: usize::try_from(context.config.max_response_bytes).unwrap_or(usize::MAX), ranges };
     let mut files = Vec::new();
     for file in &request.files {
+        if cancel.is_out_of_time() {
+            // What was read in time is worth having.
+            let problem = explain::out_of_time(&context.config.limits).of_file(&file.file_path);
+            files.push(FileRead::Failed(vec![problem]));
+            continue;
+        }
         if cancel.is_cancelled() {
             return Err(cancelled(context, &tools::get::TOOL));
         }
@@ -226,19 +232,32 @@ fn edit_files(
     dry_run: bool,
     cancel: &Cancel,
 ) -> Result<Reply, Failure> {
-    let strict = context.config.strict;
+    let limits = &context.config.limits;
     let is_cancelled = || cancel.is_cancelled();
     let options = Options {
         tool: tool.name,
         undoes: None,
-        matching: Matching { strict },
+        matching: Matching {
+            strict: context.config.strict,
+            most_occurrences: limits.get(Limit::Occurrences),
+            most_inserted: limits.get(Limit::Inserted),
+        },
         dry_run,
         is_cancelled: &is_cancelled,
     };
     let done = edit(&context.store, edits, options).map_err(|refusals| {
-        let call = Call { tool, roots: &context.store.roots, many_files: edits.len() > 1 };
-        let problems = refusals.iter().map(|refusal| explained(call, edits, refusal)).collect();
-        let failure = failure(context, tool, problems);
+        let call = call(context, tool, edits.len() > 1, cancel);
+        let ranges: Vec<Vec<usize>> = edits.iter().map(ranges_of_patches).collect();
+        let explained = |refusal: &Refusal| {
+            let edit = edits.get(refusal.entry);
+            let named = Named {
+                file_path: edit.map(|edit| edit.file_path).unwrap_or_default(),
+                encoding: edit.and_then(|edit| edit.encoding),
+                patches: ranges.get(refusal.entry).map_or(&[], Vec::as_slice),
+            };
+            explain::refusal(call, named, refusal)
+        };
+        let failure = failure(context, tool, refusals.iter().map(explained).collect());
         // Then it is not true that nothing was written.
         Failure { editing: failure.editing && !refusals.iter().any(Refusal::has_left_changes), ..failure }
     })?;
@@ -246,25 +265,29 @@ fn edit_files(
     Ok(edit_reply(context, &done, name, dry_run))
 }
 
-fn explained(call: Call<'_>, edits: &[Edit<'_>], refusal: &Refusal) -> Problem {
-    let edit = edits.get(refusal.entry);
-    let patches: Vec<usize> = match edit.map(|edit| edit.change) {
-        Some(Change::Patch(patches)) => patches.iter().map(|patch| patch.ranges.len()).collect(),
-        Some(Change::Delete(ranges)) => vec![ranges.len()],
-        _ => Vec::new(),
-    };
-    let named = Named {
-        file_path: edit.map(|edit| edit.file_path).unwrap_or_default(),
-        encoding: edit.and_then(|edit| edit.encoding),
-        patches: &patches,
-    };
-    explain::refusal(call, named, refusal)
+/// How many ranges each patch of an edit names.
+fn ranges_of_patches(edit: &Edit<'_>) -> Vec<usize> {
+    match edit.change {
+        Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.len()).collect(),
+        Change::Delete(ranges) => vec![ranges.len()],
+        Change::Append(_) | Change::Insert(..) | Change::Restore { .. } => Vec::new(),
+    }
+}
+
+/// What the words about a call need to know of it.
+pub(crate) fn call<'a>(
+    context: &'a Context,
+    tool: &'static Tool,
+    many_files: bool,
+    cancel: &'a Cancel,
+) -> Call<'a> {
+    Call { tool, roots: &context.store.roots, many_files, limits: &context.config.limits, cancel }
 }
 
 /// Creates a file.
 pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let file_path = request.file_path.as_str();
-    let call = Call { tool: &tools::create::TOOL, roots: &context.store.roots, many_files: false };
+    let call = call(context, &tools::create::TOOL, false, cancel);
     if cancel.is_cancelled() {
         return Err(cancelled(context, &tools::create::TOOL));
     }
@@ -280,7 +303,9 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
     let done = create_file(&context.store, new, options).map_err(|reasons| {
         let named = Named { file_path, encoding: request.encoding.as_deref(), patches: &[] };
         let problem = |reason: Reason| match &reason {
-            Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => exists(context, request),
+            Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => {
+                exists(context, request, &is_cancelled)
+            }
             _ => explain::refusal(call, named, &Refusal { entry: 0, reason }),
         };
         failure(context, &tools::create::TOOL, reasons.into_iter().map(problem).collect())
@@ -289,7 +314,7 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
 }
 
 /// What is known of the file that is in the way, and the call that would replace everything in it.
-fn exists(context: &Context, request: &CreateRequest) -> Problem {
+fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() -> bool) -> Problem {
     let file_path = request.file_path.as_str();
     let facts = context.store.roots.resolve(file_path).ok().and_then(|place| {
         // The patch call has to name the encoding, if the file needs one.
@@ -302,14 +327,15 @@ fn exists(context: &Context, request: &CreateRequest) -> Problem {
                 let is_text = scan.nul.is_none() && scan.undecodable.is_none();
                 Ok(is_text.then_some((scan.digest, scan.lines.count(), lines, label)))
             };
-            document::read(&context.store.index, &place, encoding, &|| false, read).ok().flatten()
+            document::read(&context.store.index, &place, encoding, is_cancelled, read).ok().flatten()
         })
     });
     let Some((digest, total_lines, all_lines, label)) = facts else {
         let reason = format!("{file_path} already exists, and is not a file that reads as text");
         let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
         problem.file_hash = context.store.roots.resolve(file_path).ok().and_then(|place| {
-            document::read(&context.store.index, &place, None, &|| false, |found| Ok(found.digest())).ok()?
+            document::read(&context.store.index, &place, None, is_cancelled, |found| Ok(found.digest()))
+                .ok()?
         });
         return problem;
     };

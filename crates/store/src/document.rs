@@ -1,5 +1,6 @@
 //! A file that has been read once: [`Document`]. What it holds is a [`Scan`] and the way back to the bytes.
 
+use std::fmt;
 use std::io;
 use std::time::SystemTime;
 
@@ -21,16 +22,28 @@ pub(crate) const SMALL: u64 = 1024 * 1024;
 /// How often a file that changes while it is worked on is read anew.
 pub(crate) const ROUNDS: usize = 5;
 
-/// A file, scanned, and its bytes.
+/// A file, scanned, and its bytes. Each read of them asks first whether the call was withdrawn, so no work on a document
+/// outlives its call for long.
 #[derive(Debug)]
 pub struct Document<'a> {
     file: &'a OpenFile,
+    asked: Asked<'a>,
     /// All bytes, if the file is small.
     memory: Option<Vec<u8>>,
     /// What the pass over it has found. Of a large binary file, as far as its first NUL: see [`Document::digest`].
     pub scan: Scan,
     /// Whether the pass ended before the file did, since the rest of a binary file is nobody's concern.
     is_cut: bool,
+}
+
+/// Whether the call was withdrawn.
+#[derive(Clone, Copy)]
+struct Asked<'a>(&'a dyn Fn() -> bool);
+
+impl fmt::Debug for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asked")
+    }
 }
 
 /// Why the bytes of a file are no text.
@@ -78,7 +91,9 @@ pub fn read<T>(
             let remembered = index.get(file.identity(), label);
             let is_new = remembered.is_none();
             let document = match remembered {
-                Some(scan) => Document { file: &file, memory: None, scan, is_cut: false },
+                Some(scan) => {
+                    Document { file: &file, asked: Asked(is_cancelled), memory: None, scan, is_cut: false }
+                }
                 None => Document::new(&file, label, is_cancelled)?,
             };
             let result = work(&document)?;
@@ -124,13 +139,14 @@ impl<'a> Document<'a> {
     pub(crate) fn new(
         file: &'a OpenFile,
         label: Option<Encoding>,
-        is_cancelled: &dyn Fn() -> bool,
+        is_cancelled: &'a dyn Fn() -> bool,
     ) -> io::Result<Self> {
+        let asked = Asked(is_cancelled);
         if file.size() <= SMALL {
             let bytes = read_range(file, 0..file.size())?;
             let mut scanner = Scanner::new(label);
             scanner.feed(&bytes);
-            return Ok(Self { file, memory: Some(bytes), scan: scanner.finish(), is_cut: false });
+            return Ok(Self { file, asked, memory: Some(bytes), scan: scanner.finish(), is_cut: false });
         }
         let mut scanner = Scanner::without_digest(label);
         let digest = read_and_hash(file, |bytes| {
@@ -140,7 +156,7 @@ impl<'a> Document<'a> {
         });
         let is_cut = scanner.is_binary();
         let digest = if is_cut { Digest::of(b"") } else { digest? };
-        Ok(Self { file, memory: None, scan: scanner.finish_with(digest), is_cut })
+        Ok(Self { file, asked, memory: None, scan: scanner.finish_with(digest), is_cut })
     }
 
     /// The digest of the file; `None` for a large binary file, which is not read to its end.
@@ -153,7 +169,7 @@ impl<'a> Document<'a> {
     pub(crate) fn of_one_state(
         file: &'a OpenFile,
         label: Option<Encoding>,
-        is_cancelled: &dyn Fn() -> bool,
+        is_cancelled: &'a dyn Fn() -> bool,
     ) -> Result<Self, StoreError> {
         let document = Self::new(file, label, is_cancelled).context(Operation::Read, file.path())?;
         if document.is_whole() && document.is_current().context(Operation::Read, file.path())? {
@@ -211,6 +227,7 @@ impl Source for Document<'_> {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        unless(self.asked.0)?;
         match &self.memory {
             Some(bytes) => {
                 Ok(bytes.as_slice().read_at(offset, buffer).unwrap_or_else(|never| match never {}))

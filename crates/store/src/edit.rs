@@ -143,6 +143,13 @@ pub enum Reason {
     Store(StoreError),
     /// The file is no text.
     NotText(NotText),
+    /// The file is larger than an edit may rewrite, or would become so.
+    TooLarge {
+        /// How many bytes it has, or would have.
+        bytes: u64,
+        /// Whether the edit would make it so.
+        becomes: bool,
+    },
     /// Two entries mean one file and contradict each other.
     Differs(Differing),
     /// The file is not what the past edit left that is to be undone.

@@ -49,6 +49,10 @@ pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<O
     };
     let bytes = encoded(new.contents, label)
         .map_err(|rejection| vec![Reason::Rejected { rejection, digest: None, total_lines: 0 }])?;
+    let size = bytes.len() as u64;
+    if size > store.most_file_bytes {
+        return Err(vec![Reason::TooLarge { bytes: size, becomes: true }]);
+    }
     let mut scanner = Scanner::new(Some(label.encoding));
     scanner.feed(&bytes);
     let scan = scanner.finish();

@@ -1,7 +1,7 @@
 //! New content in the place of old, for all files of a call or for none: [`exchange`].
 //!
 //! The new content is complete, and synced if asked, beside the old file before the two change names. What is recorded of it
-//! for recovery, and when the call is committed, is decided by [`crate::transaction`]; a file that must keep its inode is
+//! for recovery, and when the call is committed, is decided by `transaction.rs`; a file that must keep its inode is
 //! not handled here.
 
 use std::collections::BTreeSet;

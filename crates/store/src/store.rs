@@ -19,6 +19,8 @@ pub struct Store {
     pub history: History,
     /// What an edit that was answered survives.
     pub durability: Durability,
+    /// How large a file may be, before an edit and after it; there is none that a read may not have.
+    pub most_file_bytes: u64,
 }
 
 /// What an edit that was answered survives.
@@ -47,6 +49,7 @@ impl Store {
             state: None,
             history: History::default(),
             durability: Durability::default(),
+            most_file_bytes: u64::MAX,
         }
     }
 }

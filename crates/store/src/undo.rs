@@ -1,6 +1,6 @@
 //! A past edit, taken back: all of its files or none. That is an edit like any other, so undoing it is redo.
 //!
-//! What was changed is put back by [`crate::edit`], what was created goes by [`crate::remove`], and what was removed comes
+//! What was changed is put back by [`crate::edit`], what was created goes by `remove.rs`, and what was removed comes
 //! back by [`crate::create`].
 
 use std::io;

@@ -31,6 +31,8 @@ const MOST_BYTES: usize = 2000;
 const MOST_SEARCHED: u64 = 64 * 1024 * 1024;
 /// Of a line so many bytes are looked at.
 const LONGEST_LINE: usize = 4096;
+/// A longer text is compared with the actual one only where a failure is looked into: there may be thousands.
+const LONG: usize = 16 * 1024;
 /// Lines with a remembered digest are looked for by hashing at most this much.
 const MOST_HASHED: u64 = 32 * 1024 * 1024;
 
@@ -77,7 +79,8 @@ impl<S: Source + ?Sized> View<'_, S> {
 
     fn content(&self, lines: LineRange, old: &str, new: &str) -> Result<Evidence, S::Error> {
         let actual = self.actual(lines)?;
-        let why = if actual.truncated { None } else { cause(old, &actual.text, new) };
+        let is_cheap = self.thorough || old.len().max(new.len()) <= LONG;
+        let why = if actual.truncated || !is_cheap { None } else { cause(old, &actual.text, new) };
         let mut evidence = Evidence { actual: Some(actual), cause: why, ..Evidence::default() };
         if !self.thorough {
             return Ok(evidence);
@@ -101,7 +104,9 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     fn no_match(&self, old: &str, new: &str) -> Result<Evidence, S::Error> {
-        let mut evidence = Evidence { cause: cause_without_place(old), ..Evidence::default() };
+        let is_cheap = self.thorough || old.len() <= LONG;
+        let why = if is_cheap { cause_without_place(old) } else { None };
+        let mut evidence = Evidence { cause: why, ..Evidence::default() };
         if !self.thorough {
             return Ok(evidence);
         }

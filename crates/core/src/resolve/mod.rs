@@ -58,11 +58,23 @@ pub struct Fact {
     pub lead: usize,
 }
 
-/// How strictly to match, and how much to tell of a failure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// How strictly to match, and how much one request may ask for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Match only character by character.
     pub strict: bool,
+    /// How many occurrences the patches of a file that replace every one may replace together.
+    pub most_occurrences: u64,
+    /// How many bytes of new text, as UTF-8, the patches of a file may put into it together: each place has a copy of
+    /// its own.
+    pub most_inserted: u64,
+}
+
+impl Default for Options {
+    /// The second tier is looked into, too; 100 000 occurrences, 256 MiB.
+    fn default() -> Self {
+        Self { strict: false, most_occurrences: 100_000, most_inserted: 256 << 20 }
+    }
 }
 
 /// A plan, or all that is wrong with a request.
@@ -81,7 +93,8 @@ fn guarded(scan: &Scan, expected: Option<&Tag>, resolution: Resolution) -> Resol
             rejections
         }
     };
-    rejections.sort_by_key(Rejection::at);
+    // The key is a copy of the whole, so it is made once.
+    rejections.sort_by_cached_key(Rejection::at);
     Err(rejections)
 }
 

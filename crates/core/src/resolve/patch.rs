@@ -18,9 +18,6 @@ use super::{
     seams_around,
 };
 
-/// How many occurrences one patch may replace.
-pub const MOST_OCCURRENCES: usize = 100_000;
-
 /// One replacement of a call: what is replaced is said by text, by ranges, or by both. Line ends are `\n`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Patch {
@@ -42,8 +39,17 @@ pub fn patch<S: Source + ?Sized>(
     patches: &[Patch],
     options: Options,
 ) -> Result<Resolution, S::Error> {
-    let mut work =
-        Work { source, scan, options, claims: Vec::new(), rejections: Vec::new(), failed: Vec::new() };
+    let mut work = Work {
+        source,
+        scan,
+        options,
+        claims: Vec::new(),
+        rejections: Vec::new(),
+        failed: Vec::new(),
+        replaced: 0,
+        inserted: 0,
+        too_much: None,
+    };
     for (index, patch) in patches.iter().enumerate() {
         if let Err(fault) = scan.encoding.encode(&patch.new_string) {
             // Told once, however many places it is for, and whether or not they are found.
@@ -56,7 +62,10 @@ pub fn patch<S: Source + ?Sized>(
         }
     }
     work.by_text(patches)?;
-    let Work { claims, mut rejections, failed, .. } = work;
+    let Work { claims, mut rejections, failed, inserted, too_much, .. } = work;
+    if let Some(at) = too_much {
+        rejections.push(Rejection::TooMuchText { at, bytes: inserted, most: options.most_inserted });
+    }
     explain(source, scan, options, failed, &mut rejections)?;
     Ok(guarded(scan, file_hash, plan(source, scan, claims, rejections)?))
 }
@@ -68,9 +77,26 @@ struct Work<'a, S: ?Sized> {
     claims: Vec<Claim>,
     rejections: Vec<Rejection>,
     failed: Vec<Failed<'a>>,
+    /// How many occurrences are replaced by patches that replace all of theirs.
+    replaced: u64,
+    /// How many bytes of new text there are so far, each place's own …
+    inserted: u64,
+    /// … and which place had the first that were too many.
+    too_much: Option<At>,
 }
 
 impl<'a, S: Source + ?Sized> Work<'a, S> {
+    /// Whether one more copy of a new text may be made; it is counted in any case.
+    fn has_room_for(&mut self, at: At, new: &str) -> bool {
+        self.inserted = self.inserted.saturating_add(new.len() as u64);
+        let fits = self.inserted <= self.options.most_inserted;
+        if !fits {
+            // Before whatever else is wrong with that patch.
+            self.too_much.get_or_insert(At { range: None, ..at });
+        }
+        fits
+    }
+
     /// A patch of whole lines.
     fn ranged(&mut self, at: At, patch: &'a Patch, range: &'a GuardedRange) -> Result<(), S::Error> {
         let lines = match existing_lines(self.scan, at, range.start, range.end) {
@@ -96,6 +122,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             }
         }
         let Some(tier) = tier else { return Ok(()) };
+        if !self.has_room_for(at, &patch.new_string) {
+            return Ok(());
+        }
         let new = self.whole_lines(lines, patch);
         let Some(seams) = seams_around(self.source, self.scan, &bytes)? else {
             self.rejections.push(Rejection::ShiftState { at, lines });
@@ -142,8 +171,8 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         // A line that is much longer than any it could match need not be kept whole to be found different; trailing
         // blanks are looked through up to a megabyte.
         let longest = old.len().saturating_mul(8).saturating_add(1024 * 1024);
-        let old = ended(old);
-        let mut wanted = old.split_terminator('\n');
+        // Read as if it ended like a line.
+        let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
         let mut tier = Some(Tier::Exact);
         let mut last = LineNumber::FIRST;
         let mut left = lines.count();
@@ -191,7 +220,11 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 break;
             }
             let needle = |(_, patch, old): &(At, &'a Patch, &'a str)| {
-                let keep = if patch.replace_all { Keep::All(MOST_OCCURRENCES) } else { Keep::Closest(0) };
+                let keep = if patch.replace_all {
+                    Keep::All(self.options.most_occurrences)
+                } else {
+                    Keep::Closest(0)
+                };
                 Needle { text: old, whole_lines: false, keep }
             };
             let needles: Vec<Needle<'_>> = waiting.iter().map(needle).collect();
@@ -214,10 +247,16 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
 
     /// A text that stands in the file.
     fn found(&mut self, at: At, patch: &Patch, old: &str, found: &Found, tier: Tier) -> Result<(), S::Error> {
-        if patch.replace_all && found.count > MOST_OCCURRENCES as u64 {
-            let (count, most) = (found.count, MOST_OCCURRENCES);
-            self.rejections.push(Rejection::TooManyOccurrences { at, count, most });
-            return Ok(());
+        if patch.replace_all {
+            let most = self.options.most_occurrences;
+            let told = self.replaced > most;
+            self.replaced = self.replaced.saturating_add(found.count);
+            if self.replaced > most {
+                if !told {
+                    self.rejections.push(Rejection::TooManyOccurrences { at, count: self.replaced, most });
+                }
+                return Ok(());
+            }
         }
         let mut touched = lines_of(self.source, self.scan, &found.places)?;
         if !patch.replace_all && found.count > 1 {
@@ -229,6 +268,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         for (place, lines) in found.places.iter().zip(touched) {
             if !place.editable {
                 self.rejections.push(Rejection::ShiftState { at, lines });
+                continue;
+            }
+            if !self.has_room_for(at, &patch.new_string) {
                 continue;
             }
             let mut new = patch.new_string.clone();
@@ -451,7 +493,7 @@ mod tests {
             (" a\n", &[lines(1, 1, "a", "c")]),
             ("A\n", &[text("a", "c")]),
         ];
-        insta::assert_snapshot!(told_of(rows, Options { strict: false }), @r#"
+        insta::assert_snapshot!(told_of(rows, Options { strict: false, ..Options::default() }), @r#"
         "a  \nb\t\n" -> "c\n" but for blanks
         "a\nb\n" -> "c\n" but for blanks
         "a  \nb\n" -> "c\nb\n" but for blanks
@@ -463,7 +505,7 @@ mod tests {
         " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
         "A\n" -> NoMatch, near 1-1, LetterCase
         "#);
-        insta::assert_snapshot!(told_of(rows, Options { strict: true }), @r#"
+        insta::assert_snapshot!(told_of(rows, Options { strict: true, ..Options::default() }), @r#"
         "a  \nb\t\n" -> NoMatch, is "a  \nb\t\n", at [1-2], TrailingWhitespace
         "a\nb\n" -> NoMatch, is "a\nb\n", at [1-2], TrailingWhitespace
         "a  \nb\n" -> ContentMismatch 1-1, is "a  \n", at [1-1], TrailingWhitespace

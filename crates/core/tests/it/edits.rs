@@ -149,7 +149,7 @@ proptest! {
         prop_assume!(!(old.contains('\r')));
         let places = model::occurrences(&model::lines(&file), &old);
         let patch = Patch { old_string: Some(old.clone()), new_string: new.clone(), ranges: vec![], replace_all: false };
-        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options { strict: true }).unwrap();
+        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options { strict: true, ..Options::default() }).unwrap();
         match places.as_slice() {
             [place] => check_plan(&file, resolution, &model::replace_text(&file, *place, &old, &new))?,
             places => prop_assert!(resolution.is_err(), "{places:?}"),
@@ -159,7 +159,7 @@ proptest! {
     #[test]
     fn every_occurrence_is_replaced(file in file(), new in "[abc]{0,3}", old in "[ab]{1,2}") {
         let patch = Patch { old_string: Some(old.clone()), new_string: new.clone(), ranges: vec![], replace_all: true };
-        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options { strict: true }).unwrap();
+        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options { strict: true, ..Options::default() }).unwrap();
         if file.contains(&old) {
             check_plan(&file, resolution, &file.replace(&old, &new))?;
         } else {

@@ -16,6 +16,8 @@ use mcp_text_editor_store::policy::Protection;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use serde_json::{Value, json};
 
+use crate::context::Cancel;
+use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Problem};
 use crate::render::failure::spelled;
 use crate::tools::{self, Tool};
@@ -29,6 +31,10 @@ pub(crate) struct Call<'a> {
     pub(crate) roots: &'a Roots,
     /// Whether the call names more than one file.
     pub(crate) many_files: bool,
+    /// How much a call may ask for.
+    pub(crate) limits: &'a Limits,
+    /// Whether it is to stop.
+    pub(crate) cancel: &'a Cancel,
 }
 
 /// A file of a call, as the client named it.
@@ -50,6 +56,10 @@ pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Pr
         Reason::Store(error) => store(call, named.file_path, error),
         Reason::NotText(fault) => not_text(named, fault),
         Reason::Differs(what) => differs(named, *what),
+        Reason::TooLarge { bytes, becomes } => {
+            let what = if *becomes { "would have" } else { "has" };
+            call.limits.problem(Limit::File, format!("{} {what} {bytes} bytes", named.file_path))
+        }
         Reason::ChangedSince { .. } => Problem::new(
             Code::Conflict,
             format!("{} has changed since", named.file_path),
@@ -219,6 +229,9 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             format!("another process has held the lock on {file_path} for too long"),
             "send the same call again".to_owned(),
         ),
+        StoreErrorKind::Cancelled if call.cancel.is_out_of_time() => {
+            return out_of_time(call.limits).of_file(file_path);
+        }
         StoreErrorKind::Cancelled => (
             Code::Cancelled,
             "the call was cancelled".to_owned(),
@@ -244,6 +257,11 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         Code::Conflict => problem.suggest(&tools::get::TOOL),
         _ => problem,
     }
+}
+
+/// What is said of a call whose time is over.
+pub(crate) fn out_of_time(limits: &Limits) -> Problem {
+    limits.problem(Limit::Seconds, "the call was not done in time, and was stopped")
 }
 
 fn not_restored(paths: &[PathBuf]) -> (Code, String, String) {
@@ -403,11 +421,12 @@ fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines
             format!("an edit cannot begin or end inside a shifted sequence of bytes, in {}", spelled(*lines)),
             "widen the edit until it begins and ends where the file is in ASCII, as most lines do",
         ),
-        Rejection::TooManyOccurrences { count, most, .. } => Problem::new(
-            Code::TooLarge,
-            format!("old_string occurs {count} times, and one patch replaces at most {most}"),
-            "make old_string longer, so that it occurs less often",
-        ),
+        Rejection::TooManyOccurrences { count, .. } => {
+            call.limits.exceeded(Exceeded { limit: Limit::Occurrences, asked: *count })
+        }
+        Rejection::TooMuchText { bytes, .. } => {
+            call.limits.exceeded(Exceeded { limit: Limit::Inserted, asked: *bytes })
+        }
         Rejection::RangeHashMismatch { .. }
         | Rejection::ContentMismatch { .. }
         | Rejection::NoMatch { .. }

@@ -3,31 +3,49 @@
 //! Refused is only what looks like a request: two peers that refused each other's refusals would never stop.
 
 use rmcp::RoleServer;
-use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId};
 use rmcp::service::RxJsonRpcMessage;
 use serde_json::error::Category;
 
 use super::frame::Line;
 use super::scan::Scan;
+use crate::limits::{Exceeded, Limit, Limits};
+use crate::weigh::{tamed, weigh};
+
+type Message = RxJsonRpcMessage<RoleServer>;
 
 /// What a line of input is.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is matched at once, and a message is the usual case")]
 pub(super) enum Read {
-    /// A message, and the length of its line.
-    Message(RxJsonRpcMessage<RoleServer>, usize),
+    /// A message.
+    Message {
+        message: Message,
+        /// The length of its line.
+        length: usize,
+        /// How many values the line holds.
+        values: u64,
+    },
     /// Requests that cannot be served, and why.
     Refused(Vec<RequestId>, ErrorData),
     /// Nothing that waits for an answer.
     Nothing,
 }
 
-/// Reads a line; `limit` is the length that one may have.
-pub(super) fn read(line: Line<'_>, limit: usize) -> Read {
+/// How deep the arguments of a call nest in its message.
+const ENVELOPE: u64 = 2;
+
+/// Reads a line.
+///
+/// A call whose arguments hold or nest too much is read without them, and with [`Exceeded`] among its extensions, since
+/// they would take many times their length as values; it is for the tool to answer.
+pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
     let (scan, error) = match line {
         Line::TooLong(scan) => {
             let message = format!(
-                "the line is longer than {limit} bytes, and was skipped; --max-line-bytes allows more"
+                "the line is longer than {} bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… \
+                 (--max-line-bytes) allows more",
+                limits.get(Limit::Line)
             );
             (scan, ErrorData::invalid_request(message, None))
         }
@@ -37,14 +55,20 @@ pub(super) fn read(line: Line<'_>, limit: usize) -> Read {
             if line.iter().all(u8::is_ascii_whitespace) {
                 return Read::Nothing;
             }
-            let parsed = match std::str::from_utf8(line) {
-                Ok(text) => serde_json::from_str(text).map_err(|error| refusal(&error)),
-                Err(error) => {
+            let weight = weigh(line);
+            let exceeded = limits.exceeded_by(weight, ENVELOPE);
+            let parsed = match (std::str::from_utf8(line), exceeded) {
+                (Ok(text), None) => parse(text),
+                (Ok(_), Some(exceeded)) => parse_without_arguments(line, limits, exceeded),
+                (Err(error), _) => {
                     Err(parse_error(format!("the line is not UTF-8 from byte {}", error.valid_up_to())))
                 }
             };
             match parsed {
-                Ok(message) => return Read::Message(message, line.len()),
+                Ok(message) => {
+                    let values = if exceeded.is_some() { 0 } else { weight.values };
+                    return Read::Message { message, length: line.len(), values };
+                }
                 Err(error) => {
                     let mut scan = Scan::default();
                     scan.feed(line);
@@ -64,6 +88,38 @@ pub(super) fn read(line: Line<'_>, limit: usize) -> Read {
             Read::Nothing
         }
         ids => Read::Refused(ids, error),
+    }
+}
+
+/// Parses a message. A number that no double holds is JSON, too: it counts as the largest, as an integer that is too large
+/// does.
+fn parse(text: &str) -> Result<Message, ErrorData> {
+    serde_json::from_str(text).or_else(|error| {
+        if error.to_string().starts_with("number out of range") {
+            let tamed = tamed(text.as_bytes(), u64::MAX);
+            return serde_json::from_slice(&tamed).map_err(|error| refusal(&error));
+        }
+        Err(refusal(&error))
+    })
+}
+
+/// Parses a message that exceeds a limit, without its arguments: only a call of a tool can be answered as one.
+fn parse_without_arguments(line: &[u8], limits: &Limits, exceeded: Exceeded) -> Result<Message, ErrorData> {
+    let tamed = tamed(line, ENVELOPE);
+    // What is not in arguments can be too much, too.
+    let is_small = limits.exceeded_by(weigh(&tamed), ENVELOPE).is_none();
+    match is_small.then(|| serde_json::from_slice::<Message>(&tamed)) {
+        Some(Ok(JsonRpcMessage::Request(mut request)))
+            if matches!(request.request, ClientRequest::CallToolRequest(_)) =>
+        {
+            request.request.extensions_mut().insert(exceeded);
+            Ok(JsonRpcMessage::Request(request))
+        }
+        Some(Err(error)) if error.is_syntax() || error.is_eof() => Err(refusal(&error)),
+        _ => {
+            let problem = limits.exceeded(exceeded);
+            Err(ErrorData::invalid_request(format!("{}: {}", problem.reason, problem.hint), None))
+        }
     }
 }
 
@@ -89,8 +145,8 @@ mod tests {
     #[test]
     fn lines_are_told_apart() {
         let check = |line: &[u8], expected: &str| {
-            let said = match read(Line::Whole(line), 100) {
-                Read::Message(..) => "message".to_owned(),
+            let said = match read(Line::Whole(line), &Limits::default()) {
+                Read::Message { .. } => "message".to_owned(),
                 Read::Nothing => "nothing".to_owned(),
                 Read::Refused(ids, error) => {
                     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();

@@ -17,6 +17,7 @@ use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, Bu
 
 use super::frame::Framer;
 use super::message::{self, Read};
+use crate::limits::{Limit, Limits};
 
 /// How much is read at once.
 const CHUNK: usize = 1 << 16;
@@ -24,8 +25,11 @@ const CHUNK: usize = 1 << 16;
 /// Where lines of requests in work and answers that wait to be written are more than this, reading waits.
 const MOST_HELD: usize = 64 << 20;
 
-/// What a request in work counts for beside its line: its answer is to come, usually no longer than this.
+/// What a request in work counts for beside its line: its answer is to come, usually no longer than this …
 const REQUEST: usize = 64 << 10;
+
+/// … or, if that is more, this for each value in it: the largest is an object of one field.
+const VALUE: usize = 640;
 
 /// A buffer of answers that has grown beyond this is given back.
 const KEPT: usize = 1 << 20;
@@ -37,7 +41,7 @@ const KEPT: usize = 1 << 20;
 pub struct Lines<R> {
     input: BufReader<R>,
     framer: Framer,
-    limit: usize,
+    limits: Limits,
     ended: bool,
     shared: Arc<Shared>,
 }
@@ -172,8 +176,8 @@ fn set(waker: &mut Option<Waker>, cx: &Context<'_>) {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// A transport of lines of at most `limit` bytes. Starts a task that writes, so there must be a runtime.
-    pub fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, limit: usize) -> Self {
+    /// A transport of lines within these limits. Starts a task that writes, so there must be a runtime.
+    pub fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared::default());
         let writing = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -181,7 +185,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             writing.end_writing(&result);
         });
         let input = BufReader::with_capacity(CHUNK, input);
-        Self { input, framer: Framer::new(limit), limit, ended: false, shared }
+        let framer = Framer::new(limits.size(Limit::Line));
+        Self { input, framer, limits, ended: false, shared }
     }
 
     /// Waits until all is written and the session is over, and says why it could not be written. To be called while the
@@ -208,14 +213,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if self.ended {
                 return Poll::Ready(None);
             }
-            let limit = self.limit;
+            let limits = &self.limits;
             let read = match ready!(Pin::new(&mut self.input).poll_fill_buf(cx)) {
                 Ok([]) => {
                     self.ended = true;
-                    self.framer.finish(|line| message::read(line, limit))
+                    self.framer.finish(|line| message::read(line, limits))
                 }
                 Ok(chunk) => {
-                    let (taken, read) = self.framer.take(chunk, |line| message::read(line, limit));
+                    let (taken, read) = self.framer.take(chunk, |line| message::read(line, limits));
                     Pin::new(&mut self.input).consume(taken);
                     read
                 }
@@ -229,9 +234,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
             };
             match read {
-                Some(Read::Message(mut message, length)) => {
+                Some(Read::Message { mut message, length, values }) => {
                     if let JsonRpcMessage::Request(request) = &mut message {
-                        request.request.extensions_mut().insert(self.share(length));
+                        request.request.extensions_mut().insert(self.share(length, values));
                     }
                     return Poll::Ready(Some(message));
                 }
@@ -246,8 +251,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    fn share(&self, length: usize) -> InWork {
-        let held = length + REQUEST;
+    fn share(&self, length: usize, values: u64) -> InWork {
+        let values = usize::try_from(values).unwrap_or(usize::MAX).saturating_mul(VALUE);
+        let held = length.saturating_add(values.max(REQUEST));
         let mut state = self.shared.lock();
         state.requests += 1;
         state.held += held;
@@ -286,7 +292,7 @@ impl<R> Drop for Lines<R> {
 impl<R> fmt::Debug for Lines<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lines")
-            .field("limit", &self.limit)
+            .field("limits", &self.limits)
             .field("ended", &self.ended)
             .finish_non_exhaustive()
     }
@@ -311,6 +317,10 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test);
     }
 
+    fn short(bytes: u64) -> Limits {
+        Limits::default().with(Limit::Line, bytes)
+    }
+
     fn pings(many: usize) -> Vec<u8> {
         (0..many)
             .flat_map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").into_bytes())
@@ -321,7 +331,7 @@ mod tests {
     fn reading_waits_while_too_much_is_in_work() {
         on_a_runtime(async {
             let input = pings(2_000);
-            let mut lines = Lines::new(&input[..], tokio::io::sink(), 100);
+            let mut lines = Lines::new(&input[..], tokio::io::sink(), short(100));
             let mut in_work = Vec::new();
             while let Some(message) = now(lines.receive()) {
                 in_work.push(message.unwrap());
@@ -347,7 +357,7 @@ mod tests {
             let line = format!("{{\"method\":\"x\",\"id\":\"{}\"}}\n", "i".repeat(1_000)).repeat(70_000);
             // Nobody reads the other end.
             let (_far, output) = tokio::io::duplex(10);
-            let mut lines = Lines::new(line.as_bytes(), output, 2_000);
+            let mut lines = Lines::new(line.as_bytes(), output, short(2_000));
             assert!(now(lines.receive()).is_none());
             let held = lines.shared.lock().held;
             assert!((MOST_HELD..MOST_HELD + 2_000).contains(&held), "{held}");
@@ -360,7 +370,7 @@ mod tests {
             let (near, output) = tokio::io::duplex(10);
             let (input, _open) = tokio::io::duplex(1_000);
             drop(near);
-            let mut lines = Lines::new(input, output, 100);
+            let mut lines = Lines::new(input, output, short(100));
             lines
                 .shared
                 .answer(&JsonRpcMessage::error(rmcp::ErrorData::internal_error("x", None), None))

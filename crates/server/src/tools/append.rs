@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
 use crate::arguments::{Ends, Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::schema::{arguments, text};
 use crate::work;
@@ -58,12 +59,12 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::append(context, &parse(values)?, cancel)
+    work::append(context, &parse(values, &context.config.limits)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
-pub fn parse(values: Map<String, Value>) -> Result<AppendRequest, Failure> {
-    let notes = Notes::default();
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<AppendRequest, Failure> {
+    let notes = Notes::new(limits);
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }

@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 
 use super::{
     FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, guarded_range,
-    guarded_range_schema, output,
+    guarded_range_schema, misplaced, output,
 };
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::schema::{arguments, list};
 use crate::work;
@@ -67,17 +68,20 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::delete(context, &parse(values)?, cancel)
+    work::delete(context, &parse(values, &context.config.limits)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
-pub fn parse(values: Map<String, Value>) -> Result<DeleteRequest, Failure> {
-    let notes = Notes::default();
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<DeleteRequest, Failure> {
+    let notes = Notes::new(limits);
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<DeleteRequest> {
+    if misplaced::range_at_the_top(&mut fields) {
+        return None;
+    }
     let file_path = fields.file_path();
     let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
     let ranges =

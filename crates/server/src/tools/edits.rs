@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::{Tool, output};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
 use crate::past;
 use crate::problem::Failure;
 use crate::schema::{arguments, integer, text};
@@ -51,12 +52,12 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, _: &Cancel) -> Result<Reply, Failure> {
-    past::list(context, &parse(values)?)
+    past::list(context, &parse(values, &context.config.limits)?)
 }
 
 /// Reads the arguments; the errors are all of theirs.
-pub fn parse(values: Map<String, Value>) -> Result<EditsRequest, Failure> {
-    let notes = Notes::default();
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<EditsRequest, Failure> {
+    let notes = Notes::new(limits);
     let mut fields = Fields::top(&notes, values);
     let file_path = fields.label("file_path");
     let limit = fields.positive("limit").unwrap_or(USUAL).min(MOST);

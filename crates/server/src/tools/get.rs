@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::{Tool, encoding_schema, end_of, file_path_schema, output};
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::schema::{arguments, flag, integer, list, object, text};
 use crate::work;
@@ -117,12 +118,12 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::get(context, &parse(values)?, cancel)
+    work::get(context, &parse(values, &context.config.limits)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
-pub fn parse(values: Map<String, Value>) -> Result<ReadRequest, Failure> {
-    let notes = Notes::default();
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<ReadRequest, Failure> {
+    let notes = Notes::new(limits);
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, false)
 }

@@ -8,6 +8,7 @@ use super::append::new_lines;
 use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
 use crate::problem::{Code, Failure};
 use crate::schema::{arguments, integer, text};
 use crate::work;
@@ -65,12 +66,12 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::insert(context, &parse(values)?, cancel)
+    work::insert(context, &parse(values, &context.config.limits)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
-pub fn parse(values: Map<String, Value>) -> Result<InsertRequest, Failure> {
-    let notes = Notes::default();
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<InsertRequest, Failure> {
+    let notes = Notes::new(limits);
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }

@@ -7,6 +7,7 @@ pub mod delete;
 pub mod edits;
 pub mod get;
 pub mod insert;
+mod misplaced;
 mod output;
 pub mod patch;
 pub mod undo;

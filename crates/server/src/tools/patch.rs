@@ -5,10 +5,12 @@ use mcp_text_editor_core::resolve::Patch;
 use serde_json::{Map, Value};
 
 use super::{
-    Tool, dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema, output,
+    Tool, dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema, misplaced,
+    output,
 };
 use crate::arguments::{Ends, Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::schema::{arguments, flag, list, object, text};
 use crate::work;
@@ -98,17 +100,20 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::patch(context, &parse(values)?, cancel)
+    work::patch(context, &parse(values, &context.config.limits)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
-pub fn parse(values: Map<String, Value>) -> Result<PatchRequest, Failure> {
-    let notes = Notes::default();
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<PatchRequest, Failure> {
+    let notes = Notes::new(limits);
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<PatchRequest> {
+    if misplaced::file_at_the_top(&mut fields) {
+        return None;
+    }
     let files = fields.some_objects("files", "the files to edit, each with `file_path` and `patches`");
     let files = files.map(|files| each(files, patch_file));
     let dry_run = fields.flag("dry_run", false);
@@ -116,6 +121,9 @@ fn request(mut fields: Fields<'_>) -> Option<PatchRequest> {
 }
 
 fn patch_file(mut fields: Fields<'_>) -> Option<PatchFile> {
+    if misplaced::patch_in_a_file(&mut fields) {
+        return None;
+    }
     let file_path = fields.file_path();
     let encoding = fields.label("encoding");
     let file_hash = fields.tag("file_hash");
@@ -125,6 +133,7 @@ fn patch_file(mut fields: Fields<'_>) -> Option<PatchFile> {
 }
 
 fn patch(mut fields: Fields<'_>) -> Option<Patch> {
+    fields.adopt("old_string");
     let said = fields.has("old_string");
     let old_string = fields.text("old_string", Ends::Lines);
     let new_string = fields.required("new_string", "the text to put there, empty to delete", |f, name| {

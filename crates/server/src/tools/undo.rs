@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::{Tool, dry_run_schema, output};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
 use crate::past;
 use crate::problem::Failure;
 use crate::schema::{arguments, text};
@@ -47,12 +48,12 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    past::undo(context, &parse(values)?, cancel)
+    past::undo(context, &parse(values, &context.config.limits)?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
-pub fn parse(values: Map<String, Value>) -> Result<UndoRequest, Failure> {
-    let notes = Notes::default();
+pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<UndoRequest, Failure> {
+    let notes = Notes::new(limits);
     let mut fields = Fields::top(&notes, values);
     let edit_id = fields.required("edit_id", "the `edit_id` of the edit to take back", Fields::label);
     let dry_run = fields.flag("dry_run", false);

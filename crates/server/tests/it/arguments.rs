@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::failure;
 use mcp_text_editor::tools::{append, create, delete, get, insert, patch};
@@ -18,12 +19,12 @@ fn map(value: Value) -> Map<String, Value> {
 /// Shows each call with what is read from it: the request, or the error.
 fn check<T: std::fmt::Debug>(
     name: &str,
-    parse: fn(Map<String, Value>) -> Result<T, Failure>,
+    parse: fn(Map<String, Value>, &Limits) -> Result<T, Failure>,
     calls: &[Value],
 ) {
     let mut out = String::new();
     for call in calls {
-        let said = match parse(map(call.clone())) {
+        let said = match parse(map(call.clone()), &Limits::default()) {
             Ok(request) => format!("{request:?}"),
             Err(failed) => failure::text(&failed),
         };
@@ -156,12 +157,56 @@ fn other_arguments() {
     );
 }
 
+/// What models send who have another tool in mind: one answer, with the right form where the form is wrong.
+#[test]
+fn what_models_send_instead() {
+    let one = |patch: Value| json!({"files": [{"file_path": "/a", "patches": [patch]}]});
+    check(
+        "other_tools_patch_arguments",
+        patch::parse,
+        &[
+            json!({"file_path": "/a", "old_string": "x", "new_string": "y"}),
+            json!({"file_path": "/a", "old_string": "x", "new_string": "y", "replace_all": true, "dry_run": true}),
+            json!({"path": "/a", "edits": [{"oldText": "x", "newText": "y"}, {"old_text": "z", "new_text": ""}], "dryRun": true}),
+            json!({"command": "str_replace", "path": "/a", "old_str": "x", "new_str": "y"}),
+            json!({"file_path": "/a", "patches": [{"old_string": "x", "new_string": "y"}]}),
+            json!({"file_path": "/a", "patches": [{"start": 1, "end": 2, "new_string": "y"}]}),
+            json!({"file_path": "/a", "line_start": 3, "line_end": 4, "contents": "y", "range_hash": HASH}),
+            json!({"file_path": "/a", "old_string": "x".repeat(5_000), "new_string": "y"}),
+            json!({"patches": [{"old_string": "x", "new_string": "y"}]}),
+            json!({"files": [{"file_path": "/a", "old_string": "x", "new_string": "y"}]}),
+            json!({"files": [{"path": "/a", "edits": [{"old_text": "x", "new_text": "y"}]}]}),
+            json!({"files": [{"path": "/a", "patches": [{"old_string": "x", "new_string": "y"}]}]}),
+            one(json!({"search": "x", "replace": "y"})),
+            one(json!({"old_str": "x"})),
+            json!({"edits": "x"}),
+        ],
+    );
+    check(
+        "other_tools_arguments",
+        create::parse,
+        &[
+            json!({"path": "/a", "content": "x"}),
+            json!({"file_path": "/a", "file_text": "x"}),
+            json!({"filename": "/a", "text": "x"}),
+        ],
+    );
+    check(
+        "other_tools_delete_arguments",
+        delete::parse,
+        &[
+            json!({"file_path": "/a", "file_hash": HASH, "start": 3, "end": 4, "range_hash": HASH}),
+            json!({"path": "/a", "line_start": 3, "line_end": 4}),
+        ],
+    );
+}
+
 #[test]
 fn hostile_arguments_end_soon() {
     let deep = "[".repeat(100_000);
     let many: Map<String, Value> = (0..100_000).map(|n| (format!("key{n}"), json!(n))).collect();
     for call in [map(json!({ "files": deep })), many] {
-        let failed = get::parse(call).unwrap_err();
+        let failed = get::parse(call, &Limits::default()).unwrap_err();
         assert!(failed.problems.len() <= 1_000);
         assert!(failure::text(&failed).len() < 8_000);
     }
@@ -218,9 +263,10 @@ proptest! {
                 *value = Value::String(value.to_string());
             }
         }
+        let limits = Limits::default();
         let failures = [
-            get::parse(call.clone()).err(), patch::parse(call.clone()).err(), create::parse(call.clone()).err(),
-            append::parse(call.clone()).err(), insert::parse(call.clone()).err(), delete::parse(call).err(),
+            get::parse(call.clone(), &limits).err(), patch::parse(call.clone(), &limits).err(), create::parse(call.clone(), &limits).err(),
+            append::parse(call.clone(), &limits).err(), insert::parse(call.clone(), &limits).err(), delete::parse(call, &limits).err(),
         ];
         for failed in failures.into_iter().flatten() {
             prop_assert!(failed.problems.iter().all(|problem| problem.code.as_str() != "internal_error"), "{failed:?}");

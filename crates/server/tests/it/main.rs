@@ -12,6 +12,7 @@ mod attacks;
 mod cli;
 mod errors;
 mod history;
+mod limits;
 mod oddities;
 mod replies;
 mod scenarios;

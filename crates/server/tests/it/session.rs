@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use mcp_text_editor::cli::Config;
 use mcp_text_editor::context::{Context, Reply};
-use mcp_text_editor::server::{AT_ONCE, Server};
+use mcp_text_editor::limits::{Limit, Limits};
+use mcp_text_editor::server::Server;
 use mcp_text_editor::stdio::{Lines, runtime};
 use mcp_text_editor::tools::{self, Run, Tool};
 use mcp_text_editor_store::roots::Roots;
@@ -60,6 +61,19 @@ impl Session {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()
+    }
+
+    /// What is answered to a line as it stands.
+    pub(crate) fn ask_raw(&mut self, line: &str) -> Value {
+        self.send(line);
+        self.receive()
+    }
+
+    /// The most memory that the program has held so far, in KiB; `None` where the system does not say.
+    pub(crate) fn most_memory(&self) -> Option<u64> {
+        let status = super::stdio::of_the_kernel(&format!("/proc/{}/status", self.child.id()))?;
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        most.trim().trim_end_matches(" kB").parse().ok()
     }
 
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
@@ -154,7 +168,7 @@ fn lines_of_many_megabytes_are_answered() {
 /// What a session in memory answers to these calls of a tool that is `run`, sent at once, by id; then its input ends.
 fn answers(run: Run, calls: usize) -> Vec<Value> {
     let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
-    let runtime = runtime().unwrap();
+    let runtime = runtime(&Limits::default()).unwrap();
     let answers = runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = Server::with_tools(
@@ -162,7 +176,7 @@ fn answers(run: Run, calls: usize) -> Vec<Value> {
             tool,
         );
         let (reader, writer) = tokio::io::split(far);
-        let transport = Lines::new(reader, writer, 1 << 20);
+        let transport = Lines::new(reader, writer, Limits::default());
         let ended =
             tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
         let (reader, mut writer) = tokio::io::split(near);
@@ -223,7 +237,7 @@ fn work_is_bounded_and_outlives_the_input() {
     );
     assert_eq!(answers.len(), 64);
     assert!(answers.iter().all(|answer| answer["result"]["structuredContent"]["done"] == true));
-    assert!(MOST.load(Ordering::SeqCst) <= AT_ONCE);
+    assert!(MOST.load(Ordering::SeqCst) <= Limits::default().size(Limit::Calls));
 }
 
 #[test]
@@ -241,7 +255,7 @@ fn a_cancelled_call_is_told() {
         },
         ..tools::get::TOOL
     }]));
-    let runtime = runtime().unwrap();
+    let runtime = runtime(&Limits::default()).unwrap();
     runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = Server::with_tools(
@@ -249,7 +263,7 @@ fn a_cancelled_call_is_told() {
             tool,
         );
         let (reader, writer) = tokio::io::split(far);
-        let transport = Lines::new(reader, writer, 1 << 20);
+        let transport = Lines::new(reader, writer, Limits::default());
         let ended =
             tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
         let (_reader, mut writer) = tokio::io::split(near);

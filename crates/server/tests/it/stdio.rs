@@ -134,7 +134,7 @@ fn ids(answers: &[Value]) -> Vec<u64> {
 
 /// What the kernel says of a process, where it does.
 #[expect(clippy::disallowed_methods, reason = "no root holds it")]
-fn of_the_kernel(path: &str) -> Option<String> {
+pub(crate) fn of_the_kernel(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
@@ -242,6 +242,133 @@ fn a_line_of_any_length_takes_no_memory() {
     }
     session.send(&ping(&json!(2)));
     assert_eq!(session.receive()["id"], 2);
+}
+
+/// A line that is too long is somebody's request wherever in it the id stands, and however far beyond the limit it goes.
+#[test]
+fn lines_around_the_limit() {
+    let mut session = Session::over_pipes(&["--limit", "line-bytes=1000"]).greet();
+    let line = |id: &str, length: usize| {
+        let around = format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"a":""}}{id}}}"#).len();
+        let text = "x".repeat(length - around);
+        [
+            format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"a":"{text}"}}{id}}}"#),
+            format!(r#"{{"jsonrpc":"2.0"{id},"method":"ping","params":{{"a":"{text}"}}}}"#),
+        ]
+    };
+    for length in [999, 1_000] {
+        for (index, line) in line(r#","id":7"#, length).iter().enumerate() {
+            assert_eq!(line.len(), length, "{index}");
+            session.send(line.as_bytes());
+            assert_eq!(session.receive(), json!({"jsonrpc": "2.0", "id": 7, "result": {}}));
+        }
+    }
+    for length in [1_001, 1_999, 2_000, 70_000, 200_000] {
+        // One after the other, before an answer is read.
+        for line in line(r#","id":"long""#, length) {
+            session.send(line.as_bytes());
+        }
+        for line in line("", length) {
+            // A notification is nobody's request.
+            session.send(line.as_bytes());
+        }
+        session.send(&ping(&json!("on")));
+        for _ in 0..2 {
+            let answer = session.receive();
+            assert_eq!(
+                (&answer["id"], &answer["error"]["code"]),
+                (&json!("long"), &json!(-32600)),
+                "{answer}"
+            );
+            assert!(
+                answer["error"]["message"].as_str().unwrap().contains("the limit `line-bytes`"),
+                "{answer}"
+            );
+        }
+        assert_eq!(session.receive()["id"], "on");
+    }
+    // One that never ends.
+    let [_, line] = line(r#","id":9"#, 5_000);
+    session.input.as_mut().unwrap().write_all(line.trim_end_matches('}').as_bytes()).unwrap();
+    let answers = session.finish();
+    assert_eq!((&answers[0]["id"], answers.len()), (&json!(9), 1), "{answers:?}");
+}
+
+/// Every line but an empty one is too long: there is no session, and no hang either.
+#[test]
+fn a_limit_of_one_byte() {
+    let mut session = Session::over_pipes(&["--limit", "line-bytes=1"]);
+    session.send(INITIALIZE.as_bytes());
+    assert_eq!(session.receive()["error"]["code"], -32600);
+    session.send(b"\n5\n\r");
+    assert_eq!(session.finish(), [] as [Value; 0]);
+}
+
+/// What a line holds besides a message does not matter, and neither do ids that no request has.
+#[test]
+fn odd_lines_leave_the_session_as_it_is() {
+    over_each(&[], |mut session| {
+        let answered: [(&[u8], Value); 12] = [
+            (br#"{"jsonrpc":"2.0","method":"ping","id":1}"#, json!(1)),
+            (b"{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":2}\r", json!(2)),
+            (b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":3}", json!(3)),
+            (b" \t {\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":\"4\"} \t", json!("4")),
+            (br#"{"jsonrpc":"2.0","method":"ping","id":-5}"#, json!(-5)),
+            (br#"{"jsonrpc":"2.0","method":"ping","id":""}"#, json!("")),
+            (br#"{"jsonrpc":"2.0","params":{"id":70,"method":"x"},"method":"ping","id":7}"#, json!(7)),
+            (
+                br#"{"id":8,"params":{"a":{"id":80},"b":[{"id":81}]},"jsonrpc":"2.0","method":"ping"}"#,
+                json!(8),
+            ),
+            // The same id once more, and text that looks like one.
+            (br#"{"jsonrpc":"2.0","method":"ping","id":1}"#, json!(1)),
+            (br#"{"jsonrpc":"2.0","method":"ping","params":{"a":"\",\"id\":90,\""},"id":9}"#, json!(9)),
+            // Not requests as they should be: refused, or unknown, by their id.
+            (b"{\"jsonrpc\":\"2.0\",\"method\":\"p\0ing\",\"id\":10}", json!(10)),
+            (br#"{"jsonrpc":"2.0","method":"p\u0000ing","id":11}"#, json!(11)),
+        ];
+        for (line, id) in answered {
+            session.send(line);
+            let answer = session.receive();
+            assert_eq!(answer["id"], id, "{answer} to {}", String::from_utf8_lossy(line));
+        }
+        let unanswered: [&[u8]; 22] = [
+            b"",
+            b"\r",
+            b" ",
+            b"\xEF\xBB\xBF",
+            b"\0",
+            b"\0\0\0\0",
+            b"null",
+            b"true",
+            b"5",
+            b"\"text\"",
+            b"[]",
+            b"{}",
+            b"[[]]",
+            b"[{}]",
+            br#"[{"jsonrpc":"2.0","method":"notifications/of/ours"}]"#,
+            br#"{"jsonrpc":"2.0","method":"notifications/of/ours"}"#,
+            br#"{"jsonrpc":"2.0","method":"ping","id":{"a":1}}"#,
+            br#"{"jsonrpc":"2.0","method":"ping","id":[1]}"#,
+            br#"{"jsonrpc":"2.0","result":{},"id":12}"#,
+            br#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"},"id":13}"#,
+            b"\xff\xfe{\0}\0",
+            b"}{][",
+        ];
+        for line in unanswered {
+            session.send(line);
+            session.send(&ping(&json!("next")));
+            assert_eq!(session.receive()["id"], "next", "{}", String::from_utf8_lossy(line));
+        }
+        // Of a batch each request is answered.
+        session.send(br#"[{"jsonrpc":"2.0","method":"ping","id":1},{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","method":"ping","id":"2"}]"#);
+        for id in [json!(1), json!("2")] {
+            let answer = session.receive();
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(-32600)), "{answer}");
+        }
+        assert_eq!(session.finish(), [] as [Value; 0]);
+    });
 }
 
 #[test]

@@ -100,6 +100,12 @@ pub(super) fn round(
     let mut edited = Vec::new();
     for (group, file) in groups.iter().zip(&files) {
         let at = |error: StoreError| (group.entry, error);
+        let bytes = file.file().size();
+        if bytes > store.most_file_bytes {
+            let reason = Reason::TooLarge { bytes, becomes: false };
+            refusals.push(Refusal { entry: group.entry, reason });
+            continue;
+        }
         let began = now();
         let document = Document::of_one_state(file.file(), group.label, options.is_cancelled).map_err(at)?;
         let plan = match plan(group, &document, options).map_err(at)? {
@@ -109,6 +115,12 @@ pub(super) fn round(
                 continue;
             }
         };
+        let bytes = Spliced::new(&document, &plan.splices).size();
+        if bytes > store.most_file_bytes {
+            let reason = Reason::TooLarge { bytes, becomes: true };
+            refusals.push(Refusal { entry: group.entry, reason });
+            continue;
+        }
         let writes = may_write && refusals.is_empty() && !options.dry_run && !plan.unchanged;
         if writes && transaction.is_none() {
             transaction = Some(Transaction::begin(store, &subjects(&groups, &files)));

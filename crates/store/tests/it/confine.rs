@@ -123,7 +123,7 @@ fn what_is_mounted_in_a_root_is_in_it() {
         unmount(to, UnmountFlags::DETACH).unwrap();
     }
     let Some(edited) = edited else { return };
-    assert_eq!(edited, ["[EditedInPlace(Mounted)]", "[]"]);
+    assert_eq!(edited, ["[EditedInPlace(Mounted), NoJournal]", "[NoJournal]"]);
     assert_eq!(world.content("@/outside/file"), "mounted\nadded\n");
     assert_eq!(world.content("@/outside/dir/file"), "mounted\nadded\n");
 }

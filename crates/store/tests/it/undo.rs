@@ -378,3 +378,59 @@ fn an_undo_that_is_withdrawn_changes_nothing() {
     assert_eq!((world.content("@/root/a"), world.content("@/root/d/b")), ("two".to_owned(), "x".to_owned()));
     assert_clean(&world);
 }
+
+#[test]
+fn a_history_that_cannot_be_written_is_told_and_stops_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut world = kept();
+    world.write("@/root/a", "one");
+    for (path, mode) in [("@", 0o755), ("@/root", 0o777), ("@/root/a", 0o666), ("@/state", 0o755)] {
+        std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    keep_history(&mut world, &[]);
+    let made = crate::world::as_user(65_534, || {
+        let path = world.path("@/root/new");
+        let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
+        create(&world.store, new, options()).unwrap()
+    });
+    let Some(made) = made else { return };
+    assert_eq!(made.edit_id, None);
+    let is_told = |warning: &Warning| matches!(warning, Warning::NotInHistory(NotKept::Unavailable { .. }));
+    assert!(made.files[0].warnings.iter().any(is_told), "{:?}", made.files[0].warnings);
+    assert_eq!(world.content("@/root/new"), "x");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_told_and_stops_nothing() {
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+    let mut world = World::new();
+    std::fs::create_dir(world.path("@/state")).unwrap();
+    if mount("tmpfs", world.path("@/state"), "tmpfs", MountFlags::empty(), Some(c"size=1m")).is_err() {
+        eprintln!("skipped: this user may not mount");
+        return;
+    }
+    keep_history(&mut world, &[]);
+    make(&world, "@/root/first", "x");
+    let ballast = world.path("@/state/ballast");
+    std::fs::write(&ballast, vec![0; 2 << 20]).unwrap_err();
+    let mut told = None;
+    for number in 0..50 {
+        let path = world.path(&format!("@/root/{number}"));
+        let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
+        let made = create(&world.store, new, options()).unwrap();
+        told = made.files[0].warnings.iter().find_map(|warning| match warning {
+            Warning::NotInHistory(NotKept::Unavailable { reason }) => Some(reason.clone()),
+            _ => None,
+        });
+        if told.is_some() {
+            break;
+        }
+    }
+    assert_eq!(told.as_deref(), Some("database or disk is full"));
+    std::fs::remove_file(ballast).unwrap();
+    make(&world, "@/root/last", "x");
+    assert!(world.store.history.list(None, 99, &|_| true).unwrap().len() >= 2);
+    world.store = mcp_text_editor_store::store::Store::without_state(Roots::open(&[]).unwrap());
+    unmount(world.path("@/state"), UnmountFlags::DETACH).unwrap();
+}

@@ -1,0 +1,151 @@
+//! How much work a request makes, counted, not timed: n patches cost about n times as much as one.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+
+use mcp_text_editor_core::digest::{Digest, Tag};
+use mcp_text_editor_core::error::Rejection;
+use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch};
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::source::{Source, read_range};
+use mcp_text_editor_core::splice::Spliced;
+
+/// A file that counts how much of it is read.
+struct Counted {
+    bytes: Vec<u8>,
+    read: Cell<u64>,
+}
+
+impl Counted {
+    fn of_lines(many: usize) -> Self {
+        let bytes = (0..many).flat_map(|line| format!("line {line:08}\n").into_bytes()).collect();
+        Self { bytes, read: Cell::new(0) }
+    }
+
+    fn scan(&self) -> Scan {
+        let mut scanner = Scanner::new(None);
+        scanner.feed(&self.bytes);
+        scanner.finish()
+    }
+}
+
+impl Source for Counted {
+    type Error = Infallible;
+
+    fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        let got = self.bytes.as_slice().read_at(offset, buffer)?;
+        self.read.set(self.read.get() + got as u64);
+        Ok(got)
+    }
+}
+
+fn patch(old: &str, new: &str) -> Patch {
+    Patch {
+        old_string: Some(old.to_owned()),
+        new_string: new.to_owned(),
+        ranges: Vec::new(),
+        replace_all: false,
+    }
+}
+
+fn of_line(line: i64, new: &str) -> Patch {
+    let range = GuardedRange { start: line, end: Some(line), range_hash: None };
+    Patch { ranges: vec![range], ..patch(&format!("line {:08}", line - 1), new) }
+}
+
+fn all(old: &str, new: &str) -> Patch {
+    Patch { replace_all: true, ..patch(old, new) }
+}
+
+#[test]
+fn as_many_patches_as_lines_read_each_line_a_bounded_number_of_times() {
+    let cost = |many: usize| {
+        let file = Counted::of_lines(many);
+        // Backwards, so that nothing comes sorted.
+        let patches: Vec<Patch> =
+            (1..=i64::try_from(many).unwrap()).rev().map(|line| of_line(line, "new")).collect();
+        let plan = resolve::patch(&file, &file.scan(), None, &patches, Options::default()).unwrap().unwrap();
+        let new = Spliced::new(&file, &plan.splices);
+        let bytes = read_range(&new, 0..new.size()).unwrap();
+        assert_eq!(bytes, "new\n".repeat(many).into_bytes());
+        file.read.get()
+    };
+    let (few, many) = (cost(2_000), cost(16_000));
+    assert!(many <= 10 * few, "{few} bytes for 2 000 patches, {many} for 16 000");
+}
+
+#[test]
+fn overlaps_of_many_patches_are_found_in_passing() {
+    // Each of them overlaps each; told are as many as there are patches, not as there are pairs.
+    let file = Counted::of_lines(10);
+    let patches: Vec<Patch> = (0..20_000).map(|_| of_line(3, "x")).collect();
+    let rejections =
+        resolve::patch(&file, &file.scan(), None, &patches, Options::default()).unwrap().unwrap_err();
+    assert_eq!(rejections.len(), 19_999);
+    assert!(rejections.iter().all(|one| matches!(one, Rejection::Overlap { .. })));
+}
+
+#[test]
+fn deletions_of_every_line_likewise() {
+    let cost = |many: u64| {
+        let file = Counted::of_lines(usize::try_from(many).unwrap());
+        let range = |line: u64| {
+            let digest = Digest::of(format!("line {:08}\n", line - 1).as_bytes()).to_string();
+            let line = i64::try_from(line).unwrap();
+            GuardedRange { start: line, end: Some(line), range_hash: Tag::parse(&digest) }
+        };
+        let ranges: Vec<GuardedRange> = (1..=many).rev().map(range).collect();
+        assert!(resolve::delete(&file, &file.scan(), None, &ranges).unwrap().is_ok());
+        file.read.get()
+    };
+    let (few, many) = (cost(1_000), cost(8_000));
+    assert!(many <= 10 * few, "{few} bytes for 1 000 ranges, {many} for 8 000");
+}
+
+#[test]
+fn occurrences_are_counted_over_all_patches() {
+    let bytes = "a b\n".repeat(600);
+    let mut scanner = Scanner::new(None);
+    scanner.feed(bytes.as_bytes());
+    let scan = scanner.finish();
+    let check = |most_occurrences: u64| {
+        let options = Options { most_occurrences, ..Options::default() };
+        resolve::patch(bytes.as_bytes(), &scan, None, &[all("a", "x"), all("b", "y")], options).unwrap()
+    };
+    assert!(check(1_200).is_ok());
+    let [Rejection::TooManyOccurrences { at, count: 1_200, most: 1_199 }] = check(1_199).unwrap_err()[..]
+    else {
+        panic!("one reason")
+    };
+    assert_eq!(at.patch, 1);
+}
+
+#[test]
+fn new_text_counts_once_for_each_place() {
+    let file = Counted::of_lines(1_000);
+    let ranges = (1..=1_000).map(|line| GuardedRange { start: line, end: Some(line), range_hash: None });
+    let long = "x".repeat(1_000);
+    // No range holds the text, so nothing is to be put there.
+    let nowhere = Patch { ranges: ranges.collect(), ..patch("line", &long) };
+    let each = (1..=1_000).map(|line| of_line(line, &long)).collect::<Vec<_>>();
+    let everywhere = [all("line", &long)];
+    let check = |patches: &[Patch], most_inserted: u64| {
+        let options = Options { most_inserted, ..Options::default() };
+        resolve::patch(&file, &file.scan(), None, patches, options).unwrap()
+    };
+    for patches in [&each[..], &everywhere] {
+        assert!(check(patches, 1_000_000).is_ok());
+        let rejections = check(patches, 999_999).unwrap_err();
+        assert!(
+            matches!(rejections[..], [Rejection::TooMuchText { bytes: 1_000_000, most: 999_999, .. }]),
+            "{rejections:?}"
+        );
+    }
+    assert!(
+        check(&[nowhere], 0).unwrap_err().iter().all(|one| matches!(one, Rejection::ContentMismatch { .. }))
+    );
+}

@@ -1,0 +1,163 @@
+//! Arguments that stand a level too high: a patch without `files`, a file without `patches`, lines without `ranges`. Models
+//! leave these out often, and one answer with the right form helps where a problem for each argument would not.
+
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{Fields, meant};
+
+/// What a file's object takes, …
+const IN_FILE: &[&str] = &["file_path", "patches", "file_hash", "encoding"];
+/// … a patch's, …
+const IN_PATCH: &[&str] = &["old_string", "new_string", "replace_all", "ranges"];
+/// … and a range's.
+const IN_RANGE: &[&str] = &["start", "end", "range_hash"];
+
+/// A longer text is not repeated in the form.
+const MOST_TEXT: usize = 200;
+/// A longer form is not told with the call's own values.
+const MOST_FORM: usize = 800;
+/// In an object of more keys than this nobody meant anything.
+const MOST_KEYS: usize = 10;
+/// Of a name this much is repeated.
+const MOST_NAME: usize = 24;
+
+/// Notes a patch call whose file stands where `files` should; whether it is one.
+pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
+    if fields.has("files") || !names_one_of(fields, &[IN_FILE, IN_PATCH, IN_RANGE].concat()) {
+        return false;
+    }
+    let given = fields.take_all();
+    let mut form = json!({"files": [file(&given)]});
+    if let (Some(dry_run), Some(form)) = (find(&given, "dry_run", &["dry_run"]), form.as_object_mut()) {
+        form.insert("dry_run".to_owned(), short(dry_run));
+    }
+    refuse(fields, "files", &given, &form, &json!({"files": [generic_file()]}));
+    true
+}
+
+/// Notes a file of a patch call whose replacement stands where `patches` should; whether it is one.
+pub(super) fn patch_in_a_file(fields: &mut Fields<'_>) -> bool {
+    if fields.has("patches") || !names_one_of(fields, &[IN_PATCH, IN_RANGE].concat()) {
+        return false;
+    }
+    let given = fields.take_all();
+    refuse(fields, "patches", &given, &file(&given), &generic_file());
+    true
+}
+
+/// Notes a deletion whose lines stand where `ranges` should; whether it is one.
+pub(super) fn range_at_the_top(fields: &mut Fields<'_>) -> bool {
+    if fields.has("ranges") || !names_one_of(fields, IN_RANGE) {
+        return false;
+    }
+    let given = fields.take_all();
+    let mut form = Map::new();
+    put(&mut form, "file_path", find(&given, "file_path", IN_FILE), || json!("/absolute/path"));
+    put(&mut form, "file_hash", find(&given, "file_hash", IN_FILE), || json!("…"));
+    let mut range = range(&given).unwrap_or_default();
+    range.entry("range_hash").or_insert_with(|| json!("…"));
+    form.insert("ranges".to_owned(), json!([range]));
+    let generic = json!({"file_path": "/absolute/path", "file_hash": "…", "ranges": [{"start": 1, "end": 2, "range_hash": "…"}]});
+    refuse(fields, "ranges", &given, &Value::Object(form), &generic);
+    true
+}
+
+fn names_one_of(fields: &Fields<'_>, known: &[&'static str]) -> bool {
+    fields.names().nth(MOST_KEYS).is_none() && fields.names().any(|name| own_name(name, known).is_some())
+}
+
+/// What an argument is called here.
+fn own_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    known.iter().find(|own| **own == name).copied().or_else(|| meant(name, known))
+}
+
+fn refuse(fields: &Fields<'_>, missing: &str, given: &Map<String, Value>, form: &Value, generic: &Value) {
+    let names: Vec<String> = given
+        .keys()
+        .filter(|name| own_name(name, &["dry_run"]).is_none())
+        .map(|name| format!("`{}`", name.chars().take(MOST_NAME).collect::<String>()))
+        .collect();
+    let whose =
+        if fields.place() == "the call" { String::new() } else { format!(" of `{}`", fields.place()) };
+    let form = Some(form.to_string()).filter(|form| form.len() <= MOST_FORM);
+    let form = form.unwrap_or_else(|| generic.to_string());
+    fields.refuse(
+        format!("`{missing}`{whose} is missing, and {} cannot stand in its place", names.join(", ")),
+        format!("write {form}"),
+    );
+}
+
+fn find<'a>(given: &'a Map<String, Value>, name: &str, known: &[&str]) -> Option<&'a Value> {
+    let exact = given.get(name);
+    exact.or_else(|| given.iter().find(|(key, _)| own_name(key, known) == Some(name)).map(|(_, value)| value))
+}
+
+fn put(form: &mut Map<String, Value>, name: &str, value: Option<&Value>, otherwise: impl FnOnce() -> Value) {
+    form.insert(name.to_owned(), value.map_or_else(otherwise, short));
+}
+
+/// A value, with long texts left out.
+fn short(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.chars().nth(MOST_TEXT).is_some() => json!("…"),
+        Value::Array(items) => items.iter().take(MOST_KEYS).map(short).collect(),
+        other => other.clone(),
+    }
+}
+
+fn generic_file() -> Value {
+    json!({"file_path": "/absolute/path", "patches": [{"old_string": "…", "new_string": "…"}]})
+}
+
+/// A file's object of what was given beside it.
+fn file(given: &Map<String, Value>) -> Value {
+    let mut out = Map::new();
+    put(&mut out, "file_path", find(given, "file_path", IN_FILE), || json!("/absolute/path"));
+    for name in ["file_hash", "encoding"] {
+        if let Some(value) = given.get(name) {
+            out.insert(name.to_owned(), short(value));
+        }
+    }
+    let listed = find(given, "patches", IN_FILE).and_then(Value::as_array);
+    let patches: Vec<Value> = match listed {
+        Some(patches) => patches.iter().take(MOST_KEYS).filter_map(Value::as_object).map(patch).collect(),
+        None => vec![patch(given)],
+    };
+    out.insert("patches".to_owned(), Value::Array(patches));
+    Value::Object(out)
+}
+
+fn patch(given: &Map<String, Value>) -> Value {
+    let mut out = Map::new();
+    let ranges = match find(given, "ranges", IN_PATCH).filter(|ranges| ranges.is_array()) {
+        Some(ranges) => Some(short(ranges)),
+        None => range(given).map(|range| json!([range])),
+    };
+    match find(given, "old_string", IN_PATCH) {
+        Some(old) => put(&mut out, "old_string", Some(old), || Value::Null),
+        None if ranges.is_none() => put(&mut out, "old_string", None, || json!("…")),
+        None => {}
+    }
+    put(&mut out, "new_string", find(given, "new_string", IN_PATCH), || json!("…"));
+    if let Some(ranges) = ranges {
+        out.insert("ranges".to_owned(), ranges);
+    } else if let Some(all) = find(given, "replace_all", IN_PATCH) {
+        out.insert("replace_all".to_owned(), short(all));
+    }
+    Value::Object(out)
+}
+
+/// The range that is given, if one is.
+fn range(given: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let mut out = Map::new();
+    for name in IN_RANGE {
+        if let Some(value) = find(given, name, IN_RANGE) {
+            out.insert((*name).to_owned(), short(value));
+        }
+    }
+    if out.is_empty() {
+        return None;
+    }
+    out.entry("start").or_insert_with(|| json!(1));
+    Some(out)
+}

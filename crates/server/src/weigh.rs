@@ -1,0 +1,179 @@
+//! How much JSON a text holds, before anything is made of it ([`weigh`]), and the same message without what is too much
+//! ([`tamed`]). Neither says whether a text is JSON: they know strings, nesting and numbers, and no more.
+//!
+//! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed. Both take time
+//! in proportion to the text, and no stack.
+
+use memchr::memchr2;
+
+/// How much JSON a text holds.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Weight {
+    /// How many list items and object fields, and one more for each empty list or object.
+    pub values: u64,
+    /// How deep lists and objects nest.
+    pub depth: u64,
+}
+
+/// Weighs a text.
+#[must_use]
+pub fn weigh(text: &[u8]) -> Weight {
+    let (mut weight, mut depth) = (Weight::default(), 0_u64);
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'"' => rest = after_string(after).1,
+            b'{' | b'[' => {
+                depth += 1;
+                weight.values += 1;
+                weight.depth = weight.depth.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => weight.values += 1,
+            _ => {}
+        }
+    }
+    weight
+}
+
+/// The text with every list or object that is nested deeper than `keep` made empty, and with numbers that are beyond
+/// a double's range brought to its end: the SDK's parser takes neither more than 128 levels nor such a number.
+#[must_use]
+pub fn tamed(text: &[u8], keep: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut depth = 0_u64;
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        let kept = depth <= keep;
+        match byte {
+            b'"' => {
+                let (string, after) = after_string(after);
+                if kept {
+                    out.push(byte);
+                    out.extend_from_slice(string);
+                }
+                rest = after;
+                continue;
+            }
+            b'{' | b'[' => {
+                if kept {
+                    out.push(byte);
+                }
+                depth = depth.saturating_add(1);
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth <= keep {
+                    out.push(byte);
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let end = rest.iter().position(|byte| !is_of_number(*byte)).unwrap_or(rest.len());
+                let (number, after) = rest.split_at(end);
+                if kept {
+                    out.extend_from_slice(within_range(number));
+                }
+                rest = after;
+                continue;
+            }
+            _ if kept => out.push(byte),
+            _ => {}
+        }
+        rest = after;
+    }
+    out
+}
+
+/// The rest of a string, its closing quote included, and what comes after it.
+fn after_string(text: &[u8]) -> (&[u8], &[u8]) {
+    let mut at = 0;
+    while let Some(found) = memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
+        at += found;
+        if text.get(at) == Some(&b'"') {
+            return text.split_at(at + 1);
+        }
+        at = (at + 2).min(text.len());
+    }
+    (text, &[])
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E')
+}
+
+fn within_range(number: &[u8]) -> &[u8] {
+    let value = std::str::from_utf8(number).ok().and_then(|text| text.parse::<f64>().ok());
+    match value {
+        Some(value) if value == f64::INFINITY => b"1e308",
+        Some(value) if value == f64::NEG_INFINITY => b"-1e308",
+        _ => number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn texts_are_weighed() {
+        let check = |text: &str, values: u64, depth: u64| {
+            assert_eq!(weigh(text.as_bytes()), Weight { values, depth }, "{text}");
+        };
+        check("", 0, 0);
+        check("5", 0, 0);
+        check("[]", 1, 1);
+        check("[1,2,3]", 3, 1);
+        check(r#"{"a":1,"b":[1,2]}"#, 4, 2);
+        check(r#"["[,[,[\",[",2]"#, 2, 1);
+        check("]]]][[", 2, 2);
+        check(r#"["a\"#, 1, 1);
+        check(r#"["#, 1, 1);
+    }
+
+    #[test]
+    fn messages_are_tamed() {
+        let check = |text: &str, keep: u64, expected: &str| {
+            assert_eq!(String::from_utf8(tamed(text.as_bytes(), keep)).unwrap(), expected);
+        };
+        check(r#"{"a":[1,{"b":2},"]"],"c":"[1]"}"#, 1, r#"{"a":[],"c":"[1]"}"#);
+        check(r#"{"a":[1,{"b":2},"]"],"c":"[1]"}"#, 9, r#"{"a":[1,{"b":2},"]"],"c":"[1]"}"#);
+        check(r#"[1e400,-1e400,1e-400,-0,12.5,"1e400"]"#, 9, r#"[1e308,-1e308,1e-400,-0,12.5,"1e400"]"#);
+        check(&"[".repeat(100_000), 1, "[[");
+        check(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)), 1, "[[]]");
+        check("]]1", 0, "]]1");
+        check("\"ab\\", 0, "\"ab\\");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_too_much_stays_as_it_is(text in prop::collection::vec(prop::sample::select(br#"{}[]:,"\ 1-ax"#.to_vec()), 0..60)) {
+            prop_assert_eq!(tamed(&text, 99), text);
+        }
+
+        #[test]
+        fn weight_agrees_with_a_parser(text in r#"\[("[,\[]{0,3}",|1,|\[\],|\[1,2\],|\{"a":\[\]\},){0,6}null\]"#) {
+            let value: Value = serde_json::from_str(&text).unwrap();
+            fn depth(value: &Value) -> u64 {
+                match value {
+                    Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+                    Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+                    _ => 0,
+                }
+            }
+            fn count(value: &Value) -> u64 {
+                match value {
+                    Value::Array(items) => items.len().max(1) as u64 + items.iter().map(count).sum::<u64>(),
+                    Value::Object(fields) => fields.len().max(1) as u64 + fields.values().map(count).sum::<u64>(),
+                    _ => 0,
+                }
+            }
+            let weight = weigh(text.as_bytes());
+            prop_assert_eq!(weight.depth, depth(&value));
+            prop_assert_eq!(weight.values, count(&value));
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Bounds on work: each has a name, and an error that names it; and arguments that are absurd in any way are answered in
+//! bounded memory, after which the session goes on.
+
+use mcp_text_editor::limits;
+use mcp_text_editor::problem::Code;
+use serde_json::{Value, json};
+
+use crate::session::Session;
+use crate::world::World;
+
+/// The message of a call whose arguments are written as they stand.
+fn call(tool: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+    )
+}
+
+/// The text of a tool's result.
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
+}
+
+const GET: &str = "get_text_file_contents";
+const PATCH: &str = "patch_text_file_contents";
+
+#[test]
+fn each_limit_is_named_by_its_error() {
+    let world = World::new();
+    world.write("a", "one\ntwo\nthree\n");
+    world.write("b", "x\n".repeat(200));
+    let check = |options: &[&str], tool: &str, arguments: &Value, said: &str| {
+        let options: Vec<&str> = options.iter().flat_map(|option| ["--limit", option]).collect();
+        let before = world.tree();
+        let reply = world.call(&mut world.serve(&options), tool, arguments);
+        assert_eq!(reply.code(), "too_large", "{}", reply.text);
+        assert!(reply.text.contains(said), "{}", reply.text);
+        assert!(
+            reply.text.contains("a person can start this server with a higher --limit"),
+            "{}",
+            reply.text
+        );
+        assert_eq!(world.tree(), before);
+    };
+    let patch = |patches: Value| json!({"files": [{"file_path": "$ROOT/a", "patches": patches}]});
+    let one = |old: &str, new: &str| json!({"old_string": old, "new_string": new});
+    check(
+        &["files=1"],
+        GET,
+        &json!({"files": [{"file_path": "$ROOT/a"}, {"file_path": "$ROOT/a"}]}),
+        "the call names 2 files, and the limit `files` is 1",
+    );
+    check(
+        &["patches=1"],
+        PATCH,
+        &patch(json!([one("one", "1"), one("two", "2")])),
+        "the call has 2 patches, and the limit `patches` is 1",
+    );
+    check(
+        &["ranges=2"],
+        PATCH,
+        &patch(json!([
+            {"old_string": "one", "new_string": "", "ranges": [{"start": 1}, {"start": 1}]},
+            {"old_string": "two", "new_string": "", "ranges": [{"start": 2}]},
+        ])),
+        "the call has 3 ranges, and the limit `ranges` is 2",
+    );
+    check(
+        &["text-bytes=1KiB"],
+        PATCH,
+        &patch(json!([one("one", &"x".repeat(2_045))])),
+        "the call has 2048 bytes of text, and the limit `text-bytes` is 1 KiB",
+    );
+    check(
+        &["values=100"],
+        GET,
+        &json!({"files": [{"file_path": "$ROOT/a", "ranges": vec![json!({"start": 1}); 60]}]}),
+        "values, and the limit `values` is 100",
+    );
+    check(
+        &["depth=8"],
+        GET,
+        &json!({"files": [[[[[[[[[1]]]]]]]]]}),
+        "the arguments nest 10 levels deep, and the limit `depth` is 8",
+    );
+    check(
+        &["file-bytes=13"],
+        PATCH,
+        &patch(json!([one("one", "1")])),
+        "has 14 bytes, and the limit `file-bytes` is 13 bytes",
+    );
+    check(
+        &["file-bytes=14"],
+        PATCH,
+        &patch(json!([one("one", "four")])),
+        "would have 15 bytes, and the limit `file-bytes` is 14 bytes",
+    );
+    check(
+        &["file-bytes=3"],
+        "create_text_file",
+        &json!({"file_path": "$ROOT/c", "contents": "four"}),
+        "would have 4 bytes, and the limit `file-bytes` is 3 bytes",
+    );
+    let all = json!({"old_string": "x", "new_string": "yy", "replace_all": true});
+    let everywhere = json!({"files": [{"file_path": "$ROOT/b", "patches": [all]}]});
+    check(
+        &["occurrences=199"],
+        PATCH,
+        &everywhere,
+        "the patches with replace_all replace 200 occurrences in this file, and the limit `occurrences` is 199",
+    );
+    check(
+        &["inserted-bytes=399"],
+        PATCH,
+        &everywhere,
+        "the call puts 400 bytes of new text into this file, and the limit `inserted-bytes` is 399 bytes",
+    );
+    // At the limit all is well.
+    let options = ["--limit", "occurrences=200", "--limit", "inserted-bytes=400", "--limit", "files=1"];
+    assert_eq!(world.call(&mut world.serve(&options), PATCH, &everywhere).code(), "ok");
+}
+
+/// A file that would take an hour, beside one that does not.
+#[test]
+fn a_call_that_takes_too_long_is_stopped() {
+    let world = World::new();
+    world.write("small", "text\n");
+    world.write("huge", "");
+    let path = world.path("huge");
+    let huge = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    if huge.set_len(1 << 40).is_err() {
+        println!("skipped: the file system has no sparse files of a terabyte");
+        return;
+    }
+    let mut session = world.serve(&["--limit", "call-seconds=1"]);
+    let said = "the call was not done in time, and was stopped, and the limit `call-seconds` is 1 s";
+    // What is no text in another encoding, so that it would not be read to its end, is text in this.
+    let huge = json!({"file_path": "$ROOT/huge", "encoding": "utf-16-le"});
+    let reply = world.call(&mut session, GET, &huge);
+    assert_eq!(reply.code(), "too_large", "{}", reply.text);
+    assert!(reply.text.contains(said), "{}", reply.text);
+    let both = json!({"files": [{"file_path": "$ROOT/small"}, huge, {"file_path": "$ROOT/small"}]});
+    let reply = world.call(&mut session, GET, &both);
+    assert_eq!(reply.code(), "ok");
+    assert!(reply.text.contains("1\ttext\n") && reply.text.contains(said), "{}", reply.text);
+    let edit = json!({"files": [{"file_path": "$ROOT/huge", "encoding": "utf-16-le", "patches": [{"old_string": "a", "new_string": "b"}]}]});
+    let reply = world.call(&mut session, PATCH, &edit);
+    assert_eq!(reply.code(), "too_large", "{}", reply.text);
+    assert!(reply.text.contains("nothing was written"), "{}", reply.text);
+}
+
+/// Many patches, each of which has to go through the whole file.
+#[test]
+fn patches_by_text_are_stopped_in_time_too() {
+    let world = World::new();
+    world.write("a", "some text that is not looked for\n".repeat(100_000));
+    let mut session = world.serve(&["--limit", "call-seconds=1"]);
+    let patches: Vec<Value> =
+        (0..500).map(|n| json!({"old_string": format!("text number {n}"), "new_string": ""})).collect();
+    let edit = json!({"files": [{"file_path": "$ROOT/a", "patches": patches}]});
+    // A quick machine finds out in time that none of them is there.
+    let code = world.call(&mut session, PATCH, &edit).code();
+    assert!(code == "too_large" || code == "no_match", "{code}");
+}
+
+/// Answers to one absurd call after the other, in one session.
+#[test]
+fn absurd_arguments_are_answered_in_bounded_memory() {
+    let world = World::new();
+    world.write("a", "one\n");
+    let mut session = world.serve(&[]);
+    let path = world.filled_text("$ROOT/a");
+    let many = |item: &str, times: usize| {
+        let mut out = String::with_capacity((item.len() + 1) * times);
+        for _ in 0..times {
+            out.push_str(item);
+            out.push(',');
+        }
+        out.pop();
+        out
+    };
+    let file = format!(r#"{{"file_path":"{path}"}}"#);
+    let spelled = |json: &str| Value::from(json).to_string();
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    let (long, longest) = ("x".repeat(5_000_000), "x".repeat(60_000_000));
+    let mut twenty = "5".to_owned();
+    for _ in 0..15 {
+        twenty = spelled(&twenty);
+    }
+    let check = |session: &mut Session, tool: &str, arguments: &str, code: &str, said: &str| {
+        let answer = session.ask_raw(&call(tool, arguments));
+        let text = text(&answer);
+        assert!(text.starts_with(&format!("error: {code}: ")), "{text}");
+        assert!(text.contains(said), "{said} is not in {text}");
+        assert!(text.chars().count() < 8_000);
+    };
+    let values = "the limit `values` is 250000";
+    let depth = "the arguments nest 100002 levels deep, and the limit `depth` is 64";
+    check(
+        &mut session,
+        GET,
+        &format!(r#"{{"files":{deep}}}"#).replacen("[[[", "[", 1).replacen("]]]", "]", 1),
+        "too_large",
+        "the limit `depth` is 64",
+    );
+    check(&mut session, GET, &format!(r#"{{"files":[{deep}]}}"#), "too_large", depth);
+    check(
+        &mut session,
+        GET,
+        &format!(r#"{{"files":{}}}"#, spelled(&deep)),
+        "too_large",
+        "100000 levels deep",
+    );
+    check(&mut session, GET, &format!(r#"{{"files":[{}]}}"#, many(&file, 300_000)), "too_large", values);
+    check(
+        &mut session,
+        GET,
+        &format!(r#"{{"files":[{}]}}"#, many(&file, 100_000)),
+        "too_large",
+        "names 100000 files",
+    );
+    let ranges = |many: &str| format!(r#"{{"files":[{{"file_path":"{path}","ranges":[{many}]}}]}}"#);
+    check(&mut session, GET, &ranges(&many(r#"{"start":1}"#, 300_000)), "too_large", values);
+    check(&mut session, GET, &ranges(&many(r#"{"start":1}"#, 100_000)), "too_large", "has 100000 ranges");
+    check(&mut session, GET, &ranges(&many("0", 1_000_000)), "too_large", values);
+    check(
+        &mut session,
+        GET,
+        &spelled(&format!("[{}]", many("0", 1_000_000)))
+            .replacen('"', r#"{"files":""#, 1)
+            .replace("]\"", "]\"}"),
+        "too_large",
+        values,
+    );
+    check(&mut session, GET, &format!("{{{}}}", many(r#""files":[]"#, 1_000_000)), "too_large", values);
+    check(
+        &mut session,
+        GET,
+        &format!("{{{}}}", many(r#""files":[]"#, 100_000)),
+        "invalid_arguments",
+        "`files` is empty",
+    );
+    let keys: Vec<String> = (0..200_000).map(|n| format!(r#""file_path{n}":{n}"#)).collect();
+    check(&mut session, GET, &format!("{{{}}}", keys.join(",")), "invalid_arguments", "is not an argument");
+    let odd = many(r#"{"fil":1,"nwe":2}"#, 1_000);
+    check(&mut session, PATCH, &format!(r#"{{"files":[{odd}]}}"#), "invalid_arguments", "is not an argument");
+    check(
+        &mut session,
+        "create_text_file",
+        &format!(r#"{{"file_path":"{path}b","contents":"{longest}"}}"#),
+        "too_large",
+        "the limit `text-bytes` is 32 MiB",
+    );
+    check(&mut session, GET, &format!(r#"{{"file_path":"/{long}"}}"#), "io_error", "");
+    check(&mut session, GET, &format!(r#"{{"{long}":1}}"#), "invalid_arguments", "");
+    check(
+        &mut session,
+        GET,
+        &format!(r#"{{"file_path":"{path}","line_start":"{}"}}"#, "1".repeat(2_000_000)),
+        "invalid_arguments",
+        "`line_start` must be an integer",
+    );
+    check(
+        &mut session,
+        GET,
+        &format!(r#"{{"file_path":"{path}","line_start":{twenty}}}"#),
+        "invalid_arguments",
+        "`line_start` must be an integer",
+    );
+    // One new text for many places would be a hundred gigabytes.
+    let places = many(r#"{"start":1}"#, 10_000);
+    let much = format!(
+        r#"{{"files":[{{"file_path":"{path}","patches":[{{"old_string":"one","new_string":"{}","ranges":[{places}]}}]}}]}}"#,
+        "x".repeat(3_000_000)
+    );
+    check(&mut session, PATCH, &much, "too_large", "the limit `inserted-bytes` is 256 MiB");
+    // Numbers are what they are, however they are spelled.
+    for (number, shown) in [
+        ("1e400", "9223372036854775806 of 1"),
+        ("9223372036854775808", "9223372036854775806 of 1"),
+        ("-0", "lines 1-1 of 1"),
+        ("-1e400", "lines 1-1 of 1"),
+        ("-9223372036854775808", "lines 1-1 of 1"),
+        (&*"9".repeat(1_000_000), "9223372036854775806 of 1"),
+    ] {
+        let answer =
+            session.ask_raw(&call(GET, &format!(r#"{{"file_path":"{path}","line_start":{number}}}"#)));
+        assert!(text(&answer).contains(shown), "{answer}");
+    }
+    // What is no call is refused.
+    let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"a":{deep}}}}}"#);
+    let error = session.ask_raw(&line)["error"].clone();
+    assert_eq!(error["code"], -32600, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("the limit `depth` is 64"), "{error}");
+    let answer = session.ask_raw(&call(GET, &file));
+    assert!(text(&answer).contains("1\tone"), "{answer}");
+    if let Some(most) = session.most_memory() {
+        println!("at most {} MiB", most >> 10);
+        assert!(most < 1 << 20, "{most} KiB");
+    }
+}
+
+#[test]
+fn the_documents_name_every_limit() {
+    let document = include_str!("../../../../docs/limits.md");
+    let table = limits::markdown();
+    assert!(document.contains(&table), "docs/limits.md has drifted; its first table is\n{table}");
+}
+
+/// The table of codes in docs/replies.md has each code once, in the order of the contract, and no other.
+#[test]
+fn the_document_has_every_code() {
+    let document = include_str!("../../../../docs/replies.md");
+    let table = document.split("### The codes").nth(1).unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let documented: Vec<&str> = rows.map(|(code, _)| code).collect();
+    let all: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(documented, all);
+}
+
+#[test]
+fn limits_are_set_once_and_by_their_names() {
+    let run = |arguments: &[&str], environment: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
+            .args(arguments)
+            .env("MCP_TEXT_EDITOR_LIMIT", environment)
+            .output()
+            .unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let check = |arguments: &[&str], environment: &str, said: &str| {
+        let (code, error) = run(&[&["tools"], arguments].concat(), environment);
+        assert_eq!(code, if said.is_empty() { 0 } else { 2 }, "{error}");
+        assert!(error.contains(said), "{error}");
+    };
+    check(&["--limit", "files=1", "--limit", "ranges=2"], "", "");
+    check(&[], "files=1;line-bytes=1MiB;", "");
+    check(&["--limit", "file=1"], "", "--limit: there is no limit `file`; did you mean `files`?");
+    check(&["--limit", "files=1", "--limit", "files=2"], "", "files is set more than once");
+    check(&["--limit", "line-bytes=1", "--max-line-bytes", "1"], "", "line-bytes is set more than once");
+    check(&[], "files", "`files` is not of the form NAME=VALUE");
+    let help =
+        std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor")).arg("--help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    for limit in limits::Limit::ALL {
+        let entry = format!("\n  {} [default: ", limit.name());
+        assert!(help.contains(&entry), "{entry:?} is not in {help}");
+    }
+}
