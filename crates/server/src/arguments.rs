@@ -116,6 +116,13 @@ impl<'l> Notes<'l> {
         sum.get() <= self.limits.get(limit)
     }
 
+    /// Notes that something nests too deep.
+    fn note_depth(&self, depth: u64) {
+        if let Some(asked) = self.asked.get(Limit::Depth as usize) {
+            asked.set(asked.get().max(depth));
+        }
+    }
+
     /// The limits that were exceeded.
     fn exceeded(&self) -> impl Iterator<Item = Exceeded> {
         let asked = Limit::ALL.iter().zip(&self.asked).map(|(limit, asked)| (*limit, asked.get()));
@@ -172,6 +179,9 @@ pub enum Ends {
     /// Text that becomes a whole file as it is: only U+0000 is refused.
     Kept,
 }
+
+/// A string spells more than a call may hold; that is noted.
+struct TooMuch;
 
 /// An object among the arguments. Each key is asked for once; when it is dropped, the keys that nobody asked for are noted.
 #[derive(Debug)]
@@ -285,7 +295,7 @@ impl<'n> Fields<'n> {
     /// An integer. One that no `i64` holds becomes the nearest that does: no file has so many lines.
     pub fn integer(&mut self, name: &'static str) -> Option<i64> {
         let value = self.take(name)?;
-        let spelled = self.unspelled(&value)?;
+        let spelled = self.unspelled(&value).ok()?;
         let number = match spelled.as_ref().unwrap_or(&value) {
             Value::Number(number) => whole(number),
             _ => None,
@@ -313,7 +323,7 @@ impl<'n> Fields<'n> {
     /// A flag; false where it is absent, unless `default` says otherwise.
     pub fn flag(&mut self, name: &'static str, default: bool) -> bool {
         let Some(value) = self.take(name) else { return default };
-        let Some(spelled) = self.unspelled(&value) else { return default };
+        let Ok(spelled) = self.unspelled(&value) else { return default };
         if let Value::Bool(flag) = spelled.as_ref().unwrap_or(&value) {
             return *flag;
         }
@@ -338,7 +348,7 @@ impl<'n> Fields<'n> {
     /// A list of objects; what is not an object in it is noted and left out.
     pub fn objects(&mut self, name: &'static str) -> Option<Vec<Self>> {
         let value = self.take(name)?;
-        let items = match self.unspelled(&value)?.unwrap_or(value) {
+        let items = match self.unspelled(&value).ok()?.unwrap_or(value) {
             Value::Array(items) => items,
             other => {
                 self.mistyped(name, "an array", &other);
@@ -357,7 +367,7 @@ impl<'n> Fields<'n> {
         let mut objects = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let place = format!("{list}[{index}]");
-            match self.unspelled(&item)?.unwrap_or(item) {
+            match self.unspelled(&item).ok()?.unwrap_or(item) {
                 Value::Object(values) => objects.push(Self {
                     notes: self.notes,
                     place,
@@ -464,23 +474,23 @@ impl<'n> Fields<'n> {
         if self.place.is_empty() { "the range".to_owned() } else { format!("`{}`", self.place) }
     }
 
-    /// What a string spells, if that is an array, an object, a number or a boolean. `None` if it holds too much to be read.
-    fn unspelled(&self, value: &Value) -> Option<Option<Value>> {
-        let Some(text) = value.as_str() else { return Some(None) };
+    /// What a string spells, if that is an array, an object, a number or a boolean.
+    fn unspelled(&self, value: &Value) -> Result<Option<Value>, TooMuch> {
+        let Some(text) = value.as_str() else { return Ok(None) };
         if text.trim_start().starts_with(['[', '{']) {
             let weight = weigh(text.as_bytes());
             let depth = self.notes.limits.get(Limit::Depth);
             let values = usize::try_from(weight.values).unwrap_or(usize::MAX);
             if !self.notes.admit(Limit::Values, values) {
-                return None;
+                return Err(TooMuch);
             }
             if weight.depth > depth {
-                let _ = self.notes.admit(Limit::Depth, usize::try_from(weight.depth).unwrap_or(usize::MAX));
-                return None;
+                self.notes.note_depth(weight.depth);
+                return Err(TooMuch);
             }
         }
         let spelled = serde_json::from_str(text).ok();
-        Some(spelled.filter(|value: &Value| !value.is_string() && !value.is_null()))
+        Ok(spelled.filter(|value: &Value| !value.is_string() && !value.is_null()))
     }
 
     fn string(&mut self, name: &'static str) -> Option<String> {

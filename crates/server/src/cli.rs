@@ -135,7 +135,7 @@ enum Subcommands {
         path: Option<PathBuf>,
         /// The most edits to show
         #[arg(long, value_name = "N", default_value_t = 20)]
-        limit: usize,
+        newest: usize,
         /// Write out the bytes that recovery has put aside under this id, instead
         #[arg(long, value_name = "EDIT_ID", conflicts_with = "path")]
         contents: Option<String>,
@@ -440,7 +440,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         Some(Subcommands::History { contents: Some(edit_id), .. }) => {
             Action::Past(Past::Contents { edit_id })
         }
-        Some(Subcommands::History { path, limit, .. }) => {
+        Some(Subcommands::History { path, newest: limit, .. }) => {
             Action::Past(Past::Show { path: path.map(absolute).transpose()?, limit })
         }
         Some(Subcommands::Undo { edit_id, dry_run }) => Action::Past(Past::Undo { edit_id, dry_run }),

@@ -74,7 +74,7 @@ pub fn show(store: &Store, path: Option<&Path>, limit: usize, out: &mut impl Wri
         show_entry(entry, out)?;
     }
     if has_more {
-        writeln!(out, "{ASIDE}the newest {limit}; --limit shows more{ASIDE:#}")?;
+        writeln!(out, "{ASIDE}the newest {limit}; --newest shows more{ASIDE:#}")?;
     }
     Ok(())
 }

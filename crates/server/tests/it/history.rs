@@ -111,7 +111,7 @@ fn people_see_undo_and_forget() {
     ids.push(shell.create("dir/sub/new.txt", "new\n"));
     ids.push(shell.patch(&["a.txt"], "4", "IV"));
     say(&mut out, &ids, &["history"]);
-    say(&mut out, &ids, &["history", "a.txt", "--limit", "1"]);
+    say(&mut out, &ids, &["history", "a.txt", "--newest", "1"]);
     say(&mut out, &ids, &["history", "dir"]);
     say(&mut out, &ids, &["history", "$ROOT/nowhere"]);
     say(&mut out, &ids, &["undo", &ids[0]]);

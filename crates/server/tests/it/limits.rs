@@ -162,141 +162,133 @@ fn patches_by_text_are_stopped_in_time_too() {
     assert!(code == "too_large" || code == "no_match", "{code}");
 }
 
-/// Answers to one absurd call after the other, in one session.
-#[test]
-fn absurd_arguments_are_answered_in_bounded_memory() {
-    let world = World::new();
-    world.write("a", "one\n");
-    let mut session = world.serve(&[]);
-    let path = world.filled_text("$ROOT/a");
-    let many = |item: &str, times: usize| {
-        let mut out = String::with_capacity((item.len() + 1) * times);
-        for _ in 0..times {
-            out.push_str(item);
-            out.push(',');
-        }
-        out.pop();
-        out
-    };
-    let file = format!(r#"{{"file_path":"{path}"}}"#);
-    let spelled = |json: &str| Value::from(json).to_string();
-    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
-    let (long, longest) = ("x".repeat(5_000_000), "x".repeat(60_000_000));
-    let mut twenty = "5".to_owned();
-    for _ in 0..15 {
-        twenty = spelled(&twenty);
+/// A session for absurd calls, one after the other, and a file.
+struct Absurd {
+    world: World,
+    session: Session,
+    path: String,
+}
+
+impl Absurd {
+    fn new() -> Self {
+        let world = World::new();
+        world.write("a", "one\n");
+        let (session, path) = (world.serve(&[]), world.filled_text("$ROOT/a"));
+        Self { world, session, path }
     }
-    let check = |session: &mut Session, tool: &str, arguments: &str, code: &str, said: &str| {
-        let answer = session.ask_raw(&call(tool, arguments));
+
+    fn check(&mut self, tool: &str, arguments: &str, code: &str, said: &str) {
+        let answer = self.session.ask_raw(&call(tool, arguments));
         let text = text(&answer);
         assert!(text.starts_with(&format!("error: {code}: ")), "{text}");
         assert!(text.contains(said), "{said} is not in {text}");
         assert!(text.chars().count() < 8_000);
-    };
-    let values = "the limit `values` is 250000";
-    let depth = "the arguments nest 100002 levels deep, and the limit `depth` is 64";
-    check(
-        &mut session,
-        GET,
-        &format!(r#"{{"files":{deep}}}"#).replacen("[[[", "[", 1).replacen("]]]", "]", 1),
-        "too_large",
-        "the limit `depth` is 64",
-    );
-    check(&mut session, GET, &format!(r#"{{"files":[{deep}]}}"#), "too_large", depth);
-    check(
-        &mut session,
-        GET,
-        &format!(r#"{{"files":{}}}"#, spelled(&deep)),
-        "too_large",
-        "100000 levels deep",
-    );
-    check(&mut session, GET, &format!(r#"{{"files":[{}]}}"#, many(&file, 300_000)), "too_large", values);
-    check(
-        &mut session,
-        GET,
-        &format!(r#"{{"files":[{}]}}"#, many(&file, 100_000)),
-        "too_large",
-        "names 100000 files",
-    );
-    let ranges = |many: &str| format!(r#"{{"files":[{{"file_path":"{path}","ranges":[{many}]}}]}}"#);
-    check(&mut session, GET, &ranges(&many(r#"{"start":1}"#, 300_000)), "too_large", values);
-    check(&mut session, GET, &ranges(&many(r#"{"start":1}"#, 100_000)), "too_large", "has 100000 ranges");
-    check(&mut session, GET, &ranges(&many("0", 1_000_000)), "too_large", values);
-    check(
-        &mut session,
-        GET,
-        &spelled(&format!("[{}]", many("0", 1_000_000)))
-            .replacen('"', r#"{"files":""#, 1)
-            .replace("]\"", "]\"}"),
-        "too_large",
-        values,
-    );
-    check(&mut session, GET, &format!("{{{}}}", many(r#""files":[]"#, 1_000_000)), "too_large", values);
-    check(
-        &mut session,
+    }
+
+    /// The session goes on, and nothing has taken much memory.
+    fn finish(mut self) {
+        let reply = self.world.call(&mut self.session, GET, &json!({"file_path": "$ROOT/a"}));
+        assert!(reply.text.contains("1\tone"), "{}", reply.text);
+        if let Some(most) = self.session.most_memory() {
+            assert!(most < 1 << 20, "{most} KiB");
+        }
+    }
+}
+
+fn many(item: &str, times: usize) -> String {
+    let mut out = item.to_owned();
+    out.reserve((item.len() + 1) * times);
+    for _ in 1..times {
+        out.push(',');
+        out.push_str(item);
+    }
+    out
+}
+
+fn spelled(json: &str) -> String {
+    Value::from(json).to_string()
+}
+
+const VALUES: &str = "the limit `values` is 250000";
+
+#[test]
+fn absurd_counts_and_depths() {
+    let mut absurd = Absurd::new();
+    let path = absurd.path.clone();
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    let files = |inside: &str| format!(r#"{{"files":{inside}}}"#);
+    let depth = "the arguments nest 100001 levels deep, and the limit `depth` is 64";
+    absurd.check(GET, &files(&deep), "too_large", depth);
+    let shallow = "[".repeat(200) + &"]".repeat(200);
+    absurd.check(GET, &files(&shallow), "too_large", "the arguments nest 201 levels deep");
+    absurd.check(GET, &files(&spelled(&deep)), "too_large", "100000 levels deep");
+    let file = format!(r#"{{"file_path":"{path}"}}"#);
+    absurd.check(GET, &files(&format!("[{}]", many(&file, 300_000))), "too_large", VALUES);
+    absurd.check(GET, &files(&format!("[{}]", many(&file, 100_000))), "too_large", "names 100000 files");
+    absurd.check(GET, &files(&format!("[{}]", many("0", 1_000_000))), "too_large", VALUES);
+    absurd.check(GET, &files(&spelled(&format!("[{}]", many("0", 1_000_000)))), "too_large", VALUES);
+    let ranges =
+        |times| files(&format!(r#"[{{"file_path":"{path}","ranges":[{}]}}]"#, many(r#"{"start":1}"#, times)));
+    absurd.check(GET, &ranges(1_000_000), "too_large", VALUES);
+    absurd.check(GET, &ranges(100_000), "too_large", "has 100000 ranges");
+    // The last of equal keys holds.
+    absurd.check(GET, &format!("{{{}}}", many(r#""files":[]"#, 1_000_000)), "too_large", VALUES);
+    absurd.check(
         GET,
         &format!("{{{}}}", many(r#""files":[]"#, 100_000)),
         "invalid_arguments",
         "`files` is empty",
     );
     let keys: Vec<String> = (0..200_000).map(|n| format!(r#""file_path{n}":{n}"#)).collect();
-    check(&mut session, GET, &format!("{{{}}}", keys.join(",")), "invalid_arguments", "is not an argument");
-    let odd = many(r#"{"fil":1,"nwe":2}"#, 1_000);
-    check(&mut session, PATCH, &format!(r#"{{"files":[{odd}]}}"#), "invalid_arguments", "is not an argument");
-    check(
-        &mut session,
-        "create_text_file",
-        &format!(r#"{{"file_path":"{path}b","contents":"{longest}"}}"#),
-        "too_large",
-        "the limit `text-bytes` is 32 MiB",
-    );
-    check(&mut session, GET, &format!(r#"{{"file_path":"/{long}"}}"#), "io_error", "");
-    check(&mut session, GET, &format!(r#"{{"{long}":1}}"#), "invalid_arguments", "");
-    check(
-        &mut session,
-        GET,
-        &format!(r#"{{"file_path":"{path}","line_start":"{}"}}"#, "1".repeat(2_000_000)),
-        "invalid_arguments",
-        "`line_start` must be an integer",
-    );
-    check(
-        &mut session,
-        GET,
-        &format!(r#"{{"file_path":"{path}","line_start":{twenty}}}"#),
-        "invalid_arguments",
-        "`line_start` must be an integer",
-    );
-    // One new text for many places would be a hundred gigabytes.
+    absurd.check(GET, &format!("{{{}}}", keys.join(",")), "invalid_arguments", "is not an argument");
+    let odd = format!("[{}]", many(r#"{"fil":1,"nwe":2}"#, 1_000));
+    absurd.check(PATCH, &files(&odd), "invalid_arguments", "is not an argument");
+    // What is no call is refused.
+    let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"a":{deep}}}}}"#);
+    let error = absurd.session.ask_raw(&line)["error"].clone();
+    assert_eq!(error["code"], -32600, "{error}");
+    assert!(error["message"].as_str().unwrap().contains("the limit `depth` is 64"), "{error}");
+    absurd.finish();
+}
+
+#[test]
+fn absurd_texts_and_numbers() {
+    let mut absurd = Absurd::new();
+    let path = absurd.path.clone();
+    let long = "x".repeat(5_000_000);
+    let longest = "x".repeat(60_000_000);
+    let new_file = format!(r#"{{"file_path":"{path}b","contents":"{longest}"}}"#);
+    absurd.check("create_text_file", &new_file, "too_large", "the limit `text-bytes` is 32 MiB");
+    drop((new_file, longest));
+    absurd.check(GET, &format!(r#"{{"file_path":"/{long}"}}"#), "io_error", "");
+    absurd.check(GET, &format!(r#"{{"{long}":1}}"#), "invalid_arguments", "");
+    let start = |number: &str| format!(r#"{{"file_path":"{path}","line_start":{number}}}"#);
+    let no_integer = "`line_start` must be an integer";
+    absurd.check(GET, &start(&format!("\"{}\"", "1".repeat(2_000_000))), "invalid_arguments", no_integer);
+    let mut spelled_often = "5".to_owned();
+    for _ in 0..15 {
+        spelled_often = spelled(&spelled_often);
+    }
+    absurd.check(GET, &start(&spelled_often), "invalid_arguments", no_integer);
+    // One new text for many places would be gigabytes.
     let places = many(r#"{"start":1}"#, 10_000);
-    let much = format!(
-        r#"{{"files":[{{"file_path":"{path}","patches":[{{"old_string":"one","new_string":"{}","ranges":[{places}]}}]}}]}}"#,
-        "x".repeat(3_000_000)
-    );
-    check(&mut session, PATCH, &much, "too_large", "the limit `inserted-bytes` is 256 MiB");
+    let new = "x".repeat(3_000_000);
+    let one = format!(r#"{{"old_string":"one","new_string":"{new}","ranges":[{places}]}}"#);
+    let much = format!(r#"{{"files":[{{"file_path":"{path}","patches":[{one}]}}]}}"#);
+    absurd.check(PATCH, &much, "too_large", "the limit `inserted-bytes` is 256 MiB");
     // Numbers are what they are, however they are spelled.
     for (number, shown) in [
         ("1e400", "9223372036854775806 of 1"),
         ("9223372036854775808", "9223372036854775806 of 1"),
+        (&*"9".repeat(1_000_000), "9223372036854775806 of 1"),
         ("-0", "lines 1-1 of 1"),
         ("-1e400", "lines 1-1 of 1"),
         ("-9223372036854775808", "lines 1-1 of 1"),
-        (&*"9".repeat(1_000_000), "9223372036854775806 of 1"),
     ] {
-        let answer =
-            session.ask_raw(&call(GET, &format!(r#"{{"file_path":"{path}","line_start":{number}}}"#)));
+        let answer = absurd.session.ask_raw(&call(GET, &start(number)));
         assert!(text(&answer).contains(shown), "{answer}");
     }
-    // What is no call is refused.
-    let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"a":{deep}}}}}"#);
-    let error = session.ask_raw(&line)["error"].clone();
-    assert_eq!(error["code"], -32600, "{error}");
-    assert!(error["message"].as_str().unwrap().contains("the limit `depth` is 64"), "{error}");
-    let answer = session.ask_raw(&call(GET, &file));
-    assert!(text(&answer).contains("1\tone"), "{answer}");
-    if let Some(most) = session.most_memory() {
-        println!("at most {} MiB", most >> 10);
-        assert!(most < 1 << 20, "{most} KiB");
-    }
+    absurd.finish();
 }
 
 #[test]
