@@ -133,7 +133,10 @@ pub(super) fn round(
         edited.push(outcome);
         written.push(new);
     }
-    let Some(transaction) = transaction.filter(|_| refusals.is_empty()) else {
+    if !refusals.is_empty() {
+        return Ok(Outcome { edit_id: None, files: edited });
+    }
+    let Some(transaction) = transaction else {
         return Ok(Outcome { edit_id: None, files: edited });
     };
     let first = groups.first().map_or(0, |group| group.entry);

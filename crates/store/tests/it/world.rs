@@ -72,7 +72,14 @@ impl World {
         });
         let edits: Vec<_> = edits.collect();
         let options = options("append_text_file_contents");
-        match edit(&self.store, &edits, options) {
+        let done = edit(&self.store, &edits, options);
+        if let Some(state) = &self.store.state {
+            for name in ["journal", "content"] {
+                let left = std::fs::read_dir(state.path().join(name)).unwrap();
+                assert_eq!(left.count(), 0, "whatever becomes of a call, nothing is left of it in {name}");
+            }
+        }
+        match done {
             Ok(done) => done.files.into_iter().map(|file| format!("{:?}", warnings(file))).collect(),
             Err(refusals) => refusals.iter().map(|refusal| reason(&refusal.reason)).collect(),
         }
