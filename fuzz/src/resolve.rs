@@ -97,7 +97,13 @@ impl File {
     }
 
     fn patch(&self, patches: &[Patch], strict: bool) -> Resolution {
-        let Ok(done) = resolve::patch(self.bytes.as_slice(), &self.scan, None, patches, Options { strict, ..Options::default() });
+        let Ok(done) = resolve::patch(
+            self.bytes.as_slice(),
+            &self.scan,
+            None,
+            patches,
+            Options { strict, ..Options::default() },
+        );
         done
     }
 

@@ -194,7 +194,7 @@ fn many_processes_keep_one_history() {
         let said: Value = serde_json::from_slice(&said.stdout).unwrap();
         assert!(said["edit_id"].is_string(), "{said}");
     }
-    let (code, said) = shell.run(&["history", "--limit", "99"]);
+    let (code, said) = shell.run(&["history", "--newest", "99"]);
     assert_eq!((code, said.matches("\ncreated ").count()), (0, 12), "{said}");
 }
 
