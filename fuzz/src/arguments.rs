@@ -14,7 +14,7 @@ use crate::memory::peak_of;
 const MOST_PROBLEMS: usize = 1_000;
 
 /// More problems than these are put into words only now and then: it takes a while.
-const FEW_PROBLEMS: usize = 20;
+const FEW_PROBLEMS: usize = 3;
 
 /// What any call may take: the problems, each with its path. On top of it comes a multiple of the call's size: an object
 /// of two characters becomes a hundred times that, a long text is copied a few times at most.

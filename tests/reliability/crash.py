@@ -129,11 +129,13 @@ def main() -> int:
     report = Report()
     world = World()
     kills = []
+    shared: set[str] = set()
     try:
         for kind in options.kinds or ["all", "single", "in place", "create"]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", world.all_or_nothing(must_be="new") + world.strays())
+            shared |= {call.name for call in trace.of("fsync", "fdatasync") if call.thread not in threads}
             found = places(trace, threads, kind)
             every = kind == "all" or options.kinds
             kills += found if every else [k for k in found if k.name in CHANGING]
@@ -156,7 +158,8 @@ def main() -> int:
         if not reached:
             missed.append(kill)
     # What changes something must have been a place of death, each; waiting and waking differ from run to run.
-    unproved = [str(kill) for kill in missed if kill.name in CHANGING]
+    # So does which thread syncs what, where they share that work; the files are the same before a sync and after it.
+    unproved = [str(kill) for kill in missed if kill.name in CHANGING and kill.name not in shared]
     report.case("every call that changes something was reached", [f"not reached: {', '.join(unproved)}"] if unproved else [])
     if missed:
         report.section(f"not reached: {len(missed)}: {', '.join(sorted({k.name for k in missed}))}")

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 
 from session import Closed, Reply, Server, Timeout, binary  # noqa: E402
 
-__all__ = ["Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel", "call_or_end", "threads_of", "user", "worker_of"]
+__all__ = ["Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel", "call_or_end", "is_stopped", "threads_of", "user", "worker_of"]
 
 PREFIX = ".mte-"
 
@@ -452,6 +452,15 @@ class Trace:
 def threads_of(server: Server) -> list[int]:
     """The threads of a process, oldest first: the first is the one that reads the messages."""
     return sorted(int(t) for t in os.listdir(f"/proc/{server.process.pid}/task"))
+
+
+def is_stopped(thread: int) -> bool:
+    """Stopped by a signal: seen under strace as a stop that lasts."""
+    try:
+        states = [Path(f"/proc/{thread}/stat").read_text().rpartition(")")[2].split()[0] for _ in range(5) if not time.sleep(0.004)]
+    except FileNotFoundError:
+        return False
+    return set(states) <= {"T", "t"}
 
 
 def worker_of(world: World, server: Server) -> int:

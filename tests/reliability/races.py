@@ -12,13 +12,14 @@ import itertools
 import os
 import random
 import re
+import signal
 import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any, Callable
 
-from harness import Closed, Reply, Report, Server, Strace, Timeout, World, no_strace, worker_of
+from harness import Closed, Reply, Report, Server, Strace, Timeout, World, is_stopped, no_strace, worker_of
 
 PATCH = "patch_text_file_contents"
 #: Refusals after which a client reads again.
@@ -328,6 +329,73 @@ def crossing(world: World, scale: float, state: Path) -> list[str]:
     return problems[:12]
 
 
+def unrecorded(world: World, scale: float, rng: random.Random) -> list[str]:
+    """The same, step by step: the second comes while the first holds the old file's lock but has not written its record yet."""
+    reason = no_strace()
+    if reason:
+        print(f"   skipped: {reason}")
+        return []
+    path, problems = world.tree / "outside.txt", []
+    for title in ("one state directory", "a state directory each"):
+        world.reset()
+        apart = world.base / "apart-too"
+        apart.mkdir(mode=0o700, exist_ok=True)
+        world._give(apart)
+        with world.server() as first, world.server(**({} if title.startswith("one") else {"state": apart})) as second:
+            workers = [worker_of(world, server) for server in (first, second)]
+            # Which flock is the record's, an edit before tells.
+            strace = Strace(workers[0], "-y", "-e", "trace=flock")
+            world.edit_outside(first)
+            records = [c.index for c in strace.detach() if c.path.startswith(str(world.state / "journal"))]
+            path.write_text("base 0\ntokens:\n")
+            edits = [{"files": [{"file_path": str(path), "patches": [{"old_string": "tokens:\n", "new_string": f"tokens:\nof {n}\n"}]}]} for n in range(2)]
+            stops = [f"inject=flock:signal=STOP:when={records[0] if records else 1}", "inject=fsync:signal=STOP:when=1"]
+            straces = [Strace(worker, "-e", "trace=flock,fsync,renameat2", "-e", stop, "-e", "inject=renameat2:signal=STOP:when=1")
+                       for worker, stop in zip(workers, stops)]
+
+            def stopped(which: int) -> None:
+                until = time.monotonic() + 0.6
+                while time.monotonic() < until and not is_stopped(workers[which]):
+                    time.sleep(0.002)
+
+            calls = [first.start(PATCH, edits[0])]
+            stopped(0)
+            aside = world.base / "theirs"
+            aside.write_text("base 1\ntokens:\n")
+            world._give(aside)
+            os.replace(aside, path)
+            calls.append(second.start(PATCH, edits[1]))
+            stopped(1)
+            for which in (0, 1, 0, 1):
+                (first, second)[which].process.send_signal(signal.SIGCONT)
+                stopped(which)
+            done = threading.Event()
+
+            def wake() -> None:
+                while not done.wait(0.02):
+                    for server in (first, second):
+                        server.process.send_signal(signal.SIGCONT)
+
+            waker = threading.Thread(target=wake)
+            waker.start()
+            replies = [Reply(server.wait(call, 60)) for server, call in zip((first, second), calls)]
+            done.set()
+            waker.join()
+            for strace in straces:
+                strace.detach()
+        told = {n for n, reply in enumerate(replies) if not reply.is_error}
+        text = path.read_text()
+        there = re.findall(r"of (\d)\n", text)
+        if not text.startswith("base 1\ntokens:\n"):
+            problems.append(f"{title}: the other program's write is lost: {text!r}, acknowledged to {told}")
+        if sorted(there) != sorted(map(str, told)):
+            problems.append(f"{title}: acknowledged to {told}, there are {there}")
+        problems += [f"{title}: client {n}: {r.text[:300]}" for n, r in enumerate(replies) if r.is_error and r.code not in AGAIN]
+        problems += [f"{title}: {stray}" for stray in world.strays()]
+    world.reset()
+    return problems
+
+
 def slowed(world: World, scale: float, rng: random.Random) -> list[str]:
     """The same, with delays at calls drawn by lot: many orders of everything that the two do."""
     reason = no_strace()
@@ -368,7 +436,7 @@ def creators(world: World, scale: float, rng: random.Random) -> list[str]:
     return problems + world.strays(*(f"made/{step}/file.txt" for step in made))
 
 
-CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, crossed, crossed_apart, slowed, creators]
+CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, crossed, crossed_apart, unrecorded, slowed, creators]
 
 
 def main() -> int:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from crash import Kill, crash, dry_run
-from harness import (CHANGING, Call, Closed, PREFIX, Reply, Report, Server, Strace, Timeout, Trace, World, no_strace, parallel,
+from harness import (CHANGING, Call, Closed, PREFIX, Reply, Report, Server, Strace, Timeout, Trace, World, is_stopped, no_strace, parallel,
                      threads_of, user, worker_of)
 
 #: The states from which the recovery itself is killed, and between which and it somebody else writes.
@@ -293,15 +293,6 @@ def waiter(world: World, case: tuple[str, int, str, str]) -> list[str]:
     world.put(name, now.replace(b"by the second\n", b"last line\n"))
     problems += world.all_or_nothing(must_be="old" if how == "rolled back" else None) + world.strays()
     return [f"the second was answered {reply.code or 'ok'}", *problems] if problems else []
-
-
-def is_stopped(thread: int) -> bool:
-    """Stopped by a signal: seen under strace as a stop that lasts."""
-    try:
-        states = [Path(f"/proc/{thread}/stat").read_text().rpartition(")")[2].split()[0] for _ in range(5) if not time.sleep(0.004)]
-    except FileNotFoundError:
-        return False
-    return set(states) <= {"T", "t"}
 
 
 # Who may recover

@@ -21,7 +21,7 @@ use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Failure, Problem};
-use crate::render::failure;
+use crate::render::{failure, on_one_line};
 use crate::tools::{self, Tool};
 
 /// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
@@ -106,7 +106,7 @@ impl Server {
         }
         let mut room = MOST_INSTRUCTIONS.saturating_sub(out.chars().count());
         let roots: Vec<String> =
-            self.context.store.roots.paths().map(|root| root.display().to_string()).collect();
+            self.context.store.roots.paths().map(|root| on_one_line(&root.to_string_lossy())).collect();
         for (index, root) in roots.iter().enumerate() {
             let lead = if index == 0 { " Allowed directories: " } else { ", " };
             let needed = lead.len() + root.chars().count();

@@ -81,9 +81,10 @@ impl InPlace {
 pub(crate) struct Overwriting {
     targets: Vec<Target>,
     write: WriteOver,
+    sync: bool,
 }
 
-type WriteOver = fn(&OpenFile, &File) -> io::Result<()>;
+type WriteOver = fn(&OpenFile, &File, bool) -> io::Result<()>;
 
 #[derive(Debug)]
 struct Target {
@@ -96,9 +97,16 @@ struct Target {
 
 impl Overwriting {
     /// Opens the files and makes the copies. A file that is no more what was read is [`StoreErrorKind::Changed`].
-    pub(crate) fn prepare(files: Vec<Overwrite>, state: Option<&State>) -> Result<Self, StoreError> {
+    ///
+    /// With `sync`, each file is on disk before the next is begun.
+    pub(crate) fn prepare(
+        files: Vec<Overwrite>,
+        state: Option<&State>,
+        sync: bool,
+    ) -> Result<Self, StoreError> {
         let prepare = |file| Target::prepare(file, state);
-        Ok(Self { targets: files.into_iter().map(prepare).collect::<Result<_, _>>()?, write: write_over })
+        let targets = files.into_iter().map(prepare).collect::<Result<_, _>>()?;
+        Ok(Self { targets, write: write_over, sync })
     }
 
     /// What must be on disk before anything is written over.
@@ -117,11 +125,11 @@ impl Overwriting {
         for (done, Target { overwrite, file, .. }) in self.targets.iter().enumerate() {
             let context = |error| StoreError::from_io(Operation::Replace, overwrite.place.path(), error);
             let new = overwrite.temporary.view();
-            let written = new.and_then(|new| (self.write)(&new, file.file()).map_err(context));
+            let written = new.and_then(|new| (self.write)(&new, file.file(), self.sync).map_err(context));
             let Err(error) = written else { continue };
             let begun = self.targets.iter().take(done + 1);
             let spoiled: Vec<PathBuf> = begun
-                .filter(|target| !target.restore())
+                .filter(|target| !target.restore(self.sync))
                 .map(|target| target.file.path().to_owned())
                 .collect();
             if spoiled.is_empty() {
@@ -133,9 +141,15 @@ impl Overwriting {
         Ok(())
     }
 
-    /// Removes what was needed on the way; returns the locks.
-    pub(crate) fn finish(self) -> Vec<LockedFile> {
-        self.targets.into_iter().map(|target| target.overwrite.locked).collect()
+    /// Removes what was needed on the way; returns the locks, and whether all of it is gone.
+    pub(crate) fn finish(self) -> (Vec<LockedFile>, bool) {
+        let mut is_clean = true;
+        let finish = |Target { overwrite: Overwrite { temporary, locked, .. }, copy, .. }: Target| {
+            is_clean &= temporary.remove() & copy.remove();
+            locked
+        };
+        let locked = self.targets.into_iter().map(finish).collect();
+        (locked, is_clean)
     }
 
     /// Leaves what was needed on the way to be recovered.
@@ -163,13 +177,13 @@ impl Target {
         Ok(Self { overwrite, file, copy })
     }
 
-    fn restore(&self) -> bool {
-        self.copy.view().is_ok_and(|old| write_over(&old, self.file.file()).is_ok())
+    fn restore(&self, sync: bool) -> bool {
+        self.copy.view().is_ok_and(|old| write_over(&old, self.file.file(), sync).is_ok())
     }
 }
 
-/// Writes the new bytes over the old ones, from the first on; the file is cut to their length last, and synced.
-pub(crate) fn write_over(from: &OpenFile, to: &File) -> io::Result<()> {
+/// Writes the new bytes over the old ones, from the first on; the file is cut to their length last, and synced if asked.
+pub(crate) fn write_over(from: &OpenFile, to: &File, sync: bool) -> io::Result<()> {
     let mut written = Ok(());
     for_each_chunk(from, 0..from.size(), |offset, bytes| {
         written = platform::write_all_at(to, bytes, offset);
@@ -177,7 +191,7 @@ pub(crate) fn write_over(from: &OpenFile, to: &File) -> io::Result<()> {
     })?;
     written?;
     to.set_len(from.size())?;
-    to.sync_all()
+    if sync { to.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -200,14 +214,14 @@ mod tests {
     }
 
     /// Some files are written; the next is spoiled half way.
-    fn only_so_many(from: &OpenFile, to: &File) -> io::Result<()> {
+    fn only_so_many(from: &OpenFile, to: &File, sync: bool) -> io::Result<()> {
         if LEFT.get() == 0 {
             platform::write_all_at(to, b"spoiled", 0)?;
             to.set_len(7)?;
             return Err(io::ErrorKind::StorageFull.into());
         }
         LEFT.set(LEFT.get() - 1);
-        write_over(from, to)
+        write_over(from, to, sync)
     }
 
     #[test]
@@ -232,7 +246,7 @@ mod tests {
                         Overwrite { place, temporary, locked, unsettled: None }
                     });
                     LEFT.set(left);
-                    let mut overwriting = Overwriting::prepare(files.into(), None).unwrap();
+                    let mut overwriting = Overwriting::prepare(files.into(), None, true).unwrap();
                     overwriting.write = only_so_many;
                     let written = overwriting.write();
                     drop(overwriting);

@@ -352,21 +352,20 @@ impl Contents {
         contents
     }
 
-    /// Whether it is about any of these files, given by path and by device and inode.
+    /// Whether it is about a file, given by path and by device and inode: a file can have another path, too. Inodes count
+    /// only as long as that file may have to change again; afterwards a new file can have the number of an old one.
     pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
-        let same = |other: (u64, u64)| key == Some(other);
-        let by_subject = self.subjects.iter().any(|subject| {
-            let by_key = match subject.intent {
-                Intent::Edit { key } | Intent::Remove { key } => same(key),
-                Intent::Create { .. } => false,
-            };
-            by_key || subject.path == path
-        });
-        by_subject
-            || self.steps.iter().flatten().any(|step| match step {
-                Step::Exchange(change) => same(change.key),
-                _ => false,
-            })
+        if self.subjects.iter().any(|subject| subject.path == path) {
+            return true;
+        }
+        let steps = self.steps.iter().flatten();
+        self.subjects.iter().zip(steps).any(|(subject, step)| match (&subject.intent, step) {
+            (Intent::Edit { key: old }, Step::Exchange(change)) => {
+                !self.committed && (key == Some(*old) || key == Some(change.key))
+            }
+            (Intent::Edit { key: old }, Step::Overwrite(_)) => key == Some(*old),
+            _ => false,
+        })
     }
 }
 
@@ -564,6 +563,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_known_by_its_inode_until_it_is_final() {
+        let open = Contents { committed: false, ..contents() };
+        let concerns = |contents: &Contents, key| contents.concerns(Path::new("/other"), Some(key));
+        // To be exchanged, old and new; to be written over; none of them.
+        let keys = [(1, 2), (5, 6), (3, u64::MAX), (7, 2)];
+        assert_eq!(keys.map(|key| concerns(&open, key)), [true, true, true, false]);
+        assert_eq!(keys.map(|key| concerns(&contents(), key)), [false, false, true, false]);
+        assert!(contents().concerns(Path::new("/d"), None));
+    }
+
+    #[test]
     fn a_record_is_abandoned_once_its_owner_is_gone() {
         let directory = tempfile::tempdir().unwrap();
         let state = State::open(directory.path()).unwrap();
@@ -571,8 +581,6 @@ mod tests {
         let found = Found::all(&state).unwrap();
         assert!(!found[0].is_abandoned);
         assert!(found[0].contents.concerns(Path::new("/c"), None));
-        assert!(found[0].contents.concerns(Path::new("/other"), Some((1, 2))));
-        assert!(!found[0].contents.concerns(Path::new("/other"), Some((7, 2))));
         drop(found);
         record.keep();
         let found = Found::all(&state).unwrap().pop().unwrap();

@@ -4,12 +4,12 @@
 //! lock behind with the old inode; so a lock counts only while the name still means the inode that is locked.
 
 use std::collections::BTreeMap;
-use std::fs::TryLockError;
+use std::fs::{File, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::place::{OpenFile, WritablePlace};
+use crate::place::{OpenFile, Place, WritablePlace};
 use crate::platform;
 
 /// How long a call waits for a lock, unless told otherwise.
@@ -202,6 +202,24 @@ fn wait_for(
             }
         };
         return Ok(Some(LockedFile { file: file.refreshed()?, is_guarded }));
+    }
+}
+
+/// Keeps other processes of this server from exchanging files in the place's directory until it is dropped.
+///
+/// A directory that may not be read, and one on a file system without locks, is nobody's.
+pub(crate) fn lock_directory(place: &Place) -> Result<Option<File>, StoreError> {
+    let Ok(directory) = platform::open_to_read(&place.directory) else { return Ok(None) };
+    let wait = Wait::default();
+    let mut patience = Patience::new(&wait);
+    loop {
+        match directory.try_lock() {
+            Ok(()) => return Ok(Some(directory)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                patience.pause().map_err(|kind| StoreError::new(Operation::Lock, place.path(), kind))?;
+            }
+        }
     }
 }
 

@@ -122,7 +122,7 @@ pub(crate) fn create_recorded<T>(
     }
     let created = creation.commit(sync)?;
     let noted = note(&created.directories);
-    transaction.end();
+    drop(transaction);
     drop(created);
     Ok(noted)
 }

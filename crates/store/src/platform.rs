@@ -370,14 +370,18 @@ mod system {
         Ok(None)
     }
 
+    /// A directory opened to be read; the handle at hand may be of `O_PATH`, which flock(2) and fsync(2) refuse.
+    pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(directory, ".", flags, Mode::empty())?))
+    }
+
     /// Waits until the names in a directory are on disk. A directory that may not be read, or a file system that does
     /// not sync directories, is passed over: neither has another way.
     pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        // The handle at hand may be of O_PATH, which fsync(2) refuses.
-        let readable = match rustix::fs::openat(directory, ".", flags, Mode::empty()) {
-            Err(Errno::ACCESS | Errno::PERM) => return Ok(()),
-            opened => File::from(opened?),
+        let readable = match open_to_read(directory) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+            opened => opened?,
         };
         match readable.sync_all() {
             Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Ok(()),
@@ -559,6 +563,10 @@ mod system {
 
     pub(crate) fn copy_in_kernel(_: &File, _: u64, _: &File, _: usize) -> io::Result<Option<usize>> {
         Ok(None)
+    }
+
+    pub(crate) fn open_to_read(_: &Dir) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     // Windows has no such operation; NTFS journals its names.

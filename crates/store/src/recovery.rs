@@ -18,7 +18,7 @@ use mcp_text_editor_core::source::{CHUNK, Source as _};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::in_place::write_over;
 use crate::journal::{Change, Contents, Found, Intent, Step, Subject};
-use crate::lock::{LockedFile, LockedSet, Patience, Wait, lock_all, lock_all_as_they_are};
+use crate::lock::{LockedFile, LockedSet, Patience, Wait, lock_all, lock_all_as_they_are, lock_directory};
 use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::read::digest_of;
@@ -186,7 +186,7 @@ fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreErr
     for (index, site) in sites.iter().enumerate() {
         let step = contents.steps.as_ref().and_then(|steps| steps.get(index));
         match (&site.subject.intent, step) {
-            (Intent::Create { directories }, _) => site.unmake(directories),
+            (Intent::Create { directories }, _) => site.unmake(directories)?,
             (Intent::Remove { .. }, _) => site.put_back(contents.committed)?,
             (Intent::Edit { .. }, Some(Step::Exchange(change))) => {
                 site.exchange_back(change, contents.committed, is_alone)?;
@@ -205,7 +205,7 @@ fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreErr
     }
     // What is left of the temporaries is worth nothing once the files are what they are to be.
     for site in &sites {
-        site.discard();
+        site.discard()?;
     }
     drop(locked);
     record.remove(sync);
@@ -260,12 +260,23 @@ impl Site<'_> {
     }
 
     /// Unlinks the temporaries: their names were drawn by lot, and are nobody else's.
-    fn discard(&self) {
+    fn discard(&self) -> Result<(), StoreError> {
+        use std::io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
         for name in [self.name(), self.subject.id.name_of_old()] {
             for directory in self.directories() {
-                directory.remove_file(&name).ok();
+                match directory.remove_file(&name) {
+                    // Where nothing may be written any more nothing can be done, now or later.
+                    Err(error)
+                        if !matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem) =>
+                    {
+                        let path = self.place.path().with_file_name(&name);
+                        return Err(StoreError::from_io(Operation::Recover, &path, error));
+                    }
+                    _ => {}
+                }
             }
         }
+        Ok(())
     }
 
     /// A file that was to be exchanged. If it was the only one, either state is whole, and the new one may be known to its
@@ -308,6 +319,7 @@ impl Site<'_> {
             return renamed.context(Operation::Recover, self.place.path());
         }
         let last_in = *locked.file().identity();
+        let _one_at_a_time = lock_directory(self.place)?;
         swap_until_out(self.place, Path::new(&displaced.name), last_in, platform::exchange)?;
         let out = self.left(self.name())?;
         if out.is_none_or(|out| out.digest == change.new) {
@@ -338,21 +350,23 @@ impl Site<'_> {
             };
             if now == Some(change.old) || is_half_done {
                 let target = self.place.open_file(true)?;
-                return write_over(&new.file, target.file()).context(Operation::Recover, self.place.path());
+                return write_over(&new.file, target.file(), true)
+                    .context(Operation::Recover, self.place.path());
             }
         }
         old.map_or(Ok(()), |old| self.keep(&old))
     }
 
     /// A file that was to be created: either it has its name, or it goes with the directories that were made for it.
-    fn unmake(&self, directories: &[PathBuf]) {
-        self.discard();
+    fn unmake(&self, directories: &[PathBuf]) -> Result<(), StoreError> {
+        self.discard()?;
         for directory in directories.iter().rev() {
             if let Some(place) = place_of(self.store, directory).filter(|place| place.missing.is_empty()) {
                 // Not empty: it is used.
                 place.directory.remove_dir(place.name()).ok();
             }
         }
+        Ok(())
     }
 
     /// A file that was to be removed, and has another name meanwhile.

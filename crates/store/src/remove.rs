@@ -87,7 +87,7 @@ pub(crate) fn remove<T>(
     unlink_if(directory, aside, removal.locked.file().identity());
     remove_directories(store, removal.directories);
     let was_recorded = transaction.is_recorded();
-    transaction.end();
+    drop(transaction);
     // Last of all.
     drop(removal.locked);
     Ok(Removed { noted, was_recorded })

@@ -16,7 +16,7 @@ use mcp_text_editor_core::source::Source as _;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
-use crate::lock::LockedFile;
+use crate::lock::{LockedFile, lock_directory};
 use crate::place::WritablePlace;
 use crate::platform;
 use crate::read::digest_of;
@@ -132,6 +132,16 @@ impl Aside {
         Ok(Self::Copy(copy))
     }
 
+    fn remove(self) -> bool {
+        match self {
+            Self::Link(mut link) => {
+                link.is_kept = true;
+                unlink_if(&link.directory, Path::new(&link.name), &link.identity)
+            }
+            Self::Copy(copy) => copy.remove(),
+        }
+    }
+
     fn leave(self) {
         match self {
             Self::Link(mut link) => link.is_kept = true,
@@ -160,6 +170,9 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
     let (place, temporary) = (&prepared.place, &prepared.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
     let checked = prepared.locked.file().identity();
+    // If another program has replaced the file since, another process of ours can hold the lock of that new file and be
+    // here, too. Each must see whether it got what it had read before the other comes.
+    let _one_at_a_time = lock_directory(place)?;
     match swap(directory, name, temporary.name()) {
         Ok(()) => {
             let out = Identity::at(directory, temporary.name());
@@ -239,19 +252,23 @@ impl Exchanged {
         Ok(())
     }
 
-    /// Unlinks the old files, which ends the commit. What cannot be unlinked stays as a stray temporary, and is no
-    /// error: the new content is in place.
+    /// Unlinks the old files, which ends the commit. What cannot be unlinked is no error, since the new content is in place.
     ///
-    /// Returns the locks on them.
+    /// Returns the locks on them, and whether all are gone.
     #[must_use = "dropping them lets go of the files"]
-    pub fn finish(mut self) -> Vec<LockedFile> {
+    pub fn finish(mut self) -> (Vec<LockedFile>, bool) {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
-        let finish = |Replaced { prepared, .. }: Replaced| {
-            let old = prepared.locked.file().identity();
-            unlink_if(&prepared.place.directory, prepared.temporary.name(), old);
-            prepared.locked
+        let mut is_clean = true;
+        let finish = |Replaced { prepared, old }: Replaced| {
+            let Prepared { place, temporary, locked, .. } = prepared;
+            is_clean &= match old {
+                Old::Exchanged => unlink_if(&place.directory, temporary.name(), locked.file().identity()),
+                Old::Aside(aside) => aside.remove(),
+            };
+            locked
         };
-        replaced.map(finish).collect()
+        let locked = replaced.map(finish).collect();
+        (locked, is_clean)
     }
 
     /// Leaves everything as it is, to be recovered; returns the paths of the files.
@@ -287,6 +304,8 @@ impl Exchanged {
         while let Some(Replaced { prepared, old }) = self.replaced.pop() {
             let Prepared { place, temporary, .. } = &prepared;
             let (directory, name) = (&place.directory, Path::new(place.name()));
+            // Whoever holds it for so long is not one of us.
+            let _one_at_a_time = lock_directory(place).ok();
             let is_back = match &old {
                 Old::Exchanged => put_back(place, temporary, self.swap).is_ok(),
                 // Another program has written since: its file stays, as if it had come after a call that succeeded.

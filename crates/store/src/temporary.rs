@@ -188,6 +188,12 @@ impl Temporary {
         self.id
     }
 
+    /// Removes it, as dropping it does; whether it is gone.
+    pub(crate) fn remove(mut self) -> bool {
+        self.is_left = true;
+        self.directory.as_ref().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
+    }
+
     /// Leaves it where it is, for recovery.
     pub(crate) fn leave(mut self) {
         self.is_left = true;
@@ -287,8 +293,10 @@ impl Drop for Temporary {
     }
 }
 
-/// Unlinks a name if it means this file; whether it is gone.
+/// Unlinks a name if it means this file; whether it does not mean it any more.
 pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
-    let is_it = Identity::at(directory, name).is_ok_and(|now| now.same_file(identity));
-    is_it && directory.remove_file(name).is_ok()
+    match Identity::at(directory, name) {
+        Ok(now) => !now.same_file(identity) || directory.remove_file(name).is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }

@@ -12,9 +12,11 @@
 //! An error up to step 5 takes all of it back. A process that is killed up to step 4 leaves what recovery takes back, and
 //! after it what recovery ends. A single file that is exchanged is old or new at any time, so its record is never synced.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use cap_std::fs::Dir;
 use mcp_text_editor_core::digest::Digest;
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
@@ -57,11 +59,34 @@ pub(crate) struct Done<T> {
     pub(crate) noted: T,
 }
 
+/// A transaction whose files have their new content.
+#[derive(Debug)]
+struct Carried<T> {
+    done: Done<T>,
+    locked: Vec<LockedFile>,
+    /// Whether any of them was written over.
+    is_in_place: bool,
+    /// Whether all is gone that was needed on the way.
+    is_clean: bool,
+}
+
 /// A call that edits, and its record.
 #[derive(Debug)]
 pub(crate) struct Transaction<'a> {
     store: &'a Store,
+    subjects: Vec<Subject>,
     record: Option<Record>,
+}
+
+/// A transaction that ends in any other way has changed nothing: all that is left of it are temporaries that could not be
+/// unlinked, for which the record stays.
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if let Some(record) = self.record.take() {
+            let is_clean = self.subjects.iter().all(|subject| !has_left(self.store, subject));
+            if is_clean { drop(record) } else { record.keep() }
+        }
+    }
 }
 
 impl<'a> Transaction<'a> {
@@ -72,7 +97,7 @@ impl<'a> Transaction<'a> {
         let record = begun.and_then(|begun| {
             begun.inspect_err(|error| tracing::warn!(%error, "an edit goes without a journal")).ok()
         });
-        Self { store, record }
+        Self { store, subjects: subjects.to_vec(), record }
     }
 
     /// Writes down what is to become of the only file of a transaction that exchanges none.
@@ -88,13 +113,8 @@ impl<'a> Transaction<'a> {
     }
 
     /// Leaves its record to recovery, which finds what this process could not put right.
-    pub(crate) fn give_up(self) {
-        self.record.into_iter().for_each(Record::keep);
-    }
-
-    /// Ends one that had no files to exchange, once all is done.
-    pub(crate) fn end(self) {
-        self.record.into_iter().for_each(|record| record.remove(false));
+    pub(crate) fn give_up(mut self) {
+        self.record.take().into_iter().for_each(Record::keep);
     }
 
     /// Whether recovery would find it if the process were killed.
@@ -111,23 +131,25 @@ impl<'a> Transaction<'a> {
         is_cancelled: &dyn Fn() -> bool,
         note: impl FnOnce() -> T,
     ) -> Result<Done<T>, StoreError> {
-        let done = self.carry_out(files, is_cancelled, note);
-        match (done, self.record) {
-            (Ok((done, mut locked, in_place)), record) => {
-                if let Some(record) = record {
+        match self.carry_out(files, is_cancelled, note) {
+            Ok(Carried { done, locked, is_in_place, is_clean }) => {
+                match self.record.take() {
                     // Else a power cut could bring it back, and the old content over a later edit with it.
-                    record.remove(in_place && self.store.durability == Durability::Machine);
+                    Some(record) if is_clean => {
+                        record.remove(is_in_place && self.store.durability == Durability::Machine);
+                    }
+                    record => record.into_iter().for_each(Record::keep),
                 }
-                locked.extend(kept);
-                drop(locked);
+                // Last of all.
+                drop((locked, kept));
                 Ok(done)
             }
-            (Err(error), Some(record)) if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => {
-                record.keep();
+            Err(error) => {
+                if matches!(error.kind, StoreErrorKind::NotRestored { .. }) {
+                    self.give_up();
+                }
                 Err(error)
             }
-            // The record goes when it is dropped.
-            (Err(error), _) => Err(error),
         }
     }
 
@@ -136,7 +158,7 @@ impl<'a> Transaction<'a> {
         files: Vec<Ready>,
         is_cancelled: &dyn Fn() -> bool,
         note: impl FnOnce() -> T,
-    ) -> Result<(Done<T>, Vec<LockedFile>, bool), StoreError> {
+    ) -> Result<Carried<T>, StoreError> {
         let sync = self.store.durability == Durability::Machine;
         let steps: Vec<Step> = files.iter().map(Ready::step).collect();
         let is_one_exchange = matches!(steps.as_slice(), [Step::Exchange(_)]);
@@ -150,7 +172,7 @@ impl<'a> Transaction<'a> {
             }
         }
         let is_in_place = !overwrites.is_empty();
-        let overwriting = Overwriting::prepare(overwrites, self.store.state.as_ref())?;
+        let overwriting = Overwriting::prepare(overwrites, self.store.state.as_ref(), sync)?;
         if sync {
             let of_prepared = prepared.iter().map(|file| &file.temporary);
             sync_all(&of_prepared.chain(overwriting.temporaries()).collect::<Vec<_>>())?;
@@ -171,9 +193,11 @@ impl<'a> Transaction<'a> {
         }
         let noted = note();
         let methods = exchanged.methods();
-        let mut locked = exchanged.finish();
-        locked.extend(overwriting.finish());
-        Ok((Done { methods, noted }, locked, is_in_place))
+        let (mut locked, are_gone) = exchanged.finish();
+        let (of_overwritten, is_clean) = overwriting.finish();
+        locked.extend(of_overwritten);
+        let done = Done { methods, noted };
+        Ok(Carried { done, locked, is_in_place, is_clean: is_clean && are_gone })
     }
 
     /// From here on recovery goes forward.
@@ -218,6 +242,19 @@ impl<'a> Transaction<'a> {
             }
         }
     }
+}
+
+/// Whether there is still a temporary of a file.
+fn has_left(store: &Store, subject: &Subject) -> bool {
+    let beside = store.roots.place(&subject.path).ok().map(|place| place.directory);
+    let elsewhere = store.state.as_ref().map(|state| state.content().clone());
+    let names = [subject.id.name(), subject.id.name_of_old()];
+    let is_there = |directory: &Dir| {
+        // What cannot be looked at may be there.
+        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        names.iter().any(|name| !directory.symlink_metadata(name).is_err_and(is_gone))
+    };
+    beside.into_iter().chain(elsewhere).any(|directory| is_there(&directory))
 }
 
 impl Ready {

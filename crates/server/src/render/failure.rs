@@ -276,14 +276,7 @@ pub(super) fn spelled(lines: LineRange) -> String {
 /// The text on one line of at most `most` characters: what breaks lines is spelled out, so that a path cannot forge a line.
 fn one_line(text: &str, most: usize) -> String {
     let (shown, clipped) = clip(text, most);
-    let mut out = String::with_capacity(shown.len());
-    for character in shown.chars() {
-        if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
+    let mut out = super::on_one_line(shown);
     if clipped {
         out.push('…');
     }

@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use mcp_text_editor_store::history::{Entry, Kind};
 use serde_json::{Value, json};
 
+use super::on_one_line;
+
 /// The edits, one on each line, as far as they fit.
 pub(crate) fn text(entries: &[Entry], truncated: bool, budget: usize) -> String {
     if entries.is_empty() {
@@ -32,10 +34,10 @@ fn line(entry: &Entry) -> String {
     let files: Vec<String> = entry
         .files
         .iter()
-        .map(|file| format!("{} {}", kind(file.kind), one_line(&file.path.to_string_lossy())))
+        .map(|file| format!("{} {}", kind(file.kind), on_one_line(&file.path.to_string_lossy())))
         .collect();
     let mut out =
-        format!("{} {} {}: {}", entry.id, time(entry.time), one_line(&entry.tool), files.join(", "));
+        format!("{} {} {}: {}", entry.id, time(entry.time), on_one_line(&entry.tool), files.join(", "));
     if let Some(undoes) = &entry.undoes {
         let _ = write!(out, " (undoes {undoes})");
     }
@@ -103,18 +105,4 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
 pub(crate) fn time(time: SystemTime) -> String {
     let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     format!("{stamp:.0}")
-}
-
-/// A path or name that cannot forge a line.
-fn one_line(text: &str) -> String {
-    text.chars()
-        .flat_map(|character| {
-            let (plain, spelled) = if character.is_control() {
-                (None, Some(character.escape_default()))
-            } else {
-                (Some(character), None)
-            };
-            plain.into_iter().chain(spelled.into_iter().flatten())
-        })
-        .collect()
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::problem::Problem;
 use crate::render::failure::{problem_json, problem_text};
+use crate::render::on_one_line;
 
 /// So many bytes of what failed are told in full; of what comes after them so many each.
 const MOST_FAILURES: usize = 8_000;
@@ -40,7 +41,7 @@ pub(crate) fn text(files: &[FileRead], line_numbers: bool) -> String {
             }
             FileRead::Read { file_path, scan, ranges } if ranges.is_empty() => {
                 let (lines, size) = (scan.lines.count(), scan.size);
-                let (hash, form, file_path) = (scan.digest.short(), form(scan), printed(file_path));
+                let (hash, form, file_path) = (scan.digest.short(), form(scan), on_one_line(file_path));
                 blocks.push(format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n"));
             }
             FileRead::Read { file_path, scan, ranges } => {
@@ -53,7 +54,7 @@ pub(crate) fn text(files: &[FileRead], line_numbers: bool) -> String {
 
 fn range_text(file_path: &str, scan: &Scan, range: &Shown, line_numbers: bool) -> String {
     let (start, end, total) = (range.lines.start(), range.lines.end(), scan.lines.count());
-    let file_path = printed(file_path);
+    let file_path = on_one_line(file_path);
     let mut text = format!("{file_path} lines {start}-{end} of {total} file_hash {}", scan.digest.short());
     if let Some(digest) = &range.digest {
         let _ = write!(text, " range_hash {}", digest.short());
@@ -111,14 +112,6 @@ fn fitted(problem: &Problem, room: &mut usize) -> Problem {
         return problem.clone();
     }
     Problem { reason: cut(&problem.reason), hint: cut(&problem.hint), ..problem.clone() }
-}
-
-/// A path on one line, whatever is in it: it must not look like a line of the reply.
-fn printed(file_path: &str) -> String {
-    let escape = |character: char| {
-        if character.is_control() { character.escape_default().to_string() } else { character.to_string() }
-    };
-    file_path.chars().map(escape).collect()
 }
 
 /// Encoding and line ends: `utf-8+bom crlf`.

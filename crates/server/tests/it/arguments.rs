@@ -274,3 +274,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_long_path_does_not_go_whole_with_every_problem() {
+    let mut call: Map<String, Value> = (0..300).map(|key| (key.to_string(), json!(0))).collect();
+    call.insert("file_path".to_owned(), json!(format!("/{}", "p".repeat(1_000_000))));
+    let failed = get::parse(call, &Limits::default()).unwrap_err();
+    let held: usize =
+        failed.problems.iter().filter_map(|problem| problem.file_path.as_ref()).map(String::len).sum();
+    assert_eq!((failed.problems.len(), held), (300, 300 * 8_000));
+}

@@ -479,6 +479,30 @@ fn a_root_that_is_replaced_leads_nowhere() {
     }
 }
 
+/// An edit that was allowed when it was made is not taken back where it would not be allowed now.
+#[test]
+fn undo_keeps_to_the_walls() {
+    if !CONTAINED {
+        return;
+    }
+    let arena = Arena::new();
+    let state = arena.path("@/state");
+    let kept = ["--landlock", "off", "--tools", "all", "--state-dir", state.to_str().unwrap()];
+    let patch = json!({"files": [{"file_path": "@/root/file.txt", "patches": [{"old_string": "inside", "new_string": "in"}]}]});
+    let edited = arena.call(&mut arena.world.serve(&kept), PATCH, &patch);
+    let edited: Value = serde_json::from_str(&edited.raw).unwrap();
+    let undo = json!({"edit_id": edited["edit_id"]});
+    for (options, expected) in
+        [(&["--protect", "file.txt"][..], "protected_path"), (&["--read-only"], "tool_disabled"), (&[], "ok")]
+    {
+        let mut session = arena.world.serve(&[&kept[..], options].concat());
+        let reply = arena.call(&mut session, "undo_text_file_edits", &undo);
+        assert_eq!(reply.code(), expected, "{}", reply.text);
+        let text = if expected == "ok" { "inside\n" } else { "in\n" };
+        assert_eq!(fs::read_to_string(arena.path("@/root/file.txt")).unwrap(), text);
+    }
+}
+
 /// For how long what is swapped is swapped: a second, or as many as `ATTACK_SECONDS` says.
 fn patience() -> Duration {
     let seconds = std::env::var("ATTACK_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
