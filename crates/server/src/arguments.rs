@@ -6,12 +6,15 @@
 //! absent. Text is never read as anything else. Which keys a tool has is decided in its file under [`crate::tools`], by
 //! asking; whether a path, a label or a line exists is not decided here.
 
+mod names;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mcp_text_editor_core::digest::Tag;
 use serde_json::{Map, Value};
 
+pub(crate) use self::names::meant;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Failure, Problem};
 use crate::weigh::weigh;
@@ -25,72 +28,6 @@ const MOST_SHOWN: usize = 60;
 
 /// More of a path than this does not go with each problem: no error shows more, and a path may be as long as a call.
 const MOST_PATH: usize = 8_000;
-
-/// What other tools call it, and what it is called here.
-const OTHER_NAMES: &[(&str, &str)] = &[
-    ("path", "file_path"),
-    ("file", "file_path"),
-    ("filename", "file_path"),
-    ("paths", "files"),
-    ("file_path", "files"),
-    ("patches", "files"),
-    ("edits", "patches"),
-    ("changes", "patches"),
-    ("text", "contents"),
-    ("text", "new_string"),
-    ("body", "contents"),
-    ("file_text", "contents"),
-    ("contents", "new_string"),
-    ("old_text", "old_string"),
-    ("old_str", "old_string"),
-    ("old", "old_string"),
-    ("search", "old_string"),
-    ("find", "old_string"),
-    ("new_text", "new_string"),
-    ("new_str", "new_string"),
-    ("new", "new_string"),
-    ("replace", "new_string"),
-    ("replacement", "new_string"),
-    ("all", "replace_all"),
-    ("line", "after"),
-    ("insert_line", "after"),
-    ("position", "after"),
-    ("offset", "line_start"),
-    ("start", "line_start"),
-    ("end", "line_end"),
-    ("line_start", "start"),
-    ("line_end", "end"),
-    ("line_start", "ranges"),
-    ("line_end", "ranges"),
-    ("hash", "range_hash"),
-    ("hash", "file_hash"),
-];
-
-/// What arguments are called in any tool, at any depth: none of these is a misspelling of another, however near.
-const OWN_NAMES: &[&str] = &[
-    "after",
-    "before",
-    "contents",
-    "dry_run",
-    "edit_id",
-    "encoding",
-    "end",
-    "file_hash",
-    "file_path",
-    "files",
-    "from_char",
-    "limit",
-    "line_end",
-    "line_numbers",
-    "line_start",
-    "new_string",
-    "old_string",
-    "patches",
-    "range_hash",
-    "ranges",
-    "replace_all",
-    "start",
-];
 
 /// The problems of a call so far, and how much it asks for.
 #[derive(Debug)]
@@ -539,40 +476,6 @@ pub fn each<'n, T>(objects: Vec<Fields<'n>>, read: impl FnMut(Fields<'n>) -> Opt
     read.into_iter().collect()
 }
 
-/// The argument that a misspelled key was to be.
-pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    if name.len() > MOST_SHOWN {
-        return None;
-    }
-    let folded = fold(name);
-    let near = known
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(&folded, known), *known))
-        .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
-        .filter(|(distance, _)| *distance == 0 || !OWN_NAMES.contains(&folded.as_str()))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, known)| known);
-    let renamed = || {
-        let mut names = OTHER_NAMES.iter().filter(|(other, _)| *other == folded);
-        names.find_map(|(_, here)| known.iter().find(|known| *known == here).copied())
-    };
-    near.or_else(renamed)
-}
-
-/// `filePath`, `file-path` and `File_Path` as `file_path`.
-fn fold(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    let mut lower = false;
-    for character in name.chars() {
-        if character.is_ascii_uppercase() && lower {
-            out.push('_');
-        }
-        lower = character.is_ascii_lowercase();
-        out.push(if matches!(character, '-' | ' ') { '_' } else { character.to_ascii_lowercase() });
-    }
-    out
-}
-
 /// The integer that a number is: `5`, `5.0` and `5e0` alike.
 fn whole(number: &serde_json::Number) -> Option<i64> {
     if let Some(number) = number.as_i64() {
@@ -607,44 +510,4 @@ fn shown(text: &str) -> String {
 /// The number of the line on which a byte stands.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tools;
-
-    fn names(schema: &Map<String, Value>, out: &mut Vec<String>) {
-        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            out.push(name.clone());
-            if let Some(items) = property.get("items").and_then(Value::as_object) {
-                names(items, out);
-            }
-        }
-    }
-
-    #[test]
-    fn own_names_are_those_of_the_schemas() {
-        let mut all = Vec::new();
-        for tool in tools::ALL {
-            names(&(tool.input)(), &mut all);
-        }
-        all.sort();
-        all.dedup();
-        assert_eq!(OWN_NAMES, all);
-    }
-
-    #[test]
-    fn what_is_meant() {
-        let check = |name: &str, known: &[&'static str], expected: Option<&str>| {
-            assert_eq!(meant(name, known), expected, "{name}");
-        };
-        check("filePath", &["file_path"], Some("file_path"));
-        check("old_sting", &["old_string", "new_string"], Some("old_string"));
-        check("new_string", &["old_string"], None);
-        check("old_string", &["new_string"], None);
-        check("line_start", &["start", "end"], Some("start"));
-        check("edits", &["patches"], Some("patches"));
-        check("command", &["contents"], None);
-    }
 }

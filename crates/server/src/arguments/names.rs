@@ -1,0 +1,145 @@
+//! What an argument's name may have been meant for: the names that other tools have, and misspellings.
+
+use super::MOST_SHOWN;
+
+/// What other tools call it, and what it is called here.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("path", "file_path"),
+    ("file", "file_path"),
+    ("filename", "file_path"),
+    ("paths", "files"),
+    ("file_path", "files"),
+    ("patches", "files"),
+    ("edits", "patches"),
+    ("changes", "patches"),
+    ("text", "contents"),
+    ("text", "new_string"),
+    ("body", "contents"),
+    ("file_text", "contents"),
+    ("contents", "new_string"),
+    ("old_text", "old_string"),
+    ("old_str", "old_string"),
+    ("old", "old_string"),
+    ("search", "old_string"),
+    ("find", "old_string"),
+    ("new_text", "new_string"),
+    ("new_str", "new_string"),
+    ("new", "new_string"),
+    ("replace", "new_string"),
+    ("replacement", "new_string"),
+    ("all", "replace_all"),
+    ("line", "after"),
+    ("insert_line", "after"),
+    ("position", "after"),
+    ("offset", "line_start"),
+    ("start", "line_start"),
+    ("end", "line_end"),
+    ("line_start", "start"),
+    ("line_end", "end"),
+    ("line_start", "ranges"),
+    ("line_end", "ranges"),
+    ("hash", "range_hash"),
+    ("hash", "file_hash"),
+];
+
+/// What arguments are called in any tool, at any depth: none of these is a misspelling of another, however near.
+const OWN_NAMES: &[&str] = &[
+    "after",
+    "before",
+    "contents",
+    "dry_run",
+    "edit_id",
+    "encoding",
+    "end",
+    "file_hash",
+    "file_path",
+    "files",
+    "from_char",
+    "limit",
+    "line_end",
+    "line_numbers",
+    "line_start",
+    "new_string",
+    "old_string",
+    "patches",
+    "range_hash",
+    "ranges",
+    "replace_all",
+    "start",
+];
+
+/// The argument that a misspelled key was to be.
+pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    if name.len() > MOST_SHOWN {
+        return None;
+    }
+    let folded = fold(name);
+    let near = known
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(&folded, known), *known))
+        .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
+        .filter(|(distance, _)| *distance == 0 || !OWN_NAMES.contains(&folded.as_str()))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known);
+    let renamed = || {
+        let mut names = OTHER_NAMES.iter().filter(|(other, _)| *other == folded);
+        names.find_map(|(_, here)| known.iter().find(|known| *known == here).copied())
+    };
+    near.or_else(renamed)
+}
+
+/// `filePath`, `file-path` and `File_Path` as `file_path`.
+fn fold(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut lower = false;
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && lower {
+            out.push('_');
+        }
+        lower = character.is_ascii_lowercase();
+        out.push(if matches!(character, '-' | ' ') { '_' } else { character.to_ascii_lowercase() });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value};
+
+    use super::*;
+    use crate::tools;
+
+    fn names(schema: &Map<String, Value>, out: &mut Vec<String>) {
+        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            out.push(name.clone());
+            if let Some(items) = property.get("items").and_then(Value::as_object) {
+                names(items, out);
+            }
+        }
+    }
+
+    #[test]
+    fn own_names_are_those_of_the_schemas() {
+        let mut all = Vec::new();
+        for tool in tools::ALL {
+            names(&(tool.input)(), &mut all);
+        }
+        all.sort();
+        all.dedup();
+        assert_eq!(OWN_NAMES, all);
+    }
+
+    #[test]
+    fn what_is_meant() {
+        let check = |name: &str, known: &[&'static str], expected: Option<&str>| {
+            assert_eq!(meant(name, known), expected, "{name}");
+        };
+        check("filePath", &["file_path"], Some("file_path"));
+        check("old_sting", &["old_string", "new_string"], Some("old_string"));
+        check("new_string", &["old_string"], None);
+        check("old_string", &["new_string"], None);
+        check("line_start", &["start", "end"], Some("start"));
+        check("edits", &["patches"], Some("patches"));
+        check("command", &["contents"], None);
+    }
+}
