@@ -75,7 +75,8 @@ impl World {
         let done = edit(&self.store, &edits, options);
         if let Some(state) = &self.store.state {
             for name in ["journal", "content"] {
-                let left = std::fs::read_dir(state.path().join(name)).unwrap();
+                // A confined thread cannot look.
+                let Ok(left) = std::fs::read_dir(state.path().join(name)) else { continue };
                 assert_eq!(left.count(), 0, "whatever becomes of a call, nothing is left of it in {name}");
             }
         }
