@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The demonstration in README.md, made by running it: prints it, or with --check compares it with the README, or with
-# --update puts it there. The directory is shown as /home/ada/app. Without MCP_TEXT_EDITOR_BIN, cargo builds the program.
+# --update puts it there. The directory is shown as /home/ada/app, and the edit's id, which is drawn by lot, always as the same.
+# Without MCP_TEXT_EDITOR_BIN, cargo builds the program.
 set -euo pipefail
 readme=$(cd "$(dirname "$0")/.." && pwd)/README.md
 if [ -z "${MCP_TEXT_EDITOR_BIN:-}" ]; then
@@ -9,14 +10,18 @@ else
     mcp_text_editor() { "$MCP_TEXT_EDITOR_BIN" "$@"; }
 fi
 app=$(cd "$(mktemp -d)" && pwd -P)
-trap 'rm -rf "$app"' EXIT
+export MCP_TEXT_EDITOR_STATE_DIR
+MCP_TEXT_EDITOR_STATE_DIR=$(mktemp -d)
+trap 'rm -rf "$app" "$MCP_TEXT_EDITOR_STATE_DIR"' EXIT
+id=6f1c0a93be27
 printf 'import sys\n\n\ndef greet(name):\n    print("Hello, " + name)\n\n\ngreet(sys.argv[1])\n' >"$app/greet.py"
 
 show() {
     local command=$1
     printf '$ mcp-text-editor %s\n' "$command"
     command=${command//\/home\/ada\/app/$app}
-    (cd "$app" && eval "mcp_text_editor $command" || true) 2>&1 | sed "s|$app|/home/ada/app|g"
+    (cd "$app" && eval "mcp_text_editor $command" || true) 2>&1 |
+        sed -E "s|$app|/home/ada/app|g; s/\"edit_id\":\"[0-9a-f]{12}\"/\"edit_id\":\"$id\"/"
 }
 
 demonstration() {
