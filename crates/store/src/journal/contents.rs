@@ -1,0 +1,248 @@
+//! What a record says, and how that is written: [`Contents`]. The record itself is the parent module's.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+
+use crate::platform;
+use crate::temporary::TemporaryId;
+
+pub(super) const HEAD: &str = "mcp-text-editor journal 1\n";
+
+/// A file that a transaction may change, as its record names it before anything is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Subject {
+    /// The absolute path, without links.
+    pub(crate) path: PathBuf,
+    /// What its temporaries are called.
+    pub(crate) id: TemporaryId,
+    /// What is to become of it.
+    pub(crate) intent: Intent,
+}
+
+/// What is to become of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Intent {
+    /// Other content.
+    Edit {
+        /// Device and inode before.
+        key: (u64, u64),
+    },
+    /// It is made, and so are these directories, outermost first.
+    Create {
+        /// Absolute paths.
+        directories: Vec<PathBuf>,
+    },
+    /// It goes.
+    Remove {
+        /// Device and inode before.
+        key: (u64, u64),
+    },
+}
+
+/// What becomes of a file, once its new content is complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// It changes names with its temporary.
+    Exchange(Change),
+    /// It is written over, once the transaction is committed.
+    Overwrite(Change),
+    /// It is renamed to its temporary's name, and unlinked once the transaction is committed.
+    Remove(Digest),
+    /// Nothing.
+    Stay,
+}
+
+/// A file's content before and after.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Change {
+    /// Before.
+    pub(crate) old: Digest,
+    /// After.
+    pub(crate) new: Digest,
+    /// Device and inode of the temporary.
+    pub(crate) key: (u64, u64),
+}
+
+/// What a record says.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Contents {
+    /// The files.
+    pub(crate) subjects: Vec<Subject>,
+    /// What becomes of each, if everything is prepared.
+    pub(crate) steps: Option<Vec<Step>>,
+    /// Whether all of it is to stand.
+    pub(crate) committed: bool,
+}
+
+impl Contents {
+    /// Reads as many parts as are whole.
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let mut contents = Self::default();
+        let text = std::str::from_utf8(bytes).unwrap_or_else(|error| {
+            let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        });
+        let Some(mut rest) = text.strip_prefix(HEAD) else { return contents };
+        let mut read = || -> Option<()> {
+            let lines = part(text, &mut rest)?;
+            let mut subjects: Vec<Subject> = Vec::new();
+            for line in lines {
+                match line.strip_prefix("made ") {
+                    Some(directory) => match &mut subjects.last_mut()?.intent {
+                        Intent::Create { directories } => directories.push(unescaped(directory)?),
+                        _ => return None,
+                    },
+                    None => subjects.push(Subject::read(line)?),
+                }
+            }
+            contents.subjects = subjects;
+            let steps: Vec<Step> = part(text, &mut rest)?.map(Step::read).collect::<Option<_>>()?;
+            contents.steps = (steps.len() == contents.subjects.len()).then_some(steps);
+            contents.steps.as_ref()?;
+            contents.committed = part(text, &mut rest)?.eq(["committed"]);
+            Some(())
+        };
+        // What is not whole was never relied on.
+        let _ = read();
+        contents
+    }
+
+    /// Whether it is about a file, given by path and by device and inode: a file can have another path, too. Inodes count
+    /// only as long as that file may have to change again; afterwards a new file can have the number of an old one.
+    pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
+        if self.subjects.iter().any(|subject| subject.path == path) {
+            return true;
+        }
+        let steps = self.steps.iter().flatten();
+        self.subjects.iter().zip(steps).any(|(subject, step)| match (&subject.intent, step) {
+            (Intent::Edit { key: old }, Step::Exchange(change)) => {
+                !self.committed && (key == Some(*old) || key == Some(change.key))
+            }
+            (Intent::Edit { key: old }, Step::Overwrite(_)) => key == Some(*old),
+            _ => false,
+        })
+    }
+}
+
+/// The lines of the next part of `text`, if it is whole.
+fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
+    let whole = *rest;
+    let at = if whole.starts_with("end ") { 0 } else { whole.find("\nend ")? + 1 };
+    let (lines, end) = whole.split_at_checked(at)?;
+    let (end, after) = end.split_once('\n')?;
+    let before = text.len() - whole.len() + at;
+    let expected = Digest::of(text.as_bytes().get(..before)?).short();
+    if end.strip_prefix("end ")? != expected {
+        return None;
+    }
+    *rest = after;
+    Some(lines.lines())
+}
+
+impl Subject {
+    pub(super) fn write_to(&self, text: &mut String) -> Option<()> {
+        let path = escaped(&self.path)?;
+        // Writing to a string cannot fail.
+        let _ = match &self.intent {
+            Intent::Edit { key: (device, inode) } => {
+                writeln!(text, "edit {} {device} {inode} {path}", self.id)
+            }
+            Intent::Remove { key: (device, inode) } => {
+                writeln!(text, "remove {} {device} {inode} {path}", self.id)
+            }
+            Intent::Create { directories } => {
+                let _ = writeln!(text, "create {} {path}", self.id);
+                for directory in directories {
+                    let _ = writeln!(text, "made {}", escaped(directory)?);
+                }
+                Ok(())
+            }
+        };
+        Some(())
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (kind, id) = (words.next()?, TemporaryId::parse(words.next()?)?);
+        let mut key = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
+        let intent = match kind {
+            "edit" => Intent::Edit { key: key()? },
+            "remove" => Intent::Remove { key: key()? },
+            "create" => Intent::Create { directories: Vec::new() },
+            _ => return None,
+        };
+        Some(Self { path: unescaped(words.next()?)?, id, intent })
+    }
+}
+
+impl Step {
+    pub(super) fn write_to(&self, text: &mut String) {
+        let mut change = |kind, change: &Change| {
+            let Change { old, new, key: (device, inode) } = change;
+            writeln!(text, "{kind} {old} {new} {device} {inode}")
+        };
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Exchange(what) => change("exchange", what),
+            Self::Overwrite(what) => change("overwrite", what),
+            Self::Remove(old) => writeln!(text, "remove {old}"),
+            Self::Stay => writeln!(text, "stay"),
+        };
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let kind = words.next()?;
+        let mut change = || {
+            let (old, new) = (digest(words.next()?)?, digest(words.next()?)?);
+            Some(Change { old, new, key: (words.next()?.parse().ok()?, words.next()?.parse().ok()?) })
+        };
+        Some(match kind {
+            "exchange" => Self::Exchange(change()?),
+            "overwrite" => Self::Overwrite(change()?),
+            "remove" => Self::Remove(digest(words.next()?)?),
+            "stay" => Self::Stay,
+            _ => return None,
+        })
+    }
+}
+
+fn digest(word: &str) -> Option<Digest> {
+    let mut bytes = [0; 32];
+    if word.len() != 64 {
+        return None;
+    }
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(word.get(2 * index..2 * index + 2)?, 16).ok()?;
+    }
+    Some(Digest::from_bytes(bytes))
+}
+
+/// A path as one word: bytes that are no printable ASCII, and `%`, as `%` and two digits.
+fn escaped(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    for byte in platform::bytes_of(path)? {
+        if byte.is_ascii_graphic() && *byte != b'%' {
+            text.push(char::from(*byte));
+        } else {
+            let _ = write!(text, "%{byte:02x}");
+        }
+    }
+    Some(text)
+}
+
+fn unescaped(word: &str) -> Option<PathBuf> {
+    let mut bytes = Vec::new();
+    let mut rest = word.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digits = [rest.next()?, rest.next()?];
+            bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    platform::path_of(bytes)
+}
