@@ -67,7 +67,9 @@ fn file(input: &mut Input<'_>) -> Option<File> {
         let shown = file.scan.encoding.decode(file.bytes_of(index, 1));
         shown.is_ok_and(|text| text == [line.0.as_str(), line.1].concat())
     };
-    let is_plain = !file.scan.encoding.is_stateful() || file.lines.iter().enumerate().all(as_shown);
+    let is_counted = file.lines.len() as u64 == file.scan.lines.count();
+    let is_plain =
+        !file.scan.encoding.is_stateful() || (is_counted && file.lines.iter().enumerate().all(as_shown));
     is_plain.then_some(file)
 }
 

@@ -291,7 +291,8 @@ fn connect(path: &Path, make: bool, patience: Duration) -> Result<Option<Connect
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, make);
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(patience)?;
-    let is_new = check(&connection)?;
+    // All of it at one moment: another process may be making it.
+    let is_new = check(&*connection.unchecked_transaction()?)?;
     if is_new && !make {
         return Ok(None);
     }
