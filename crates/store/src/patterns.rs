@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**` does not,
 /// `[a-z]` and `{a,b}` choose. One without a slash matches a name at any depth, and all that is below it; one with a slash
@@ -11,7 +12,10 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 #[derive(Clone, Default)]
 pub struct Patterns {
     texts: Vec<String>,
-    set: GlobSet,
+    /// Of each pattern two: itself, and what is below.
+    globs: Vec<Glob>,
+    /// Made when it is needed first: compiling it takes longer than all else at the start of the program.
+    set: OnceLock<Option<GlobSet>>,
 }
 
 impl PartialEq for Patterns {
@@ -41,7 +45,7 @@ pub struct BadPattern {
 impl Patterns {
     /// Reads the patterns; the error is of the first that cannot be read.
     pub fn new(texts: &[String]) -> Result<Self, BadPattern> {
-        let mut builder = GlobSetBuilder::new();
+        let mut globs = Vec::new();
         let bad = |pattern: &str, error: &globset::Error| BadPattern {
             pattern: pattern.to_owned(),
             problem: error.kind().to_string(),
@@ -57,11 +61,10 @@ impl Patterns {
             };
             for glob in [anchored.clone(), format!("{anchored}/**")] {
                 let glob = GlobBuilder::new(&glob).literal_separator(true).case_insensitive(true).build();
-                builder.add(glob.map_err(|error| bad(text, &error))?);
+                globs.push(glob.map_err(|error| bad(text, &error))?);
             }
         }
-        let set = builder.build().map_err(|error| bad("", &error))?;
-        Ok(Self { texts: texts.to_vec(), set })
+        Ok(Self { texts: texts.to_vec(), globs, set: OnceLock::new() })
     }
 
     /// The patterns as they were written.
@@ -79,12 +82,18 @@ impl Patterns {
     /// The first pattern that a file matches, as it was written; the paths are those of [`Patterns::matches`].
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
-        if self.set.is_empty() {
-            return None;
-        }
-        let first = |path: &Path| self.set.matches(path).into_iter().min();
+        let first_text = self.texts.first()?;
+        let compile = || {
+            let mut builder = GlobSetBuilder::new();
+            for glob in &self.globs {
+                builder.add(glob.clone());
+            }
+            builder.build().ok()
+        };
+        // Patterns that are too large together match everything: they are there to keep something from harm.
+        let Some(set) = self.set.get_or_init(compile) else { return Some(first_text) };
+        let first = |path: &Path| set.matches(path).into_iter().min();
         let index = [first(path), first(&PathBuf::from("/").join(relative))].into_iter().flatten().min()?;
-        // Of each pattern the set has two: itself, and what is below.
         self.texts.get(index / 2).map(String::as_str)
     }
 }
