@@ -13,7 +13,7 @@ use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use crate::error::{Context as _, Operation, SpecialFile, StoreError, StoreErrorKind};
 use crate::index::Index;
 use crate::place::{OpenFile, Place};
-use crate::read::read_and_hash;
+use crate::read::{digest_of, read_and_hash};
 
 /// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
 /// read in blocks, as often as needed.
@@ -43,6 +43,28 @@ struct Asked<'a>(&'a dyn Fn() -> bool);
 impl fmt::Debug for Asked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Asked")
+    }
+}
+
+/// What a file held.
+#[derive(Debug)]
+pub enum Content {
+    /// All of it: comparing bytes is many times faster than hashing them.
+    Bytes(Vec<u8>),
+    /// Its digest.
+    Digest(Digest),
+}
+
+impl Content {
+    /// Whether a file holds the same now.
+    pub(crate) fn is_in(&self, file: &OpenFile) -> Result<bool, StoreError> {
+        match self {
+            Self::Bytes(bytes) => {
+                let now = read_range(file, 0..bytes.len() as u64).context(Operation::Read, file.path())?;
+                Ok(now == *bytes)
+            }
+            Self::Digest(digest) => Ok(digest_of(file)? == *digest),
+        }
     }
 }
 
@@ -179,6 +201,11 @@ impl<'a> Document<'a> {
             return Err(generated(file));
         }
         Err(StoreError::new(Operation::Read, file.path(), StoreErrorKind::Changed))
+    }
+
+    /// What the file held when it was read, to be compared with what it holds later.
+    pub(crate) fn into_content(self) -> Content {
+        self.memory.map_or(Content::Digest(self.scan.digest), Content::Bytes)
     }
 
     /// The file it was read from.

@@ -5,15 +5,14 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
+use crate::document::Content;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
 use crate::metadata::NotKept;
 use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
-use crate::read::digest_of;
 use crate::state::State;
 use crate::temporary::Temporary;
 
@@ -26,8 +25,8 @@ pub struct Overwrite {
     pub temporary: Temporary,
     /// The old file, with the identity that it had before it was read.
     pub locked: LockedFile,
-    /// The digest of what was read, if the file's times cannot tell whether it is still that.
-    pub unsettled: Option<Digest>,
+    /// What was read, if the file's times cannot tell whether it is still that.
+    pub unsettled: Option<Content>,
 }
 
 /// Why a file is written over instead of being replaced.
@@ -167,7 +166,7 @@ impl Target {
         let old = locked.file();
         let file = place.open_file(true)?;
         let is_same = file.identity().same_content(old.identity());
-        if !is_same || unsettled.map_or(Ok(false), |digest| Ok::<_, StoreError>(digest_of(old)? != digest))? {
+        if !is_same || !unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))? {
             return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
         }
         let mut copy = Temporary::create_for_old(place, temporary.id(), old.size(), state)?;

@@ -11,15 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::Source as _;
 
+use crate::document::Content;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
 use crate::lock::{LockedFile, lock_directory};
 use crate::place::WritablePlace;
 use crate::platform;
-use crate::read::digest_of;
 use crate::temporary::{Temporary, unlink_if};
 
 /// How often names are swapped to get out of a race with another program before it is given up.
@@ -34,8 +33,8 @@ pub struct Prepared {
     pub temporary: Temporary,
     /// The old file, with the identity that it had before it was read.
     pub locked: LockedFile,
-    /// The digest of what was read, if the file's times cannot tell whether it is still that: then it is read again.
-    pub unsettled: Option<Digest>,
+    /// What was read, if the file's times cannot tell whether it is still that: then it is read again.
+    pub unsettled: Option<Content>,
 }
 
 /// How a file was replaced.
@@ -161,8 +160,11 @@ impl Prepared {
     /// Whether the old file is what was read, as far as its times do not tell; and nobody is about to change it.
     fn is_what_was_read(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
-        let is_same = |digest: &Digest| Ok::<_, StoreError>(digest_of(old)? == *digest);
-        Ok(!platform::is_open_for_writing(old.file()) && self.unsettled.as_ref().map_or(Ok(true), is_same)?)
+        // In this order: while nobody has it open for writing, what is read stays so.
+        if platform::is_open_for_writing(old.file()) {
+            return Ok(false);
+        }
+        self.unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))
     }
 }
 

@@ -19,6 +19,7 @@ use std::thread;
 use cap_std::fs::Dir;
 use mcp_text_editor_core::digest::Digest;
 
+use crate::document::Content;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::in_place::{InPlace, Overwrite, Overwriting};
 use crate::journal::{Change, Record, Step, Subject};
@@ -46,8 +47,8 @@ pub(crate) struct Ready {
     pub(crate) old: Digest,
     /// The digest of the new content.
     pub(crate) new: Digest,
-    /// Whether the old file's times can tell whether it is still what was read.
-    pub(crate) is_settled: bool,
+    /// What was read, if the old file's times cannot tell whether it is still that.
+    pub(crate) unsettled: Option<Content>,
 }
 
 /// What is known of a transaction that was carried out.
@@ -163,8 +164,7 @@ impl<'a> Transaction<'a> {
         let steps: Vec<Step> = files.iter().map(Ready::step).collect();
         let is_one_exchange = matches!(steps.as_slice(), [Step::Exchange(_)]);
         let (mut prepared, mut overwrites) = (Vec::new(), Vec::new());
-        for Ready { place, temporary, in_place, locked, old, is_settled, .. } in files {
-            let unsettled = (!is_settled).then_some(old);
+        for Ready { place, temporary, in_place, locked, unsettled, .. } in files {
             if in_place.is_some() {
                 overwrites.push(Overwrite { place, temporary, locked, unsettled });
             } else {

@@ -14,7 +14,7 @@ use mcp_text_editor_core::splice::Spliced;
 
 use super::{Change, Differing, Edit, Edited, Options, Outcome, Reason, Refusal, Warning};
 use crate::diff::diff;
-use crate::document::{Document, SMALL, now, unless};
+use crate::document::{Content, Document, SMALL, now, unless};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, NotKept, Undo};
 use crate::in_place::InPlace;
@@ -128,7 +128,8 @@ pub(super) fn round(
         let work = Work { store, group, document: &document, plan: &plan, options };
         let (outcome, mut new) = work.carry_out(writes).map_err(at)?;
         if let Some(new) = &mut new {
-            new.is_settled = file.file().identity().has_settled_content(began);
+            let is_settled = file.file().identity().has_settled_content(began);
+            new.unsettled = (!is_settled).then(|| document.into_content());
         }
         edited.push(outcome);
         written.push(new);
@@ -144,12 +145,12 @@ pub(super) fn round(
     // Files that stay as they are keep their locks until the others are committed.
     let (mut ready, mut stay, mut of_ready) = (Vec::new(), Vec::new(), Vec::new());
     for (index, ((group, locked), new)) in groups.into_iter().zip(files).zip(written).enumerate() {
-        let Some(Written { temporary, in_place, old, new, is_settled, .. }) = new else {
+        let Some(Written { temporary, in_place, old, new, unsettled, .. }) = new else {
             stay.push(locked);
             continue;
         };
         of_ready.push((index, in_place, locked.is_guarded()));
-        ready.push(Ready { place: group.place, temporary, in_place, locked, old, new, is_settled });
+        ready.push(Ready { place: group.place, temporary, in_place, locked, old, new, unsettled });
     }
     let needs_journal = ready.len() > 1 || of_ready.iter().any(|(_, in_place, _)| in_place.is_some());
     let lacks_journal = needs_journal && !transaction.is_recorded();
@@ -308,7 +309,8 @@ struct Written {
     in_place: Option<InPlace>,
     old: Digest,
     new: Digest,
-    is_settled: bool,
+    /// What was read, if the file's times cannot tell whether it is still that.
+    unsettled: Option<Content>,
     /// What the history is to keep, or why nothing.
     kept: Result<FileEdit, NotKept>,
 }
@@ -368,7 +370,7 @@ impl Work<'_> {
             temporary,
             old: document.scan.digest,
             new: scan.digest,
-            is_settled: false,
+            unsettled: None,
             kept: self.kept((&new, &scan), &edited.regions)?,
         };
         Ok((edited, Some(written)))
