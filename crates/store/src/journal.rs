@@ -266,7 +266,7 @@ mod tests {
                 subject("/a b%\n\u{e9}", Intent::Edit { key: (1, 2) }),
                 subject("/c", Intent::Create { directories: vec!["/x".into(), "/x/y z".into()] }),
                 subject("/d", Intent::Edit { key: (3, u64::MAX) }),
-                subject("/e", Intent::Remove { key: (1, 9) }),
+                subject("/e", Intent::Remove),
             ],
             steps: Some(vec![
                 Step::Exchange(change()),

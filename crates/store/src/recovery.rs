@@ -187,7 +187,7 @@ fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreErr
         let step = contents.steps.as_ref().and_then(|steps| steps.get(index));
         match (&site.subject.intent, step) {
             (Intent::Create { directories }, _) => site.unmake(directories)?,
-            (Intent::Remove { .. }, _) => site.put_back(contents.committed)?,
+            (Intent::Remove, _) => site.put_back(contents.committed)?,
             (Intent::Edit { .. }, Some(Step::Exchange(change))) => {
                 site.exchange_back(change, contents.committed, is_alone)?;
             }

@@ -54,8 +54,7 @@ pub(crate) fn remove<T>(
 ) -> Result<Removed<T>, StoreError> {
     let place = removal.place;
     let id = TemporaryId::draw();
-    let key = removal.locked.file().identity().key();
-    let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove { key } };
+    let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove };
     let mut transaction = Transaction::begin(store, &[subject]);
     transaction.decide(Step::Remove(removal.digest))?;
     if is_cancelled() {

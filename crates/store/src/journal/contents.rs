@@ -35,10 +35,7 @@ pub(crate) enum Intent {
         directories: Vec<PathBuf>,
     },
     /// It goes.
-    Remove {
-        /// Device and inode before.
-        key: (u64, u64),
-    },
+    Remove,
 }
 
 /// What becomes of a file, once its new content is complete.
@@ -149,9 +146,7 @@ impl Subject {
             Intent::Edit { key: (device, inode) } => {
                 writeln!(text, "edit {} {device} {inode} {path}", self.id)
             }
-            Intent::Remove { key: (device, inode) } => {
-                writeln!(text, "remove {} {device} {inode} {path}", self.id)
-            }
+            Intent::Remove => writeln!(text, "remove {} {path}", self.id),
             Intent::Create { directories } => {
                 let _ = writeln!(text, "create {} {path}", self.id);
                 for directory in directories {
@@ -169,7 +164,7 @@ impl Subject {
         let mut key = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
         let intent = match kind {
             "edit" => Intent::Edit { key: key()? },
-            "remove" => Intent::Remove { key: key()? },
+            "remove" => Intent::Remove,
             "create" => Intent::Create { directories: Vec::new() },
             _ => return None,
         };

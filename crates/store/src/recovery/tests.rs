@@ -272,8 +272,8 @@ fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
     for committed in [false, true] {
         let world = World::new(&["a"]);
         let subject = world.subject("a");
-        let (id, key) = (subject.id, world.place("a").identity().unwrap().key());
-        let mut record = world.begin(&[Subject { intent: Intent::Remove { key }, ..subject }]);
+        let id = subject.id;
+        let mut record = world.begin(&[Subject { intent: Intent::Remove, ..subject }]);
         record.prepared(&[Step::Remove(Digest::of(OLD.as_bytes()))], true).unwrap();
         std::fs::rename(world.root.path().join("a"), world.root.path().join(id.name())).unwrap();
         if committed {
