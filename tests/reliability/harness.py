@@ -88,6 +88,8 @@ class World:
     `open.txt` is held open for writing by whoever called `hold`. `outside.txt` belongs to no transaction.
     """
 
+    #: Named in every transaction of several files, which leave it as it is.
+    STAYS = "a/stays.txt"
     IN_PLACE = ("linked.txt", "open.txt", "shut/18.txt")
 
     def __init__(self, within: Path | None = None) -> None:
@@ -123,6 +125,7 @@ class World:
             self.put(name, self.old[name])
             (self.tree / name).chmod(self.modes[name])
         os.link(self.tree / "linked.txt", self.tree / "c" / "linked-too.txt")
+        self.put(self.STAYS, b"as it is to be\n")
         self.put("outside.txt", b"nobody's\nbusiness\n")
         try:
             os.setxattr(self.tree / "a/01.txt", "user.note", b"kept")
@@ -143,6 +146,11 @@ class World:
         owner = user()
         if owner is not None:
             os.chown(path, owner, owner)
+
+    def touch(self) -> None:
+        """All files have changed just now: their times cannot tell whether they change again, so they are read again."""
+        for path in self.tree.rglob("*.txt"):
+            os.utime(path)
 
     def remove_all(self) -> None:
         if (self.tree / "shut").exists():
@@ -189,6 +197,9 @@ class World:
         for name in self.names if names is None else names:
             lines = [content[name].decode().splitlines(keepends=True)[1] for content in (self.old, self.new)]
             files.append({"file_path": self.path(name), "patches": [{"old_string": lines[0], "new_string": lines[1]}]})
+        if len(files) > 1:
+            same = {"old_string": "as it is to be\n", "new_string": "as it is to be\n"}
+            files.insert(1, {"file_path": self.path(self.STAYS), "patches": [same]})
         return {"files": files}
 
     def path(self, name: str) -> str:
@@ -258,6 +269,8 @@ class World:
                 problems.append(f"mode of {name}: {status.st_mode & 0o7777:o}, was {self.modes[name]:o}")
             if user() is not None and status.st_uid != user():
                 problems.append(f"owner of {name}: {status.st_uid}")
+        if (self.tree / self.STAYS).read_bytes() != b"as it is to be\n":
+            problems.append(f"{self.STAYS} has changed")
         if "linked.txt" not in but and not os.path.samefile(self.tree / "linked.txt", self.tree / "c/linked-too.txt"):
             problems.append("linked.txt is one file no more")
         if self.has_xattr and "a/01.txt" not in but and "user.note" not in os.listxattr(self.tree / "a/01.txt"):
@@ -267,7 +280,7 @@ class World:
     def strays(self, *made: str) -> list[str]:
         """What should not be there any more, or was never asked for; `made`: files that were."""
         problems = []
-        expected = {"outside.txt", "c/linked-too.txt", *self.names, *made}
+        expected = {"outside.txt", self.STAYS, "c/linked-too.txt", *self.names, *made}
         for path in sorted(self.tree.rglob("*")):
             name = str(path.relative_to(self.tree))
             if not path.is_dir() and name not in expected:

@@ -1,8 +1,14 @@
 //! SHA-256 digests of bytes, and the prefixes by which clients name them.
 
 use std::fmt;
+use std::ops::Range;
 
-use sha2::Digest as _;
+#[cfg(not(miri))]
+use ring::digest::{Context, SHA256};
+#[cfg(miri)]
+use sha2::{Digest as _, Sha256 as Context};
+
+use crate::source::{Source, for_each_chunk};
 
 /// The SHA-256 digest of some bytes (FIPS 180-4). Displayed as 64 lower-case hexadecimal digits, as `sha256sum` does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,7 +18,9 @@ impl Digest {
     /// The digest of `bytes`; of nothing, that of the empty string.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
-        Self(sha2::Sha256::digest(bytes).into())
+        let mut hasher = Hasher::default();
+        hasher.update(bytes);
+        hasher.digest()
     }
 
     /// The digest of which these are the bytes.
@@ -49,20 +57,96 @@ impl fmt::Debug for Digest {
 }
 
 /// A digest in the making.
-#[derive(Clone, Default, Debug)]
-pub struct Hasher(sha2::Sha256);
+#[derive(Clone)]
+pub struct Hasher {
+    context: Context,
+    /// How many bytes it has taken.
+    taken: u64,
+    /// What it was at multiples of `every`.
+    midstates: Vec<Context>,
+    every: u64,
+}
+
+/// How many midstates are kept at most, 224 bytes each …
+const MOST_MIDSTATES: u64 = 32;
+/// … and how far apart they are at least: fewer bytes are hashed sooner than they are kept account of.
+const LEAST_BETWEEN: u64 = 4096;
+
+impl Default for Hasher {
+    /// One that cannot be taken up again in the middle.
+    fn default() -> Self {
+        #[cfg(not(miri))]
+        let context = Context::new(&SHA256);
+        #[cfg(miri)]
+        let context = Context::new();
+        Self { context, taken: 0, midstates: Vec::new(), every: u64::MAX }
+    }
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hasher").field("taken", &self.taken).finish_non_exhaustive()
+    }
+}
 
 impl Hasher {
+    /// One that keeps its midstates, evenly over so many bytes, for [`Hasher::before`].
+    #[must_use]
+    pub fn with_midstates(size: u64) -> Self {
+        let every = size.div_ceil(MOST_MIDSTATES).max(LEAST_BETWEEN);
+        Self { every, ..Self::default() }
+    }
+
+    /// One that has taken the same bytes as far as a midstate was kept, and none from `offset` on.
+    #[must_use]
+    pub fn before(&self, offset: u64) -> Self {
+        let kept = (offset / self.every).min(self.midstates.len() as u64);
+        let last = usize::try_from(kept).ok().and_then(|kept| self.midstates.get(kept.checked_sub(1)?));
+        let Some(context) = last else { return Self::default() };
+        Self { context: context.clone(), taken: kept * self.every, ..Self::default() }
+    }
+
     /// Adds bytes.
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+    pub fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let to_midstate = usize::try_from(self.every - self.taken % self.every).unwrap_or(usize::MAX);
+            let (piece, rest) = bytes.split_at(to_midstate.min(bytes.len()));
+            self.context.update(piece);
+            self.taken += piece.len() as u64;
+            if self.taken.is_multiple_of(self.every) {
+                self.midstates.push(self.context.clone());
+            }
+            bytes = rest;
+        }
+    }
+
+    /// Adds the bytes that stand at `offset`, but for those that it has: it must have taken all before them.
+    pub fn update_at(&mut self, offset: u64, bytes: &[u8]) {
+        let has = usize::try_from(self.taken.saturating_sub(offset)).unwrap_or(usize::MAX);
+        self.update(bytes.get(has..).unwrap_or_default());
     }
 
     /// The digest of all bytes added.
     #[must_use]
-    pub fn finish(self) -> Digest {
-        Digest(self.0.finalize().into())
+    pub fn digest(&self) -> Digest {
+        #[cfg(not(miri))]
+        let digest = self.context.clone().finish();
+        #[cfg(miri)]
+        let digest = self.context.clone().finalize();
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest.as_ref());
+        Digest(bytes)
     }
+}
+
+/// The digest of some bytes of a source.
+pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Digest, S::Error> {
+    let mut hasher = Hasher::default();
+    for_each_chunk(source, range, |_, chunk| {
+        hasher.update(chunk);
+        true
+    })?;
+    Ok(hasher.digest())
 }
 
 /// What a client says of a digest: its first 12 to 64 hexadecimal digits, kept in lower case.
@@ -101,6 +185,29 @@ impl Tag {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_digest_is_taken_up_again_anywhere() {
+        let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for (size, chunk) in [(0, 1), (4096, 4096), (5000, 7), (20_000, 4095), (300_000, 65_536)] {
+            let old = &bytes[..size];
+            let mut hasher = Hasher::with_midstates(size as u64);
+            old.chunks(chunk).for_each(|chunk| hasher.update(chunk));
+            assert_eq!(hasher.digest(), Digest::of(old));
+            for at in [0, size.min(1), size / 3, size / 2, size.saturating_sub(1), size] {
+                let new = [&old[..at], b"new", &old[at..]].concat();
+                let mut again = hasher.before(at as u64);
+                let (had, apart) = (again.taken, hasher.every);
+                assert!(had <= at as u64 && at as u64 - had < apart, "{had} of {at}");
+                let mut offset = 0;
+                for chunk in new.chunks(chunk) {
+                    again.update_at(offset, chunk);
+                    offset += chunk.len() as u64;
+                }
+                assert_eq!(again.digest(), Digest::of(&new), "{size} bytes, changed at {at}");
+            }
+        }
+    }
 
     #[test]
     fn a_tag_is_a_prefix_in_either_case() {

@@ -83,6 +83,8 @@ pub enum Rejection {
         digest: Digest,
         /// What the client remembers of it.
         expected: Tag,
+        /// Whether the text that was sent as well is theirs.
+        is_old_there: bool,
         /// What they are, and where lines with the remembered digest stand now.
         evidence: Box<Evidence>,
     },

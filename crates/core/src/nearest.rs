@@ -6,8 +6,14 @@
 //! trigrams it holds: a few nanoseconds a byte, whatever the wanted text is. The best windows that do not overlap
 //! are kept, a handful; only they are then aligned line by line and measured.
 
+mod align;
+mod grams;
+
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+
+use align::{Pattern, Place};
+use grams::Grams;
 
 use crate::cause;
 use crate::line::{LineNumber, LineRange};
@@ -45,16 +51,6 @@ const SIMILAR: u64 = 550;
 
 /// Nor are those that have less than this share, in percent, of the best place's similarity.
 const SHARE_OF_BEST: u64 = 70;
-
-/// Less similar lines than this, of 1000, are not taken for one another.
-const SIMILAR_LINES: u64 = 400;
-
-/// Less similar parts of lines than this, of 1000, are not taken for the wanted ones: in a long line some part is
-/// always a little like anything.
-const SIMILAR_PARTS: u64 = 650;
-
-/// A part of a line is less of a match than a line, in percent.
-const PART: u64 = 95;
 
 /// A place that is similar to the wanted text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -300,130 +296,6 @@ impl Search {
     }
 }
 
-/// A candidate's lines that are like the wanted ones.
-struct Place {
-    /// Of 1000.
-    similarity: u64,
-    near: Near,
-}
-
-/// How like a wanted line another one is, and how much of the other was compared.
-#[derive(Clone, Copy, Default)]
-struct Likeness {
-    similarity: u64,
-    compared: u64,
-}
-
-impl Likeness {
-    /// What the two lines have in common.
-    fn gain(self, wanted: u64) -> u64 {
-        self.similarity * (wanted + self.compared)
-    }
-}
-
-/// A folded line and how much it counts: what is no letter or digit says little of where it stands.
-struct Line {
-    chars: Vec<char>,
-    weight: u64,
-}
-
-impl Line {
-    fn new(chars: Vec<char>) -> Self {
-        let weight = 1 + chars.iter().filter(|c| c.is_alphanumeric()).count() as u64;
-        Self { chars, weight }
-    }
-}
-
-impl Candidate {
-    /// Aligns the lines with the wanted ones in order (global alignment, Needleman and Wunsch 1970, where lines above
-    /// and below cost nothing) and measures what was aligned by the Dice coefficient.
-    fn compared(&self, wanted: &mut [Pattern], more: u64, total: u64) -> Option<Place> {
-        let chars = compared_chars(wanted.len());
-        let fold_line = |line: &String| {
-            let mut folded = Vec::new();
-            fold(line, chars, &mut folded);
-            Line::new(folded)
-        };
-        let folded: Vec<_> = self.lines.iter().map(fold_line).collect();
-        let pairs = aligned(wanted, &folded);
-        let ((first_wanted, first, _), (last_wanted, last, _)) = (*pairs.first()?, *pairs.last()?);
-        // Wanted lines without a counterpart above the first pair and below the last one are taken to have changed.
-        let start = first.saturating_sub(first_wanted);
-        let end = last.saturating_add(wanted.len() - last_wanted).min(folded.len());
-
-        let mut common = 0;
-        let mut all: u64 = wanted.iter().map(|pattern| pattern.line.weight).sum();
-        all += folded.get(start..end)?.iter().map(|line| line.weight).sum::<u64>();
-        for (at_wanted, at, likeness) in pairs {
-            common += likeness.gain(wanted.get(at_wanted)?.line.weight);
-            all = (all + likeness.compared).saturating_sub(folded.get(at)?.weight);
-        }
-        let similarity = common / all.max(1);
-
-        let first_line = self.first.saturating_add(start as u64);
-        let count = ((end - start) as u64).saturating_add(more).min(total.saturating_sub(first_line));
-        let near = Near {
-            lines: LineRange::new(LineNumber::from_index(first_line), count),
-            text: excerpt(self.lines.get(start..end)?),
-        };
-        Some(Place { similarity, near })
-    }
-}
-
-/// Which of the wanted lines is which of `lines`, both in order.
-fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likeness)> {
-    #[derive(Clone, Copy, Default)]
-    enum Step {
-        #[default]
-        Above,
-        Left,
-        Pair(Likeness),
-    }
-    // One row a wanted line, with the column of no line in front; `steps` has no row for no wanted line.
-    let mut row = vec![0_i64; lines.len() + 1];
-    let mut steps: Vec<Vec<Step>> = Vec::with_capacity(wanted.len());
-    let count = wanted.len();
-    for (index, pattern) in wanted.iter_mut().enumerate() {
-        let mut next = vec![0_i64];
-        let mut steps_of_row = Vec::with_capacity(lines.len());
-        let mut left = 0;
-        for ((line, &diagonal), &above) in lines.iter().zip(&row).zip(row.iter().skip(1)) {
-            let mut best = (above, Step::Above);
-            let likeness = pattern.likeness(line);
-            if likeness.similarity >= SIMILAR_LINES {
-                let gain = i64::try_from(likeness.gain(pattern.line.weight)).unwrap_or(0);
-                if diagonal + gain >= best.0 {
-                    best = (diagonal + gain, Step::Pair(likeness));
-                }
-            }
-            // A line more in the middle costs half of what it would be worth.
-            let skip = if index + 1 == count { 0 } else { i64::try_from(line.weight * 500).unwrap_or(0) };
-            if left - skip > best.0 {
-                best = (left - skip, Step::Left);
-            }
-            left = best.0;
-            next.push(best.0);
-            steps_of_row.push(best.1);
-        }
-        row = next;
-        steps.push(steps_of_row);
-    }
-    let mut pairs = Vec::new();
-    let (mut at_wanted, mut at) = (wanted.len(), lines.len());
-    while at_wanted > 0 && at > 0 {
-        match steps.get(at_wanted - 1).and_then(|steps| steps.get(at - 1)).copied().unwrap_or_default() {
-            Step::Above => at_wanted -= 1,
-            Step::Left => at -= 1,
-            Step::Pair(likeness) => {
-                (at_wanted, at) = (at_wanted - 1, at - 1);
-                pairs.push((at_wanted, at, likeness));
-            }
-        }
-    }
-    pairs.reverse();
-    pairs
-}
-
 fn excerpt(lines: &[String]) -> String {
     let mut text = String::new();
     for line in lines.iter().take(TEXT_LINES) {
@@ -432,147 +304,6 @@ fn excerpt(lines: &[String]) -> String {
     }
     text.truncate(head(&text, TEXT_BYTES).len());
     text
-}
-
-/// A wanted line, ready to be compared.
-struct Pattern {
-    line: Line,
-    whole: Grams<2>,
-    /// Where a part of a line will do: the bigrams without the blanks around the line.
-    part: Option<Grams<2>>,
-}
-
-impl Pattern {
-    fn new(line: &[char], may_be_part: bool) -> Self {
-        let inner = line.strip_prefix(&[' ']).and_then(|line| line.strip_suffix(&[' '])).unwrap_or_default();
-        Self {
-            line: Line::new(line.to_vec()),
-            whole: Grams::new([line]),
-            part: (may_be_part && inner.len() > 1).then(|| Grams::new([inner])),
-        }
-    }
-
-    /// How like the wanted line `other` is, or the part of it that is as long and most like it.
-    fn likeness(&mut self, other: &Line) -> Likeness {
-        if self.line.chars == other.chars {
-            return Likeness { similarity: 1000, compared: other.weight };
-        }
-        let mut whole = Likeness { similarity: 0, compared: other.weight };
-        let (short, long) =
-            (self.line.chars.len().min(other.chars.len()), self.line.chars.len().max(other.chars.len()));
-        // No more than all of the shorter one can be in common.
-        if 2000 * short as u64 >= SIMILAR_LINES * (short + long) as u64 {
-            whole.similarity = self.whole.dice(&other.chars);
-        }
-        let Some(part) = self.part.as_mut().filter(|_| self.line.chars.len() < other.chars.len()) else {
-            return whole;
-        };
-        let part =
-            Likeness { similarity: part.best_part(&other.chars) * PART / 100, compared: self.line.weight };
-        if part.similarity > whole.similarity.max(SIMILAR_PARTS) { part } else { whole }
-    }
-}
-
-/// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text holds.
-///
-/// A sequence is known by a hash; that two share one makes texts look a little more similar than they are.
-#[derive(Debug)]
-struct Grams<const N: usize> {
-    /// How many are wanted and how many are there, by hash.
-    slots: Vec<(u16, u16)>,
-    /// How far a 64-bit hash is shifted to make it an index.
-    shift: u32,
-    /// How many are wanted, and how many of these are there.
-    total: u64,
-    held: u64,
-}
-
-impl<const N: usize> Grams<N> {
-    fn new<'a>(texts: impl IntoIterator<Item = &'a [char]> + Clone) -> Self {
-        let count: usize = texts.clone().into_iter().map(<[char]>::len).sum();
-        let bits = (count * 4).next_power_of_two().clamp(1 << 6, 1 << 15).trailing_zeros();
-        let mut grams = Self { slots: vec![(0, 0); 1 << bits], shift: 64 - bits, total: 0, held: 0 };
-        for text in texts {
-            for slot in slots::<N>(text, grams.shift) {
-                if let Some((wanted, _)) = grams.slots.get_mut(usize::from(slot)) {
-                    *wanted += 1;
-                    grams.total += 1;
-                }
-            }
-        }
-        grams
-    }
-
-    /// Adds the sequences of `text`; those that are wanted are added to `entered`, too.
-    fn enter(&mut self, text: &[char], entered: &mut Vec<u16>) {
-        for slot in slots::<N>(text, self.shift) {
-            if self.enter_one(slot) {
-                entered.push(slot);
-            }
-        }
-    }
-
-    fn enter_one(&mut self, slot: u16) -> bool {
-        let Some((wanted, there)) = self.slots.get_mut(usize::from(slot)).filter(|(wanted, _)| *wanted > 0)
-        else {
-            return false;
-        };
-        self.held += u64::from(there < wanted);
-        *there += 1;
-        true
-    }
-
-    /// Takes away what was added.
-    fn leave(&mut self, entered: &[u16]) {
-        for slot in entered {
-            if let Some((wanted, there)) =
-                self.slots.get_mut(usize::from(*slot)).filter(|(wanted, _)| *wanted > 0)
-            {
-                self.held -= u64::from(there <= wanted);
-                *there -= 1;
-            }
-        }
-    }
-
-    /// Twice what both have, of 1000 of what they are (Dice coefficient).
-    fn dice(&mut self, text: &[char]) -> u64 {
-        let mut entered = Vec::new();
-        self.enter(text, &mut entered);
-        let held = self.held;
-        self.leave(&entered);
-        let all = self.total + text.len().saturating_sub(N - 1) as u64;
-        2000 * held / all.max(1)
-    }
-
-    /// The same, with the part of `text` that is as long and has the most.
-    fn best_part(&mut self, text: &[char]) -> u64 {
-        let entered: Vec<_> = slots::<N>(text, self.shift).collect();
-        let width = usize::try_from(self.total).unwrap_or(usize::MAX);
-        let mut best = 0;
-        for (index, slot) in entered.iter().enumerate() {
-            self.enter_one(*slot);
-            if let Some(gone) = index.checked_sub(width).and_then(|gone| entered.get(gone..=gone)) {
-                self.leave(gone);
-            }
-            best = best.max(self.held);
-        }
-        self.leave(entered.get(entered.len().saturating_sub(width)..).unwrap_or_default());
-        1000 * best / self.total.max(1)
-    }
-}
-
-/// The hashes, below 2¹⁵, of the sequences of `N` characters in `text`, in order.
-fn slots<const N: usize>(text: &[char], shift: u32) -> impl Iterator<Item = u16> + '_ {
-    /// 2⁶⁴ divided by the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    // Each character in 21 bits, as many as Unicode has.
-    let mask = (1 << (21 * N)) - 1;
-    let mut key = 0;
-    let keys = text.iter().map(move |c| {
-        key = (key << 21 | u64::from(u32::from(*c))) & mask;
-        key
-    });
-    keys.skip(N - 1).map(move |key| u16::try_from(key.wrapping_mul(GOLDEN) >> shift).unwrap_or(0))
 }
 
 /// A line as it is compared: between blanks, of which it has no two in a row; in small letters, with straight quotes,

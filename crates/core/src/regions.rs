@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::line::{LineNumber, LineRange};
 use crate::lines::Cursor;
 use crate::matching::Tier;
-use crate::resolve::{Fact, Plan, digest_of};
+use crate::resolve::{Fact, Plan};
 use crate::scan::Scan;
 use crate::source::Source;
 use crate::splice::Splice;
@@ -173,7 +173,12 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
             LineRange::new(LineNumber::from_index(first.index() + u64::from(line_start < start)), 0)
         };
         let bytes = self.new_scan.lines.bytes_of(self.new, lines)?;
-        Ok(Region { lines, digest: digest_of(self.new, bytes)?, replaced: touched.lines, tier: touched.tier })
+        Ok(Region {
+            lines,
+            digest: self.new_scan.digest_of(self.new, bytes)?,
+            replaced: touched.lines,
+            tier: touched.tier,
+        })
     }
 }
 

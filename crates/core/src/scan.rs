@@ -3,10 +3,13 @@
 //!
 //! A scan does not hold text. It says where lines are ([`crate::lines::Lines`]), and text is read from there.
 
-use crate::digest::{Digest, Hasher};
+use std::ops::Range;
+
+use crate::digest::{Digest, Hasher, digest_of};
 use crate::encoding::{Encoding, Unit, Validator, sniff_bom};
 use crate::line_ending::{CR, Census, Convention, LF, unit_value, width};
 use crate::lines::{Lines, Mark};
+use crate::source::Source;
 
 /// What one pass over a file has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +28,13 @@ pub struct Scan {
     pub nul: Option<u64>,
     /// The offset of the first bytes that do not decode.
     pub undecodable: Option<u64>,
+}
+
+impl Scan {
+    /// The digest of some bytes of the file; nothing is read for that of all of them.
+    pub fn digest_of<S: Source + ?Sized>(&self, source: &S, range: Range<u64>) -> Result<Digest, S::Error> {
+        if range == (0..self.size) { Ok(self.digest) } else { digest_of(source, range) }
+    }
 }
 
 /// Takes a file's bytes in order and ends in a [`Scan`].
@@ -88,7 +98,7 @@ impl Scanner {
     /// The scan of all bytes that were fed.
     #[must_use]
     pub fn finish(mut self) -> Scan {
-        let digest = self.hasher.take().unwrap_or_default().finish();
+        let digest = self.hasher.take().unwrap_or_default().digest();
         self.finish_with(digest)
     }
 

@@ -7,7 +7,6 @@ use crate::encoding::{Decoded, Decoder};
 use crate::error::Excerpt;
 use crate::line::{LineNumber, LineRange};
 use crate::lines::Line;
-use crate::resolve::digest_of;
 use crate::scan::Scan;
 use crate::source::{Source, for_each_chunk};
 
@@ -102,7 +101,7 @@ pub fn show<S: Source + ?Sized>(
         cut = Some(Cut { next_start: LineNumber::from_index(shown.end()), next_char: None });
     }
     let whole = from_char <= 1 && line_length.is_none();
-    let digest = if whole { Some(digest_of(source, from..page.end)?) } else { None };
+    let digest = if whole { Some(scan.digest_of(source, from..page.end)?) } else { None };
     let from_char = from_char.max(1);
     Ok((Shown { lines: shown, content: page.content, digest, from_char, cut, line_length }, page.used))
 }

@@ -12,15 +12,16 @@ use mcp_text_editor_store::edit::Warning;
 use mcp_text_editor_store::history::{EditId, Entry, EntryFile, Kind, NotKept, Undo, path_in_history};
 use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::store::Store;
 use mcp_text_editor_store::undo::{NotUndone, Options, Refused, undo as undo_edit};
 
 use crate::context::Cancel;
 use crate::limits::Limits;
-use crate::past::{FOR_PEOPLE, against};
+use crate::past::FOR_PEOPLE;
 use crate::render::edit::words;
 use crate::render::explain::Call;
-use crate::render::past::kind;
+use crate::render::past::{against, kind};
 
 const ID: Style = AnsiColor::Yellow.on_default();
 const STRONG: Style = Style::new().bold();
@@ -198,12 +199,14 @@ fn undone_kind(file: &EntryFile) -> &'static str {
     }
 }
 
-/// Shows what is in the way, and returns that nothing was done.
+/// Shows what is in the way, and returns that nothing was done, if that is so.
 fn refuse(store: &Store, refused: &Refused, out: &mut impl Write) -> Result<HistoryError, io::Error> {
     let many_files = refused.entry.files.len() > 1;
     let (limits, cancel) = (&Limits::default(), &Cancel::never());
-    let call = Call { tool: FOR_PEOPLE, roots: &store.roots, many_files, limits, cancel };
-    for (_, problem) in against(call, refused) {
+    let state = store.state.as_ref().map(State::path);
+    let call = Call { tool: FOR_PEOPLE, roots: &store.roots, state, many_files, limits, cancel };
+    let problems = against(call, refused);
+    for (_, problem) in &problems {
         writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;
         let Some(conflict) = &problem.conflict else { continue };
         writeln!(out, "the edit to be undone:")?;
@@ -214,7 +217,12 @@ fn refuse(store: &Store, refused: &Refused, out: &mut impl Write) -> Result<Hist
             show_diff(&later.diff, out).or_else(only_io)?;
         }
     }
-    Ok(HistoryError::Refused(format!("edit {} is not undone, and nothing was changed", refused.entry.id)))
+    let outcome = if problems.iter().any(|(_, problem)| problem.has_left_changes) {
+        "but files were left changed"
+    } else {
+        "and nothing was changed"
+    };
+    Ok(HistoryError::Refused(format!("edit {} is not undone, {outcome}", refused.entry.id)))
 }
 
 fn only_io(error: HistoryError) -> io::Result<()> {
@@ -281,4 +289,38 @@ fn plain(text: &str) -> String {
             character => character,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use mcp_text_editor_store::edit::{Reason, Refusal};
+    use mcp_text_editor_store::error::{Operation, StoreError, StoreErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn nothing_was_changed_is_said_only_if_it_is_true() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::without_state(Roots::open(&[directory.path().to_owned()]).unwrap());
+        let said = |kind| {
+            let entry = Entry {
+                id: EditId::parse("0123456789ab").unwrap(),
+                time: SystemTime::UNIX_EPOCH,
+                tool: String::new(),
+                undoes: None,
+                undone_by: None,
+                files: Vec::new(),
+            };
+            let error = StoreError::new(Operation::Replace, Path::new("/a"), kind);
+            let refusals = vec![Refusal { entry: 0, reason: Reason::Store(error) }];
+            let refused = Refused { entry, conflicts: Vec::new(), refusals };
+            refuse(&store, &refused, &mut io::sink()).unwrap().to_string()
+        };
+        let restored = said(StoreErrorKind::NoSpace);
+        assert_eq!(restored, "edit 0123456789ab is not undone, and nothing was changed");
+        let left = said(StoreErrorKind::NotRestored { paths: vec!["/a".into()] });
+        assert_eq!(left, "edit 0123456789ab is not undone, but files were left changed");
+    }
 }

@@ -11,6 +11,7 @@ use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
 use mcp_text_editor::{call, history, stdio};
 use mcp_text_editor_store::confine::{self, Confinement, Gap, Network};
+use mcp_text_editor_store::handles;
 use mcp_text_editor_store::history::History;
 use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::Roots;
@@ -30,6 +31,9 @@ fn main() -> ExitCode {
 }
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
+    if let Err(error) = handles::raise_limit() {
+        tracing::warn!(%error, "the limit of open files cannot be raised: an edit of very many files may fail");
+    }
     let landlock = command.walls.landlock;
     let mut store = store(&command.roots, command.walls, command.keeping, &command.action)?;
     store.most_file_bytes = command.config.limits.get(Limit::File);
@@ -87,18 +91,20 @@ fn store(
 ) -> anyhow::Result<Store> {
     let wanted = keeping.state_directory.filter(|_| !matches!(action, Action::Tools { .. }));
     let state = wanted.as_deref().map(State::open);
-    let mut policy = Policy::default().read_only(walls.read_only).protecting(walls.protected);
+    let mut policy =
+        Policy::default().read_only(walls.read_only).protecting(walls.protected.from_roots(roots));
     if let Some(directory) = &wanted {
         policy = policy.closing(directory);
     }
-    let roots = Roots::open_with(roots, policy).context("an allowed directory cannot be opened")?;
-    for root in roots.paths().filter(|root| roots.closes(root)) {
+    let opened = Roots::open_with(roots, policy).context("an allowed directory cannot be opened")?;
+    for root in opened.paths().filter(|root| opened.closes(root)) {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
-    let mut store = Store { durability: keeping.durability, ..Store::without_state(roots) };
+    let mut store = Store { durability: keeping.durability, ..Store::without_state(opened) };
     match state {
         Some(Ok(state)) => {
-            if let Some(settings) = keeping.history {
+            if let Some(mut settings) = keeping.history {
+                settings.excluded = settings.excluded.from_roots(roots);
                 store.history = History::new(&state, settings);
             }
             store.state = Some(state);

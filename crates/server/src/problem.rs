@@ -87,6 +87,8 @@ pub struct Problem {
     pub conflict: Option<Box<Conflict>>,
     /// The tool to call next; `None` for the one that was called.
     pub suggestion: Option<&'static str>,
+    /// Whether files may have changed all the same, as they could not be put back.
+    pub has_left_changes: bool,
 }
 
 /// A past edit of a file that has changed since.
@@ -127,6 +129,7 @@ impl Problem {
             total_lines: None,
             conflict: None,
             suggestion: None,
+            has_left_changes: false,
         }
     }
 
@@ -152,11 +155,20 @@ pub struct Failure {
     pub problems: Vec<Problem>,
     /// The tool to call next; empty where there is none to name.
     pub suggestion: String,
-    /// Whether the call was to edit: its error then says that nothing was written, so it must be true.
+    /// Whether the call was to edit, and changed nothing: its error then says that nothing was written.
     pub editing: bool,
 }
 
 impl Failure {
+    /// A failure of a tool. The tool to call next is what the first problem suggests, if it `is_offered`, else the same
+    /// one with a corrected call.
+    pub fn of_tool(tool: &Tool, problems: Vec<Problem>, is_offered: impl Fn(&str) -> bool) -> Self {
+        let suggested = problems.first().and_then(|problem| problem.suggestion);
+        let suggestion = suggested.filter(|name| is_offered(name)).unwrap_or(tool.name).to_owned();
+        let editing = !tool.read_only && !problems.iter().any(|problem| problem.has_left_changes);
+        Self { problems, suggestion, editing }
+    }
+
     /// A failure for one reason.
     pub fn of(problem: Problem, suggestion: impl Into<String>, editing: bool) -> Self {
         Self { problems: vec![problem], suggestion: suggestion.into(), editing }

@@ -21,7 +21,7 @@ use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Failure, Problem};
-use crate::render::{failure, on_one_line};
+use crate::render::{explain, failure, on_one_line};
 use crate::tools::{self, Tool};
 
 /// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
@@ -129,12 +129,7 @@ impl Server {
         // The semaphore is never closed, so this only waits.
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         if cancel.is_cancelled() {
-            let problem = Problem::new(
-                Code::Cancelled,
-                "the call was cancelled",
-                "send the call again if it is wanted",
-            );
-            return Err(Failure::of(problem, tool.name, !tool.read_only));
+            return Err(Failure::of(explain::cancelled(), tool.name, !tool.read_only));
         }
         let context = Arc::clone(&self.context);
         let cancel = cancel.within(Duration::from_secs(context.config.limits.get(Limit::Seconds)));

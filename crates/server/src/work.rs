@@ -2,18 +2,19 @@
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
-use mcp_text_editor_core::resolve::{Options as Matching, digest_of};
+use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_core::show::{Budget, Shown, show};
 use mcp_text_editor_store::document::{self, Document};
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Outcome, Reason, Refusal, edit};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::new_file::{NewFile, create as create_file};
+use mcp_text_editor_store::state::State;
 use serde_json::{Value, json};
 
 use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limit;
-use crate::problem::{Code, Failure, Problem};
+use crate::problem::{Failure, Problem};
 use crate::render::edit::{self as edit_words, Hashes};
 use crate::render::explain::{self, Call, Named};
 use crate::render::read::{self as read_words, FileRead};
@@ -158,13 +159,7 @@ fn shown(
         None => total.max(start - 1),
         Some(end) => {
             let Some(end) = u64::try_from(end).ok().filter(|end| *end >= start) else {
-                let reason = if range.start < 0 {
-                    format!("end {end} is before start {}, which is line {start}", range.start)
-                } else {
-                    format!("end {end} is before line {start}")
-                };
-                let hint = "end is a line number, counted from 1; leave it out for the last line of the file";
-                return Ok(Err(Problem::new(Code::InvalidRange, reason, hint)));
+                return Ok(Err(read_words::ends_before(range.start, start, end)));
             };
             end
         }
@@ -257,9 +252,7 @@ fn edit_files(
             };
             explain::refusal(call, named, refusal)
         };
-        let failure = failure(context, tool, refusals.iter().map(explained).collect());
-        // Then it is not true that nothing was written.
-        Failure { editing: failure.editing && !refusals.iter().any(Refusal::has_left_changes), ..failure }
+        failure(context, tool, refusals.iter().map(explained).collect())
     })?;
     let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
     Ok(edit_reply(context, &done, name, dry_run))
@@ -281,7 +274,8 @@ pub(crate) fn call<'a>(
     many_files: bool,
     cancel: &'a Cancel,
 ) -> Call<'a> {
-    Call { tool, roots: &context.store.roots, many_files, limits: &context.config.limits, cancel }
+    let state = context.store.state.as_ref().map(State::path);
+    Call { tool, roots: &context.store.roots, state, many_files, limits: &context.config.limits, cancel }
 }
 
 /// Creates a file.
@@ -323,7 +317,7 @@ fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() ->
             let encoding = label.and_then(Label::parse).map(|label| label.encoding);
             let read = |document: &Document<'_>| {
                 let scan = &document.scan;
-                let lines = digest_of(document, scan.lines.bytes())?;
+                let lines = scan.digest_of(document, scan.lines.bytes())?;
                 let is_text = scan.nul.is_none() && scan.undecodable.is_none();
                 Ok(is_text.then_some((scan.digest, scan.lines.count(), lines, label)))
             };
@@ -331,8 +325,7 @@ fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() ->
         })
     });
     let Some((digest, total_lines, all_lines, label)) = facts else {
-        let reason = format!("{file_path} already exists, and is not a file that reads as text");
-        let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path);
+        let mut problem = explain::exists_unreadable(file_path);
         problem.file_hash = context.store.roots.resolve(file_path).ok().and_then(|place| {
             document::read(&context.store.index, &place, None, is_cancelled, |found| Ok(found.digest()))
                 .ok()?
@@ -349,10 +342,7 @@ fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() ->
     {
         file.insert("encoding".to_owned(), json!(label));
     }
-    let hint = format!("to replace everything in it, call patch_text_file_contents {replace}");
-    let reason = format!("{file_path} already exists");
-    let mut problem =
-        Problem::new(Code::AlreadyExists, reason, hint).of_file(file_path).suggest(&tools::patch::TOOL);
+    let mut problem = explain::exists(file_path, &replace);
     problem.file_hash = Some(digest);
     problem.total_lines = Some(total_lines);
     problem
@@ -383,14 +373,10 @@ pub(crate) fn json_reply(value: Value) -> Reply {
 }
 
 fn cancelled(context: &Context, tool: &'static Tool) -> Failure {
-    let problem =
-        Problem::new(Code::Cancelled, "the call was cancelled", "send it again if it is still wanted");
-    failure(context, tool, vec![problem])
+    failure(context, tool, vec![explain::cancelled()])
 }
 
-/// A failure, and the tool to call next: what the first problem suggests, else the same tool with a corrected call.
+/// A failure of a tool among those that this process offers.
 pub(crate) fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
-    let suggested = problems.first().and_then(|problem| problem.suggestion);
-    let suggestion = suggested.filter(|name| context.config.tools.contains(name)).unwrap_or(tool.name);
-    Failure { problems, suggestion: suggestion.to_owned(), editing: !tool.read_only }
+    Failure::of_tool(tool, problems, |name| context.config.tools.contains(name))
 }

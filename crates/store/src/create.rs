@@ -1,6 +1,7 @@
-//! A file that did not exist, complete before it has its name: [`Creation`], [`create`].
+//! A file that did not exist, complete before it has its name: [`Creation`].
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,18 +33,10 @@ pub struct Creation {
 /// A file that was created.
 #[derive(Debug)]
 pub struct Created {
-    /// The new file, locked until this is dropped.
+    /// The new file, locked until this is dropped, where the file system has locks.
     pub file: OpenFile,
     /// The parent directories that were made for it, outermost first.
     pub directories: Vec<PathBuf>,
-}
-
-/// Creates a file with these bytes, on disk before the name appears; see [`Creation`].
-pub fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Created, StoreError> {
-    let mut creation = Creation::begin(place, TemporaryId::draw())?;
-    creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
-    creation.sync()?;
-    creation.commit(true)
 }
 
 impl Creation {
@@ -87,22 +80,6 @@ impl Creation {
         self.temporary.sync()
     }
 
-    /// The directories that were made for it, outermost first.
-    pub fn directories(&self) -> impl Iterator<Item = &Path> {
-        self.made.directories.iter().map(|one| one.path.as_path())
-    }
-
-    /// What was written so far, to be read back.
-    pub fn view(&self) -> Result<OpenFile, StoreError> {
-        self.temporary.view()
-    }
-
-    /// The path of the temporary, for the journal.
-    #[must_use]
-    pub fn temporary_path(&self) -> &Path {
-        self.temporary.path()
-    }
-
     /// Gives the file its name, unless anything has it: the file system decides, in one step. With `sync` the names
     /// are on disk when this returns.
     pub fn commit(self, sync: bool) -> Result<Created, StoreError> {
@@ -113,44 +90,33 @@ impl Creation {
         // The last named is dropped first: directories can go only after what is in them.
         let Self { place, mut made, temporary } = self;
         let directory = made.innermost(&place).clone();
-        let view = temporary.view()?;
-        let mut named: io::Result<()> = Err(io::ErrorKind::Unsupported.into());
+        let name = Path::new(place.name());
+        let mut named: io::Result<Named> = Err(io::ErrorKind::Unsupported.into());
         for way in ways {
-            named = way(&directory, &temporary, Path::new(place.name()));
+            named = way(&directory, &temporary, name);
             if !named.as_ref().is_err_and(platform::is_unsupported) {
                 break;
             }
         }
-        named.context(Operation::Create, place.path())?;
-        let name = Path::new(place.name());
-        let opened = open_created(&place, &directory, view).inspect_err(|_| {
-            // It is ours: whichever way named it, the name was new.
-            directory.remove_file(name).ok();
-        });
-        let file = opened?;
+        let (file, identity) = named.context(Operation::Create, place.path())?;
+        // Another program may have taken the name since; what it means now is not ours to remove then.
+        let unmake = || unlink_if(&directory, name, &identity);
+        let file = OpenFile::new(file, place.path().to_owned()).inspect_err(|_| {
+            unmake();
+        })?;
         drop(temporary);
         if sync {
             let synced = std::iter::once(&directory)
                 .chain(made.directories.iter().map(|one| &one.parent))
                 .try_for_each(|directory| platform::sync_directory(directory));
             if let Err(error) = synced {
-                unlink_if(&directory, name, file.identity());
+                unmake();
                 return Err(StoreError::from_io(Operation::Sync, place.path(), error));
             }
         }
         let directories = std::mem::take(&mut made.directories).into_iter().map(|one| one.path).collect();
         Ok(Created { file, directories })
     }
-}
-
-/// The new file, by its own path; of the last way it is another than the temporary.
-fn open_created(place: &Place, directory: &Arc<Dir>, view: OpenFile) -> Result<OpenFile, StoreError> {
-    let now = Identity::at(directory, Path::new(place.name())).context(Operation::Open, place.path())?;
-    if now.same_file(view.identity()) {
-        return OpenFile::new(view.into_file(), place.path().to_owned());
-    }
-    let there = Place { directory: directory.clone(), missing: Vec::new(), ..place.clone() };
-    there.open_file(false)
 }
 
 impl Write for Creation {
@@ -164,27 +130,37 @@ impl Write for Creation {
 }
 
 /// A way to give a temporary a name that must be new; [`io::ErrorKind::Unsupported`] if the file system has it not.
-type Way = fn(&Dir, &Temporary, &Path) -> io::Result<()>;
+type Way = fn(&Dir, &Temporary, &Path) -> io::Result<Named>;
+
+/// What got the name, known before anybody else could give that to another file.
+type Named = (File, Identity);
 
 /// In one step, and leaves nothing under the old name.
-fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<()> {
-    platform::rename_new(directory, temporary.name(), name)
+fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+    let file = temporary.file().try_clone()?;
+    platform::rename_new(directory, temporary.name(), name)?;
+    Ok((file, *temporary.identity()))
 }
 
 /// link(2) refuses any name that is taken, a dangling link's too. The temporary name goes when the temporary is dropped.
-fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<()> {
+fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+    let file = temporary.file().try_clone()?;
     directory.hard_link(temporary.name(), directory, name).map_err(|error| match error.kind() {
         // FAT has no hard links and says EPERM; if something else is meant, the next way meets it, too.
         io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
         _ => error,
-    })
+    })?;
+    Ok((file, *temporary.identity()))
 }
 
 /// The name appears first and its content after it: for file systems that leave no other way.
-fn create_and_copy(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<()> {
+fn create_and_copy(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).follow(FollowSymlinks::No);
+    options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
     let mut file = directory.open_with(name, &options)?.into_std();
+    // Whoever was quicker does not wait for us to write, either.
+    file.try_lock().ok();
+    let identity = Identity::of(&file)?;
     let mut copy = || -> io::Result<()> {
         let view = temporary.view().map_err(io::Error::other)?;
         let mut written = Ok(());
@@ -196,8 +172,9 @@ fn create_and_copy(directory: &Dir, temporary: &Temporary, name: &Path) -> io::R
         file.sync_all()
     };
     copy().inspect_err(|_| {
-        directory.remove_file(name).ok();
-    })
+        unlink_if(directory, name, &identity);
+    })?;
+    Ok((file, identity))
 }
 
 /// Directories that were made, outermost first; removed when dropped, as far as they are empty.
@@ -291,6 +268,34 @@ mod tests {
             assert_eq!(std::fs::read(directory.path().join("a/b/new")).unwrap(), b"content");
             assert_eq!(losing.commit_with(true, &[way]).unwrap_err().kind, StoreErrorKind::AlreadyExists);
             assert_eq!(names("a/b"), ["new"]);
+        }
+    }
+
+    #[test]
+    fn what_another_program_puts_under_the_name_stays() {
+        /// Another program replaces the file in the moment in which it got its name.
+        fn meanwhile(way: Way, directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+            let named = way(directory, temporary, name)?;
+            directory.remove_file(name)?;
+            directory.symlink("theirs", name)?;
+            Ok(named)
+        }
+        let ways: [Way; 3] = [
+            |directory, temporary, name| meanwhile(rename_new, directory, temporary, name),
+            |directory, temporary, name| meanwhile(link, directory, temporary, name),
+            |directory, temporary, name| meanwhile(create_and_copy, directory, temporary, name),
+        ];
+        for way in ways {
+            let directory = tempfile::tempdir().unwrap();
+            let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+            let file = directory.path().canonicalize().unwrap().join("new");
+            let place = roots.resolve_for_writing(file.to_str().unwrap()).unwrap();
+            let mut creation = Creation::begin(&place, TemporaryId::draw()).unwrap();
+            creation.write_all(b"ours").unwrap();
+            let created = creation.commit_with(true, &[way]).unwrap();
+            assert_eq!((created.file.metadata().len(), created.file.path()), (4, file.as_path()));
+            assert_eq!(std::fs::read_link(&file).unwrap(), Path::new("theirs"));
+            assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::SystemTime;
 
-use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide, sniff_bom};
 use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_core::scan::{Scan, Scanner};
@@ -30,10 +30,22 @@ pub struct Document<'a> {
     asked: Asked<'a>,
     /// All bytes, if the file is small.
     memory: Option<Vec<u8>>,
-    /// What the pass over it has found. Of a large binary file, as far as its first NUL: see [`Document::digest`].
+    /// What has made the digest, if it was made just now.
+    hasher: Hasher,
+    /// What the pass over it has found. Of a large binary file, as far as its first NUL, and then with the digest of
+    /// nothing: [`Document::digest`] is the one to compare.
     pub scan: Scan,
     /// Whether the pass ended before the file did, since the rest of a binary file is nobody's concern.
     is_cut: bool,
+}
+
+/// How much of a file is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    /// All that is text: of a large file that turns out to be binary no more than shows it.
+    Text,
+    /// All of it, whatever it is.
+    Whole,
 }
 
 /// Whether the call was withdrawn.
@@ -106,6 +118,8 @@ pub fn read<T>(
     is_cancelled: &dyn Fn() -> bool,
     mut work: impl FnMut(&Document<'_>) -> io::Result<T>,
 ) -> Result<T, StoreError> {
+    // It may have changed and back between two ticks of the clock that its times come from.
+    let mut unchanged = 0;
     for _ in 0..ROUNDS {
         let began = now();
         let file = place.open_file(false)?;
@@ -114,9 +128,10 @@ pub fn read<T>(
             let is_new = remembered.is_none();
             let document = match remembered {
                 Some(scan) => {
-                    Document { file: &file, asked: Asked(is_cancelled), memory: None, scan, is_cut: false }
+                    let (asked, hasher) = (Asked(is_cancelled), Hasher::default());
+                    Document { file: &file, asked, memory: None, hasher, scan, is_cut: false }
                 }
-                None => Document::new(&file, label, is_cancelled)?,
+                None => Document::new(&file, label, Extent::Text, is_cancelled)?,
             };
             let result = work(&document)?;
             if !document.is_whole() || !document.is_current()? {
@@ -132,7 +147,12 @@ pub fn read<T>(
             Err(error) if file.is_unchanged().unwrap_or(true) => {
                 return Err(StoreError::from_io(Operation::Read, place.path(), error));
             }
-            Ok(None) if file.is_unchanged().unwrap_or(false) => return Err(generated(&file)),
+            Ok(None) if file.is_unchanged().unwrap_or(false) => {
+                unchanged += 1;
+                if unchanged == ROUNDS || file.identity().has_settled_content(began) {
+                    return Err(generated(&file));
+                }
+            }
             // It changed; an error may have come of that, too.
             Ok(None) | Err(_) => {}
         }
@@ -161,27 +181,40 @@ impl<'a> Document<'a> {
     pub(crate) fn new(
         file: &'a OpenFile,
         label: Option<Encoding>,
+        extent: Extent,
         is_cancelled: &'a dyn Fn() -> bool,
     ) -> io::Result<Self> {
         let asked = Asked(is_cancelled);
+        let mut hasher = Hasher::with_midstates(file.size());
+        let mut scanner = Scanner::without_digest(label);
         if file.size() <= SMALL {
             let bytes = read_range(file, 0..file.size())?;
-            let mut scanner = Scanner::new(label);
             scanner.feed(&bytes);
-            return Ok(Self { file, asked, memory: Some(bytes), scan: scanner.finish(), is_cut: false });
+            hasher.update(&bytes);
+            let scan = scanner.finish_with(hasher.digest());
+            return Ok(Self { file, asked, memory: Some(bytes), hasher, scan, is_cut: false });
         }
-        let mut scanner = Scanner::without_digest(label);
-        let digest = read_and_hash(file, |bytes| {
+        let mut is_cut = false;
+        let read = read_and_hash(file, hasher, |bytes| {
             scanner.feed(bytes);
             // Most of a sparse file is NULs, and it can be of any size.
-            if scanner.is_binary() { Err(io::ErrorKind::InvalidData.into()) } else { unless(is_cancelled) }
+            is_cut = extent == Extent::Text && scanner.is_binary();
+            if is_cut { Err(io::ErrorKind::InvalidData.into()) } else { unless(is_cancelled) }
         });
-        let is_cut = scanner.is_binary();
-        let digest = if is_cut { Digest::of(b"") } else { digest? };
-        Ok(Self { file, asked, memory: None, scan: scanner.finish_with(digest), is_cut })
+        let hasher = if is_cut { Hasher::default() } else { read? };
+        let scan = scanner.finish_with(hasher.digest());
+        Ok(Self { file, asked, memory: None, hasher, scan, is_cut })
     }
 
-    /// The digest of the file; `None` for a large binary file, which is not read to its end.
+    /// A hasher of new content that is the same up to `offset`, which has taken of that what it need not take again.
+    ///
+    /// Not of a file that is read again for it, if its times cannot tell whether it is still what was read at `began`.
+    pub(crate) fn hasher_before(&self, offset: u64, began: SystemTime) -> Hasher {
+        let is_same = self.memory.is_some() || self.file.identity().has_settled_content(began);
+        if is_same { self.hasher.before(offset) } else { Hasher::default() }
+    }
+
+    /// The digest of the file; `None` for one that was not read to its end, since it is large and binary.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         (!self.is_cut).then_some(self.scan.digest)
@@ -191,16 +224,24 @@ impl<'a> Document<'a> {
     pub(crate) fn of_one_state(
         file: &'a OpenFile,
         label: Option<Encoding>,
+        extent: Extent,
         is_cancelled: &'a dyn Fn() -> bool,
     ) -> Result<Self, StoreError> {
-        let document = Self::new(file, label, is_cancelled).context(Operation::Read, file.path())?;
-        if document.is_whole() && document.is_current().context(Operation::Read, file.path())? {
-            return Ok(document);
+        for _ in 0..ROUNDS {
+            let began = now();
+            let document =
+                Self::new(file, label, extent, is_cancelled).context(Operation::Read, file.path())?;
+            if !document.is_current().context(Operation::Read, file.path())? {
+                return Err(StoreError::new(Operation::Read, file.path(), StoreErrorKind::Changed));
+            }
+            if document.is_whole() {
+                return Ok(document);
+            }
+            if file.identity().has_settled_content(began) {
+                break;
+            }
         }
-        if document.is_current().context(Operation::Read, file.path())? {
-            return Err(generated(file));
-        }
-        Err(StoreError::new(Operation::Read, file.path(), StoreErrorKind::Changed))
+        Err(generated(file))
     }
 
     /// What the file held when it was read, to be compared with what it holds later.

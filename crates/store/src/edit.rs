@@ -16,6 +16,7 @@ use crate::document::{NotText, ROUNDS};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, NotKept};
 use crate::in_place::InPlace;
+use crate::lock::{Patience, Wait};
 use crate::roots::PathProblem;
 use crate::store::Store;
 use round::{NamedFile, round};
@@ -204,12 +205,23 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
             }
         }
     }
-    for _ in 0..ROUNDS {
+    let wait = Wait { is_cancelled: options.is_cancelled, ..Wait::default() };
+    let (mut rounds, mut patience) = (0, Patience::new(&wait));
+    while rounds < ROUNDS {
+        let since = store.closing.now();
         let mut found = Vec::new();
-        let outcome = round(store, &mut named, &mut found, refusals.is_empty(), options);
+        let outcome = round(store, &mut named, &mut found, refusals.is_empty(), options, &mut patience);
         match outcome {
-            Err((_, StoreError { kind: StoreErrorKind::Changed, .. })) => continue,
-            Err((entry, error)) if cannot_be_renamed(&error) && overwrite_next(&mut named, entry) => continue,
+            // Not a round against others: as long as there is more room than before, it goes on.
+            Err((_, error)) if store.closing.makes_room(since, &error) => continue,
+            Err((_, StoreError { kind: StoreErrorKind::Changed, .. })) => {
+                rounds += 1;
+                continue;
+            }
+            Err((entry, error)) if cannot_be_renamed(&error) && overwrite_next(&mut named, entry) => {
+                rounds += 1;
+                continue;
+            }
             Err((entry, error)) => refusals.push(Refusal { entry, reason: Reason::Store(error) }),
             Ok(outcome) if refusals.is_empty() && found.is_empty() => return Ok(outcome),
             Ok(_) => refusals.append(&mut found),

@@ -17,6 +17,7 @@ use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::patterns::Patterns;
+use crate::place::Place;
 use crate::policy::real_path;
 use crate::state::State;
 use database::Database;
@@ -172,6 +173,11 @@ impl History {
     pub fn keeps(&self, path: &Path, relative: &Path) -> Result<(), NotKept> {
         let kept = self.kept()?;
         if kept.settings.excluded.matches(path, relative) { Err(NotKept::Secret) } else { Ok(()) }
+    }
+
+    /// Whether edits of a file are kept at all that was reached by these paths.
+    pub(crate) fn keeps_place(&self, place: &Place) -> Result<(), NotKept> {
+        place.names().try_for_each(|(path, relative)| self.keeps(path, relative))
     }
 
     /// Keeps an edit, once it is made. Whatever goes wrong, the edit stands.

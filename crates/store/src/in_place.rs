@@ -9,6 +9,7 @@ use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
 use crate::document::Content;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::identity::Identity;
 use crate::lock::LockedFile;
 use crate::metadata::NotKept;
 use crate::place::{OpenFile, WritablePlace};
@@ -90,6 +91,8 @@ struct Target {
     overwrite: Overwrite,
     /// The file, open for writing.
     file: OpenFile,
+    /// What it was once there was room in it, which changes its times.
+    checked: Identity,
     /// Its old bytes.
     copy: Temporary,
 }
@@ -106,6 +109,17 @@ impl Overwriting {
         let prepare = |file| Target::prepare(file, state);
         let targets = files.into_iter().map(prepare).collect::<Result<_, _>>()?;
         Ok(Self { targets, write: write_over, sync })
+    }
+
+    /// Looks once more, at the last moment at which nothing has been written, whether all files are what was read: see
+    /// [`Overwriting::prepare`].
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        for Target { overwrite: Overwrite { place, .. }, checked, .. } in &self.targets {
+            if !place.identity()?.same_content(checked) {
+                return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
+            }
+        }
+        Ok(())
     }
 
     /// What must be on disk before anything is written over.
@@ -173,7 +187,8 @@ impl Target {
         copy.copy_range(old, 0..old.size())?;
         let reserved = platform::reserve(file.file(), old.size(), temporary.written());
         reserved.context(Operation::Replace, place.path())?;
-        Ok(Self { overwrite, file, copy })
+        let checked = Identity::of(file.file()).context(Operation::Replace, place.path())?;
+        Ok(Self { overwrite, file, checked, copy })
     }
 
     fn restore(&self, sync: bool) -> bool {

@@ -51,6 +51,7 @@ pub(crate) struct Record {
     file: File,
     identity: Identity,
     text: String,
+    subjects: usize,
     is_kept: bool,
 }
 
@@ -69,8 +70,8 @@ impl Record {
             };
             let identity = Identity::of(&file).context(Operation::WriteJournal, &path)?;
             let directory = state.journal().clone();
-            let record =
-                Self { directory, name, path, file, identity, text: HEAD.to_owned(), is_kept: false };
+            let (text, subjects) = (HEAD.to_owned(), subjects.len());
+            let record = Self { directory, name, path, file, identity, text, subjects, is_kept: false };
             match record.file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::Error(error)) if platform::has_no_locks(&error) => {}
@@ -102,6 +103,10 @@ impl Record {
     /// Writes down how each file gets from what to what, in the order of the subjects; with `sync` it is on disk then.
     pub(crate) fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError> {
         let from = self.text.len();
+        if steps.len() != self.subjects {
+            // Nobody could read it.
+            return Err(self.fail(StoreErrorKind::Io));
+        }
         for step in steps {
             step.write_to(&mut self.text);
         }

@@ -7,12 +7,14 @@
 #[cfg(all(feature = "without-containment", not(debug_assertions)))]
 compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");
 
+pub mod closing;
 pub mod confine;
 pub mod create;
 mod diff;
 pub mod document;
 pub mod edit;
 pub mod error;
+pub mod handles;
 pub mod history;
 pub mod identity;
 pub mod in_place;

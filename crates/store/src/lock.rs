@@ -89,27 +89,34 @@ pub fn lock(place: &WritablePlace, wait: &Wait<'_>) -> Result<LockedFile, StoreE
 /// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
 /// none is kept.
 pub fn lock_all(places: &[&WritablePlace], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_each(places, wait, |place| place.check_writable())
+    lock_all_with(places, &mut Patience::new(wait))
 }
 
-/// As [`lock_all`], whatever the modes of the files say: to put back what was there before.
+/// As [`lock_all`], with what is left of a call's patience.
+pub(crate) fn lock_all_with(
+    places: &[&WritablePlace],
+    patience: &mut Patience<'_>,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_each(places, patience, |place| place.check_writable())
+}
+
+/// As [`lock_all_with`], whatever the modes of the files say: to put back what was there before.
 pub(crate) fn lock_all_as_they_are(
     places: &[&WritablePlace],
-    wait: &Wait<'_>,
+    patience: &mut Patience<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_each(places, wait, |_| Ok(()))
+    lock_each(places, patience, |_| Ok(()))
 }
 
 type Check = fn(&WritablePlace) -> Result<(), StoreError>;
 
 fn lock_each(
     places: &[&WritablePlace],
-    wait: &Wait<'_>,
+    patience: &mut Patience<'_>,
     check: Check,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    let mut patience = Patience::new(wait);
     loop {
-        if let Some(set) = lock_once(places, &mut patience, check)? {
+        if let Some(set) = lock_once(places, patience, check)? {
             return Ok(set);
         }
         // A name was given to another file meanwhile. That is no failure, but it must not go on for ever.
@@ -223,7 +230,7 @@ pub(crate) fn lock_directory(place: &Place) -> Result<Option<File>, StoreError> 
     }
 }
 
-/// What is left of a [`Wait`].
+/// What is left of a [`Wait`]: one for all locks of a call, however often it begins again.
 pub(crate) struct Patience<'a> {
     start: Instant,
     wait: Wait<'a>,

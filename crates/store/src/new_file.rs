@@ -17,7 +17,7 @@ use crate::edit::{Edited, Options, Outcome, Reason, Warning};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, Undo};
 use crate::journal::{Intent, Subject};
-use crate::lock::Wait;
+use crate::lock::{Patience, Wait};
 use crate::place::WritablePlace;
 use crate::recovery::settle;
 use crate::store::{Durability, Store};
@@ -75,7 +75,7 @@ pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<O
     }
     let made = create_recorded(store, &place, &bytes, options.is_cancelled, |directories| {
         let relative = place.relative().to_owned();
-        store.history.keeps(place.path(), &relative)?;
+        store.history.keeps_place(&place)?;
         let path = place.path().to_string_lossy();
         let empty = Scanner::new(Some(label.encoding)).finish();
         let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, &path);
@@ -104,7 +104,7 @@ pub(crate) fn create_recorded<T>(
     is_cancelled: &dyn Fn() -> bool,
     note: impl FnOnce(&[PathBuf]) -> T,
 ) -> Result<T, StoreError> {
-    settle(store, place, &Wait { is_cancelled, ..Wait::default() })?;
+    settle(store, place, &mut Patience::new(&Wait { is_cancelled, ..Wait::default() }))?;
     let sync = store.durability == Durability::Machine;
     let above = place.path().ancestors().skip(1).take(place.missing.len());
     let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -112,15 +112,18 @@ pub(crate) fn create_recorded<T>(
     let id = TemporaryId::draw();
     let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Create { directories } };
     let transaction = Transaction::begin(store, &[subject]);
-    let mut creation = Creation::begin(place, id)?;
-    creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
-    if sync {
-        creation.sync()?;
-    }
-    if is_cancelled() {
-        return Err(StoreError::new(Operation::Create, place.path(), StoreErrorKind::Cancelled));
-    }
-    let created = creation.commit(sync)?;
+    let make = || {
+        let mut creation = Creation::begin(place, id)?;
+        creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
+        if sync {
+            creation.sync()?;
+        }
+        if is_cancelled() {
+            return Err(StoreError::new(Operation::Create, place.path(), StoreErrorKind::Cancelled));
+        }
+        creation.commit(sync)
+    };
+    let created = store.closing.with_room(make)?;
     let noted = note(&created.directories);
     drop(transaction);
     drop(created);
@@ -139,12 +142,13 @@ fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {
 fn fresh_region(bytes: &[u8], scan: &Scan) -> Option<Region> {
     let lines = scan.lines.all();
     let text = scan.lines.bytes();
-    let digest = resolve::digest_of(bytes, text).unwrap_or_else(|never| match never {});
+    let digest = scan.digest_of(bytes, text).unwrap_or_else(|never| match never {});
     let replaced = LineRange::new(LineNumber::FIRST, 0);
     (!lines.is_empty()).then_some(Region { lines, digest, replaced, tier: Tier::Exact })
 }
 
-fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
+/// What stands against creating a file, as far as a look can tell.
+pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     match place.identity() {
         Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => Ok(()),
         Err(error) if error.kind != StoreErrorKind::NotFound => Err(error),

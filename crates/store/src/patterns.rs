@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::policy::real_path;
+
 /// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**` does not,
 /// `[a-z]` and `{a,b}` choose. One without a slash matches a name at any depth, and all that is below it; one with a slash
 /// matches from a root on, or the whole path if it is absolute. Letter case does not count: file systems differ in it.
@@ -14,13 +16,17 @@ pub struct Patterns {
     texts: Vec<String>,
     /// Of each pattern two: itself, and what is below.
     globs: Vec<Glob>,
+    /// Of each glob, the text that it was made of.
+    text_of: Vec<usize>,
+    /// Where a pattern may begin besides the root that a file was found in.
+    roots: Vec<PathBuf>,
     /// Made when it is needed first: compiling it takes longer than all else at the start of the program.
     set: OnceLock<Option<GlobSet>>,
 }
 
 impl PartialEq for Patterns {
     fn eq(&self, other: &Self) -> bool {
-        self.texts == other.texts
+        (&self.texts, &self.roots) == (&other.texts, &other.roots)
     }
 }
 
@@ -50,21 +56,34 @@ impl Patterns {
             pattern: pattern.to_owned(),
             problem: error.kind().to_string(),
         };
-        for text in texts {
+        let mut text_of = Vec::new();
+        for (index, text) in texts.iter().enumerate() {
             let pattern = text.trim_end_matches('/');
-            let anchored = if pattern.starts_with('/') || Path::new(pattern).is_absolute() {
+            let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
+            let plain = parts.collect::<Vec<_>>().join("/");
+            let anchored = if Path::new(pattern).is_absolute() && !pattern.starts_with('/') {
                 pattern.to_owned()
             } else if pattern.contains('/') {
-                format!("/{}", pattern.trim_start_matches("./"))
+                format!("/{plain}")
             } else {
-                format!("/**/{pattern}")
+                format!("/**/{plain}")
             };
-            for glob in [anchored.clone(), format!("{anchored}/**")] {
-                let glob = GlobBuilder::new(&glob).literal_separator(true).case_insensitive(true).build();
-                globs.push(glob.map_err(|error| bad(text, &error))?);
+            let real = if pattern.starts_with('/') { by_real_path(&plain) } else { None };
+            for anchored in std::iter::once(anchored).chain(real) {
+                for glob in [anchored.clone(), format!("{anchored}/**")] {
+                    let glob = GlobBuilder::new(&glob).literal_separator(true).case_insensitive(true).build();
+                    globs.push(glob.map_err(|error| bad(text, &error))?);
+                    text_of.push(index);
+                }
             }
         }
-        Ok(Self { texts: texts.to_vec(), globs, set: OnceLock::new() })
+        Ok(Self { texts: texts.to_vec(), globs, text_of, ..Self::default() })
+    }
+
+    /// The same, where a pattern with a slash matches from any of these directories on, whichever of them a file is reached by.
+    #[must_use]
+    pub fn from_roots(self, roots: &[PathBuf]) -> Self {
+        Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
     }
 
     /// The patterns as they were written.
@@ -92,10 +111,25 @@ impl Patterns {
         };
         // Patterns that are too large together match everything: they are there to keep something from harm.
         let Some(set) = self.set.get_or_init(compile) else { return Some(first_text) };
-        let first = |path: &Path| set.matches(path).into_iter().min();
-        let index = [first(path), first(&PathBuf::from("/").join(relative))].into_iter().flatten().min()?;
-        self.texts.get(index / 2).map(String::as_str)
+        let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        let from_roots = std::iter::once(relative).chain(from_roots).map(|rest| Path::new("/").join(rest));
+        let matching = std::iter::once(path.to_owned()).chain(from_roots).flat_map(|path| set.matches(path));
+        self.texts.get(*self.text_of.get(matching.min()?)?).map(String::as_str)
     }
+}
+
+/// An absolute pattern with its leading directories as they really are, if that makes a difference: files are known by
+/// their real paths.
+fn by_real_path(pattern: &str) -> Option<String> {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let literal =
+        parts.iter().take_while(|part| !part.contains(['*', '?', '[', ']', '{', '}', '\\'])).count();
+    let (literal, rest) = parts.split_at_checked(literal)?;
+    let literal = PathBuf::from(format!("/{}", literal.join("/")));
+    let real = real_path(&literal);
+    let escaped = globset::escape(real.to_str()?.trim_end_matches('/'));
+    let whole: Vec<&str> = std::iter::once(escaped.as_str()).chain(rest.iter().copied()).collect();
+    (real != literal).then(|| whole.join("/"))
 }
 
 #[cfg(test)]
@@ -122,5 +156,30 @@ mod tests {
         assert!(!check("*.{a,b}", "c"));
         assert!(Patterns::new(&["a[".to_owned()]).is_err());
         assert!(!Patterns::default().matches(Path::new("/a"), Path::new("a")));
+        assert!(check("config//./a.toml", "config/a.toml"));
+        assert!(check("/home/me/./project//a", "a"));
+    }
+
+    #[test]
+    fn a_pattern_matches_from_each_root_on() {
+        let patterns = Patterns::new(&["app/secret".to_owned()]).unwrap();
+        let (path, relative) = (Path::new("/no/such/app/secret"), Path::new("secret"));
+        assert!(!patterns.matches(path, relative));
+        let roots = ["/no/such", "/no/such/app"].map(PathBuf::from);
+        assert!(patterns.from_roots(&roots).matches(path, relative));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_absolute_pattern_may_lead_over_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(real.join("[real]")).unwrap();
+        std::os::unix::fs::symlink("[real]", real.join("link")).unwrap();
+        for pattern in ["link/a", "link/*", "link/**/a"] {
+            let patterns = Patterns::new(&[real.join(pattern).to_str().unwrap().to_owned()]).unwrap();
+            assert!(patterns.matches(&real.join("[real]/a"), Path::new("a")), "{pattern}");
+            assert!(!patterns.matches(&real.join("other/a"), Path::new("a")), "{pattern}");
+        }
     }
 }

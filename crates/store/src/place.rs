@@ -23,7 +23,6 @@ use crate::platform;
 /// never entered.
 #[derive(Clone, Debug)]
 pub struct Place {
-    pub(crate) root: usize,
     /// The deepest parent that exists.
     pub(crate) directory: Arc<Dir>,
     /// The parents below it that do not exist, outermost first.
@@ -68,19 +67,19 @@ impl Deref for WritablePlace {
 }
 
 impl Place {
-    /// The index of the root that holds it, in the order in which the roots were given; of nested roots, the innermost.
-    #[must_use]
-    pub fn root(&self) -> usize {
-        self.root
-    }
-
     /// The absolute path, without any symbolic link; for messages and records, not for opening.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The same path from the root on that holds it.
+    /// The path, and those of the links that led to it, each from its root on, too.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        let links = self.links.iter().map(|link| (link.path.as_path(), link.relative.as_path()));
+        std::iter::once((self.path.as_path(), self.relative.as_path())).chain(links)
+    }
+
+    /// The same path from the root on that holds it; of nested roots, the innermost.
     #[must_use]
     pub fn relative(&self) -> &Path {
         &self.relative
@@ -199,10 +198,6 @@ impl OpenFile {
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
-    }
-
-    pub(crate) fn into_file(self) -> File {
-        self.file
     }
 
     /// Takes a new look at size and times, as is due once a lock is held.

@@ -104,10 +104,8 @@ impl Policy {
         if self.is_unprotected {
             return None;
         }
-        let names = std::iter::once((&place.path, &place.relative));
-        let links = place.links.iter().map(|link| (&link.path, &link.relative));
-        names
-            .chain(links)
+        place
+            .names()
             .find_map(|(path, relative)| self.protection_of(path, relative))
             .or_else(|| roots.into_iter().find_map(|root| by_identity(place, root)))
     }

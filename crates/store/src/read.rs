@@ -18,51 +18,55 @@ const BLOCKS: usize = 3;
 
 /// The digest of a whole file, as it is now.
 pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
-    read_and_hash(file, |_| Ok::<_, io::Error>(())).context(Operation::Read, file.path())
+    let hashed = read_and_hash(file, Hasher::default(), |_| Ok::<_, io::Error>(()));
+    Ok(hashed.context(Operation::Read, file.path())?.digest())
 }
 
-/// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and returns
-/// their digest. Stops at the first error of `each`, which it returns; so a caller can cancel.
+/// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and to `hasher`
+/// those that it has not taken. Stops at the first error of `each`, which it returns; so a caller can cancel.
 ///
 /// Of a file that shrinks meanwhile the bytes come short: the caller must look whether it is still what it was
 /// ([`OpenFile::is_unchanged`](crate::place::OpenFile::is_unchanged)). Memory does not grow with the file.
 pub fn read_and_hash<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
     file: &S,
+    hasher: Hasher,
     each: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<Digest, E> {
-    if file.size() <= LARGE { on_one_thread(file, each) } else { on_two_threads(file, each) }
+) -> Result<Hasher, E> {
+    if file.size() <= LARGE { on_one_thread(file, hasher, each) } else { on_two_threads(file, hasher, each) }
 }
 
 fn on_one_thread<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
     file: &S,
+    mut hasher: Hasher,
     mut each: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<Digest, E> {
-    let mut hasher = Hasher::default();
+) -> Result<Hasher, E> {
     let mut failure = None;
-    for_each_chunk(file, 0..file.size(), |_, bytes| {
-        hasher.update(bytes);
+    for_each_chunk(file, 0..file.size(), |offset, bytes| {
+        hasher.update_at(offset, bytes);
         failure = each(bytes).err();
         failure.is_none()
     })?;
-    failure.map_or_else(|| Ok(hasher.finish()), Err)
+    failure.map_or(Ok(hasher), Err)
 }
 
 fn on_two_threads<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
     file: &S,
+    mut hasher: Hasher,
     mut each: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<Digest, E> {
+) -> Result<Hasher, E> {
     thread::scope(|scope| {
         // In here, so that an early return closes them and the hasher ends.
         let (to_hash, hash) = mpsc::sync_channel::<(Vec<u8>, usize)>(BLOCKS);
         let (to_reuse, reuse) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
         let hashing = thread::Builder::new().name("hash".to_owned()).spawn_scoped(scope, move || {
-            let mut hasher = Hasher::default();
+            let mut offset = 0;
             while let Ok((block, length)) = hash.recv() {
-                hasher.update(block.get(..length).unwrap_or_default());
+                hasher.update_at(offset, block.get(..length).unwrap_or_default());
+                offset += length as u64;
                 // The reader may be done already, and want no more blocks.
                 to_reuse.send(block).ok();
             }
-            hasher.finish()
+            hasher
         })?;
         let gone = || E::from(io::Error::other("the hashing thread ended early"));
         let (mut made, mut offset) = (0, 0);

@@ -5,20 +5,23 @@
 //! too. Records are looked for at start and, with its files locked, before each edit: so nobody builds on a file that is
 //! half way between two states.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{Dir, OpenOptions};
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::source::{CHUNK, Source as _};
+use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::in_place::write_over;
 use crate::journal::{Change, Contents, Found, Intent, Step, Subject};
-use crate::lock::{LockedFile, LockedSet, Patience, Wait, lock_all, lock_all_as_they_are, lock_directory};
+use crate::lock::{
+    LockedFile, LockedSet, Patience, Wait, lock_all_as_they_are, lock_all_with, lock_directory,
+};
 use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::read::digest_of;
@@ -33,7 +36,8 @@ pub(crate) fn recover_all(store: &Store) {
         Ok(found) => {
             for record in found.into_iter().filter(|record| record.is_abandoned) {
                 if may_recover(store, &record.contents) {
-                    try_recover(store, record, &Wait::default());
+                    // It is in the log.
+                    try_recover(store, record, &mut Patience::new(&Wait::default())).ok();
                 }
             }
         }
@@ -41,16 +45,15 @@ pub(crate) fn recover_all(store: &Store) {
     }
 }
 
-/// Locks files as [`lock_all`] does, once no transaction that was cut off concerns any of them.
+/// Locks files as [`lock_all_with`] does, once no transaction that was cut off concerns any of them.
 pub(crate) fn lock_settled(
     store: &Store,
     places: &[&WritablePlace],
-    wait: &Wait<'_>,
+    patience: &mut Patience<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    let mut given_up = BTreeSet::new();
-    let mut patience = Patience::new(wait);
+    let mut given_up = GivenUp::new();
     loop {
-        let locked = lock_all(places, wait)?;
+        let locked = lock_all_with(places, patience)?;
         let concerns = |contents: &Contents| {
             let by_key =
                 locked.files.iter().map(|file| (file.file().path(), Some(file.file().identity().key())));
@@ -58,12 +61,14 @@ pub(crate) fn lock_settled(
                 || places.iter().any(|place| contents.concerns(place.path(), None))
         };
         let alone = |error| vec![(0, error)];
-        let standing = standing(store, concerns, &given_up).map_err(alone)?;
+        let standing = standing(store, concerns, &mut given_up).map_err(alone)?;
         match standing {
             Standing::Clear => return Ok(locked),
             Standing::Abandoned(records) => {
                 drop(locked);
-                given_up.extend(records.into_iter().filter_map(|record| try_recover(store, record, wait)));
+                given_up.extend(
+                    records.into_iter().filter_map(|record| try_recover(store, record, patience).err()),
+                );
             }
             Standing::UnderWay(path) => {
                 drop(locked);
@@ -75,14 +80,19 @@ pub(crate) fn lock_settled(
 }
 
 /// Waits until no transaction that was cut off concerns a path at which there need not be a file.
-pub(crate) fn settle(store: &Store, place: &WritablePlace, wait: &Wait<'_>) -> Result<(), StoreError> {
-    let mut given_up = BTreeSet::new();
-    let mut patience = Patience::new(wait);
+pub(crate) fn settle(
+    store: &Store,
+    place: &WritablePlace,
+    patience: &mut Patience<'_>,
+) -> Result<(), StoreError> {
+    let mut given_up = GivenUp::new();
     loop {
-        match standing(store, |contents| contents.concerns(place.path(), None), &given_up)? {
+        match standing(store, |contents| contents.concerns(place.path(), None), &mut given_up)? {
             Standing::Clear => return Ok(()),
             Standing::Abandoned(records) => {
-                given_up.extend(records.into_iter().filter_map(|record| try_recover(store, record, wait)));
+                given_up.extend(
+                    records.into_iter().filter_map(|record| try_recover(store, record, patience).err()),
+                );
             }
             // A call that creates or removes the same file: the file system decides between the two.
             Standing::UnderWay(_) if place.identity().is_err() => return Ok(()),
@@ -103,10 +113,13 @@ enum Standing {
     UnderWay(PathBuf),
 }
 
+/// Records that this call could not recover, by path, and why.
+type GivenUp = BTreeMap<PathBuf, StoreError>;
+
 fn standing(
     store: &Store,
     concerns: impl Fn(&Contents) -> bool,
-    given_up: &BTreeSet<PathBuf>,
+    given_up: &mut GivenUp,
 ) -> Result<Standing, StoreError> {
     let Some(state) = &store.state else { return Ok(Standing::Clear) };
     let found = match Found::all(state) {
@@ -123,9 +136,12 @@ fn standing(
             if is_ours && record.is_there() {
                 return Ok(Standing::UnderWay(record.path));
             }
-        } else if !given_up.contains(&record.path) && may_recover(store, &record.contents) {
+        } else if !given_up.contains_key(&record.path) && may_recover(store, &record.contents) {
             abandoned.push(record);
         } else if is_ours {
+            if let Some(error) = given_up.remove(&record.path) {
+                return Err(error);
+            }
             let paths = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
             let kind = StoreErrorKind::Unfinished { paths };
             return Err(StoreError::new(Operation::Recover, &record.path, kind));
@@ -145,30 +161,52 @@ fn place_of(store: &Store, path: &Path) -> Option<WritablePlace> {
     place.map(WritablePlace::permitted)
 }
 
-/// The path of the record if it could not be recovered.
-fn try_recover(store: &Store, record: Found, wait: &Wait<'_>) -> Option<PathBuf> {
+/// Recovers a record; what fails is logged, and returned with the record's path.
+fn try_recover(
+    store: &Store,
+    record: Found,
+    patience: &mut Patience<'_>,
+) -> Result<(), (PathBuf, StoreError)> {
     let path = record.path.clone();
     let committed = record.contents.committed;
     let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
-    match recover(store, record, wait) {
+    match recover(store, record, patience) {
         // Its owner died before it had begun.
         Ok(()) if files.is_empty() => {}
         Ok(()) if committed => tracing::warn!(?files, "an edit that was cut off has been ended"),
         Ok(()) => tracing::warn!(?files, "an edit that was cut off has been taken back"),
         Err(error) => {
             tracing::warn!(%error, ?files, "an edit that was cut off cannot be recovered");
-            return Some(path);
+            return Err((path, of_recovery(error)));
         }
     }
-    None
+    Ok(())
 }
 
-fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreError> {
+/// The error as one of a call that has not begun: what a client can act on keeps its kind; the rest is nothing that could
+/// be said of the files that it named.
+fn of_recovery(error: StoreError) -> StoreError {
+    use StoreErrorKind::{Busy, Cancelled, Changed, Io, NoSpace};
+    let StoreError { path, kind, source, .. } = error;
+    let source = source.or_else(|| Some(std::io::Error::other(kind.to_string())));
+    let kind = if matches!(kind, Busy | Cancelled | Changed | NoSpace) { kind } else { Io };
+    StoreError { operation: Operation::Recover, path, kind, source }
+}
+
+fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<(), StoreError> {
     let contents = &record.contents;
     let places: Vec<WritablePlace> =
         contents.subjects.iter().filter_map(|subject| place_of(store, &subject.path)).collect();
-    let there: Vec<&WritablePlace> = places.iter().filter(|place| place.open_file(false).is_ok()).collect();
-    let locked = lock_all_as_they_are(&there, wait).map_err(|problems| {
+    let mut there = Vec::new();
+    for place in &places {
+        match place.open_file(false) {
+            Ok(_) => there.push(place),
+            Err(error) if is_no_file(&error) => {}
+            // What cannot be looked at now is left as it is: it may be half way.
+            Err(error) => return Err(error),
+        }
+    }
+    let locked = lock_all_as_they_are(&there, patience).map_err(|problems| {
         let first = problems.into_iter().next().map(|(_, error)| error);
         first.unwrap_or_else(|| StoreError::new(Operation::Lock, &record.path, StoreErrorKind::Changed))
     })?;
@@ -176,7 +214,8 @@ fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreErr
         let at = there.iter().position(|there| there.path() == place.path())?;
         locked.files.get(*locked.file_of.get(at)?)
     };
-    let is_alone = contents.subjects.len() == 1;
+    let steps = contents.steps.iter().flatten();
+    let is_alone = steps.filter(|step| **step != Step::Stay).count() == 1;
     let sites: Vec<Site<'_>> = contents
         .subjects
         .iter()
@@ -194,6 +233,7 @@ fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreErr
             (Intent::Edit { .. }, Some(Step::Overwrite(change))) if contents.committed => {
                 site.write_again(change)?;
             }
+            // Nothing has been done to it, or nothing was to be done.
             (Intent::Edit { .. }, _) => {}
         }
     }
@@ -210,6 +250,12 @@ fn recover(store: &Store, record: Found, wait: &Wait<'_>) -> Result<(), StoreErr
     drop(locked);
     record.remove(sync);
     Ok(())
+}
+
+/// Whether an error of opening says that there is nothing that could be a transaction's.
+fn is_no_file(error: &StoreError) -> bool {
+    use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
+    matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })
 }
 
 /// A file of a transaction that was cut off.
@@ -244,8 +290,14 @@ impl Site<'_> {
         for directory in self.directories() {
             let mut options = OpenOptions::new();
             options.read(true).follow(FollowSymlinks::No).nonblock(true);
-            let Ok(file) = directory.open_with(&name, &options) else { continue };
             let path = self.place.path().with_file_name(&name);
+            let file = match directory.open_with(&name, &options) {
+                // None of ours is a link.
+                Err(error) if error.kind() == ErrorKind::NotFound || platform::is_link_loop(&error) => {
+                    continue;
+                }
+                opened => opened.context(Operation::Recover, &path)?,
+            };
             let file = OpenFile::new(file.into_std(), path)?;
             if file.metadata().is_file() {
                 let digest = digest_of(&file)?;
@@ -261,7 +313,7 @@ impl Site<'_> {
 
     /// Unlinks the temporaries: their names were drawn by lot, and are nobody else's.
     fn discard(&self) -> Result<(), StoreError> {
-        use std::io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+        use ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
         for name in [self.name(), self.subject.id.name_of_old()] {
             for directory in self.directories() {
                 match directory.remove_file(&name) {
@@ -384,7 +436,7 @@ impl Site<'_> {
             renamed => renamed,
         }
         .or_else(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => self.keep(&aside),
+            ErrorKind::AlreadyExists => self.keep(&aside),
             _ => Err(StoreError::from_io(Operation::Recover, self.place.path(), error)),
         })
     }
@@ -393,15 +445,13 @@ impl Site<'_> {
     fn keep(&self, left: &Left) -> Result<(), StoreError> {
         let path = self.place.path();
         let relative = self.place.relative();
-        let size = usize::try_from(left.file.size()).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        let read = size <= MOST_KEPT && {
-            bytes.resize(size, 0);
-            let got = left.file.read_at(0, &mut bytes).context(Operation::Read, path)?;
-            bytes.truncate(got);
-            true
+        let size = left.file.size();
+        let kept = if size <= self.store.most_kept_bytes {
+            let bytes = read_range(&left.file, 0..size).context(Operation::Read, path)?;
+            self.store.history.keep_displaced(path, relative, &bytes).ok()
+        } else {
+            None
         };
-        let kept = if read { self.store.history.keep_displaced(path, relative, &bytes).ok() } else { None };
         if let Some(edit_id) = kept {
             tracing::warn!(file = %path.display(), %edit_id, "another program's write met an edit that was cut off; what it displaced is in the history");
             return Ok(());
@@ -413,9 +463,6 @@ impl Site<'_> {
         Ok(())
     }
 }
-
-/// The most that is put into the history at once.
-const MOST_KEPT: usize = 64 << 20;
 
 /// A name that tells a person what it is.
 fn rescued(path: &Path, temporary: &OsStr) -> OsString {

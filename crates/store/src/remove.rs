@@ -70,7 +70,13 @@ pub(crate) fn remove<T>(
     });
     if let Err(error) = stands {
         return Err(match put_back(place, aside) {
-            Ok(()) => error,
+            Ok(()) => {
+                // Else a power cut could bring the removal back when the record is gone already.
+                if sync(store, place).is_err() {
+                    transaction.give_up();
+                }
+                error
+            }
             // Another file has the name. Recovery finds both, and keeps what was aside.
             Err(failed) => {
                 transaction.give_up();

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::Source as _;
 
 use crate::document::Content;
@@ -19,6 +20,7 @@ use crate::identity::Identity;
 use crate::lock::{LockedFile, lock_directory};
 use crate::place::WritablePlace;
 use crate::platform;
+use crate::read::digest_of;
 use crate::temporary::{Temporary, unlink_if};
 
 /// How often names are swapped to get out of a race with another program before it is given up.
@@ -31,6 +33,8 @@ pub struct Prepared {
     pub place: WritablePlace,
     /// By what.
     pub temporary: Temporary,
+    /// The digest of that.
+    pub new: Digest,
     /// The old file, with the identity that it had before it was read.
     pub locked: LockedFile,
     /// What was read, if the file's times cannot tell whether it is still that: then it is read again.
@@ -157,39 +161,50 @@ impl Aside {
 }
 
 impl Prepared {
-    /// Whether the old file is what was read, as far as its times do not tell; and nobody is about to change it.
-    fn is_what_was_read(&self) -> Result<bool, StoreError> {
+    /// Whether what has this name now is the old file, and what was read of it; and nobody is about to change it.
+    fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
+        let content = self.unsettled.as_ref();
+        Ok(self.is_untouched(name)?
+            && content.map_or(Ok(true), |content| content.is_in(self.locked.file()))?)
+    }
+
+    /// The same, as far as the file's times tell.
+    fn is_untouched(&self, name: &Path) -> Result<bool, StoreError> {
         let old = self.locked.file();
-        // In this order: while nobody has it open for writing, what is read stays so.
+        // In this order: while nobody has it open for writing, what is seen of it stays so.
         if platform::is_open_for_writing(old.file()) {
             return Ok(false);
         }
-        self.unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))
+        let now = Identity::at(&self.place.directory, name).context(Operation::Replace, self.place.path())?;
+        Ok(now.same_content(old.identity()))
+    }
+
+    /// Whether nobody has written to the new file, which had the name for a while.
+    fn is_new_untouched(&self) -> bool {
+        self.temporary.view().and_then(|new| digest_of(&new)).is_ok_and(|digest| digest == self.new)
     }
 }
 
 fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
     let (place, temporary) = (&prepared.place, &prepared.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
-    let checked = prepared.locked.file().identity();
     // If another program has replaced the file since, another process of ours can hold the lock of that new file and be
     // here, too. Each must see whether it got what it had read before the other comes.
     let _one_at_a_time = lock_directory(place)?;
     match swap(directory, name, temporary.name()) {
         Ok(()) => {
-            let out = Identity::at(directory, temporary.name());
-            let is_what_was_read = out.as_ref().is_ok_and(|out| out.same_content(checked));
             // Looked at once more, now that nobody can open the old file by its name: a writer would go on with it.
-            if is_what_was_read && prepared.is_what_was_read()? {
+            let looked = prepared.is_what_was_read(temporary.name());
+            if let Ok(true) = looked {
                 return Ok(Replaced { old: Old::Exchanged, prepared });
             }
-            put_back(place, temporary, swap)?;
+            put_back(&prepared, swap)?;
+            looked?;
             Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
         }
         Err(error) if platform::is_unsupported(&error) => {
             let aside = Aside::of(&prepared)?;
-            let now = Identity::at(directory, name).context(Operation::Replace, place.path())?;
-            if !now.same_content(checked) || !prepared.is_what_was_read()? {
+            if !prepared.is_what_was_read(name)? {
                 return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
             }
             let renamed = directory.rename(temporary.name(), directory, name);
@@ -202,8 +217,18 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
 
 /// Swaps until what comes out is what was last put in: then no other program's file is left under our name, whoever
 /// wrote meanwhile.
-fn put_back(place: &WritablePlace, temporary: &Temporary, swap: Swap) -> Result<(), StoreError> {
-    swap_until_out(place, temporary.name(), *temporary.identity(), swap)
+///
+/// If another program has written to the new file, that has the name again, and the error is
+/// [`StoreErrorKind::NotRestored`]: recovery finds the old one.
+fn put_back(prepared: &Prepared, swap: Swap) -> Result<(), StoreError> {
+    let Prepared { place, temporary, locked, .. } = prepared;
+    swap_until_out(place, temporary.name(), *temporary.identity(), swap)?;
+    if prepared.is_new_untouched() {
+        return Ok(());
+    }
+    swap_until_out(place, temporary.name(), *locked.file().identity(), swap)?;
+    let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+    Err(StoreError::new(Operation::Restore, place.path(), kind))
 }
 
 /// Swaps the place's file with `temporary` until what comes out is what was last put in: `last_in` at first.
@@ -242,16 +267,25 @@ impl Exchanged {
         self.replaced.iter().map(method).collect()
     }
 
-    /// Waits until the names are on disk, once for each directory.
-    pub fn sync_directories(&self) -> Result<(), StoreError> {
-        let mut synced = BTreeSet::new();
-        for Replaced { prepared: Prepared { place, .. }, .. } in &self.replaced {
-            let key = platform::key_of_directory(&place.directory).context(Operation::Sync, place.path())?;
-            if synced.insert(key) {
-                platform::sync_directory(&place.directory).context(Operation::Sync, place.path())?;
+    /// Looks once more whether the old files are what was read: a program that was about to open one by its name when the
+    /// names were exchanged has it open only now. If not, [`StoreErrorKind::Changed`].
+    pub fn check(&self) -> Result<(), StoreError> {
+        for Replaced { prepared, old } in &self.replaced {
+            let name = match old {
+                Old::Exchanged => prepared.temporary.name(),
+                Old::Aside(aside) => aside.name(),
+            };
+            if !prepared.is_untouched(name)? {
+                let path = prepared.place.path();
+                return Err(StoreError::new(Operation::Replace, path, StoreErrorKind::Changed));
             }
         }
         Ok(())
+    }
+
+    /// Waits until the names are on disk, once for each directory.
+    pub fn sync_directories(&self) -> Result<(), StoreError> {
+        sync_directories_of(self.replaced.iter().map(|replaced| &replaced.prepared.place))
     }
 
     /// Unlinks the old files, which ends the commit. What cannot be unlinked is no error, since the new content is in place.
@@ -309,13 +343,19 @@ impl Exchanged {
             // Whoever holds it for so long is not one of us.
             let _one_at_a_time = lock_directory(place).ok();
             let is_back = match &old {
-                Old::Exchanged => put_back(place, temporary, self.swap).is_ok(),
+                Old::Exchanged => put_back(&prepared, self.swap).is_ok(),
                 // Another program has written since: its file stays, as if it had come after a call that succeeded.
                 Old::Aside(_) if !means(directory, name, temporary.identity()) => true,
-                Old::Aside(aside) => directory.rename(aside.name(), directory, name).is_ok(),
+                Old::Aside(aside) => {
+                    prepared.is_new_untouched() && directory.rename(aside.name(), directory, name).is_ok()
+                }
             };
             if !is_back {
                 failed.push(place.path().to_owned());
+                // Recovery looks for it, and nothing else has the old bytes.
+                if let Old::Aside(aside) = old {
+                    aside.leave();
+                }
             }
         }
         failed
@@ -326,6 +366,20 @@ impl Drop for Exchanged {
     fn drop(&mut self) {
         self.put_all_back();
     }
+}
+
+/// Waits until the names in the directories of these places are on disk, once for each directory.
+pub(crate) fn sync_directories_of<'a>(
+    places: impl Iterator<Item = &'a WritablePlace>,
+) -> Result<(), StoreError> {
+    let mut synced = BTreeSet::new();
+    for place in places {
+        let key = platform::key_of_directory(&place.directory).context(Operation::Sync, place.path())?;
+        if synced.insert(key) {
+            platform::sync_directory(&place.directory).context(Operation::Sync, place.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn means(directory: &Dir, name: &Path, identity: &Identity) -> bool {
@@ -358,7 +412,8 @@ mod tests {
             let locked = lock(&place, &Wait::default()).unwrap();
             let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
             temporary.write_all(b"new").unwrap();
-            Prepared { place, temporary, locked, unsettled: None }
+            let new = Digest::of(b"new");
+            Prepared { place, temporary, new, locked, unsettled: None }
         });
         (directory, prepared.into())
     }
@@ -456,6 +511,35 @@ mod tests {
             assert_eq!(error.kind, StoreErrorKind::Changed);
             let of_a = state(&directory).into_iter().find(|(name, _)| name == "a").unwrap();
             assert_eq!(of_a.1, newest);
+        }
+    }
+
+    #[test]
+    fn what_another_program_has_written_to_the_new_file_stays() {
+        fn before_an_outsider(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+            platform::exchange(directory, file, temporary)?;
+            if let Some(content) = OUTSIDERS.with_borrow_mut(Vec::pop) {
+                let mut options = cap_std::fs::OpenOptions::new();
+                directory.open_with(file, options.append(true))?.write_all(content.as_bytes())?;
+            }
+            Ok(())
+        }
+        let written = |path: &str, directory: &tempfile::TempDir| {
+            std::fs::write(directory.path().join(path), "other").unwrap();
+        };
+        // To the file that is then found to be another than was read; and to one before it, in its call.
+        for changed in ["a", "b"] {
+            let (directory, prepared) = three();
+            written(changed, &directory);
+            OUTSIDERS.set(vec![" and more"]);
+            let error = exchange_with(prepared, before_an_outsider).unwrap_err();
+            let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
+            assert_eq!(paths.iter().filter_map(|path| path.file_name()).collect::<Vec<_>>(), ["a"]);
+            let (kept, b) = if changed == "a" { ("other", "old") } else { ("old", "other") };
+            assert_eq!(
+                state(&directory),
+                pairs([(PREFIX, kept), ("a", "new and more"), ("b", b), ("c", "old")])
+            );
         }
     }
 

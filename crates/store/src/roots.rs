@@ -189,8 +189,8 @@ impl Roots {
             return Err(PathProblem::Outside);
         }
         let fail = |kind| Err(PathProblem::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
-        let Some((root_path, index, root)) =
-            walk.entered.last().and_then(|(path, index)| Some((path, *index, self.roots.get(*index)?)))
+        let Some((root_path, root)) =
+            walk.entered.last().and_then(|(path, index)| Some((path, self.roots.get(*index)?)))
         else {
             return Err(walk
                 .replaced
@@ -207,7 +207,6 @@ impl Roots {
         let (directory, missing) =
             descend(&root.directory, parent, &walk.path).map_err(PathProblem::Failed)?;
         Ok(Place {
-            root: index,
             directory,
             missing,
             name: name.to_owned(),
@@ -222,8 +221,8 @@ impl Roots {
     /// The usual case in four system calls: the path begins with a root's, its parent exists, and there is no link.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
         let path: PathBuf = path.components().collect();
-        let roots = self.roots.iter().enumerate().rev().filter(|(_, root)| path.starts_with(&root.path));
-        let (index, root) = roots.max_by_key(|(_, root)| root.path.as_os_str().len())?;
+        let roots = self.roots.iter().rev().filter(|root| path.starts_with(&root.path));
+        let root = roots.max_by_key(|root| root.path.as_os_str().len())?;
         if self.policy.closes_path(&path) || !root.is_at(&root.path.symlink_metadata().ok()?) {
             return None;
         }
@@ -240,7 +239,6 @@ impl Roots {
             _ => {}
         }
         Some(Place {
-            root: index,
             directory,
             missing: Vec::new(),
             name: name.to_owned(),

@@ -1,10 +1,14 @@
 //! All that holds for every call of a process: [`Store`].
 
+use crate::closing::Closing;
 use crate::history::History;
 use crate::index::Index;
 use crate::recovery::recover_all;
 use crate::roots::Roots;
 use crate::state::State;
+
+/// How much of an edit is kept unless told otherwise.
+const MOST_KEPT: u64 = 64 << 20;
 
 /// What every call works with: where it may, what is remembered, and how safe an edit is to be.
 #[derive(Debug)]
@@ -21,6 +25,11 @@ pub struct Store {
     pub durability: Durability,
     /// How large a file may be, before an edit and after it; there is none that a read may not have.
     pub most_file_bytes: u64,
+    /// How much an edit may take away, of all its files together, and still be kept in the history: it is held in memory
+    /// meanwhile.
+    pub most_kept_bytes: u64,
+    /// Files that were replaced, and are not closed yet.
+    pub closing: Closing,
 }
 
 /// What an edit that was answered survives.
@@ -50,6 +59,8 @@ impl Store {
             history: History::default(),
             durability: Durability::default(),
             most_file_bytes: u64::MAX,
+            most_kept_bytes: MOST_KEPT,
+            closing: Closing::default(),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::state::{CONTENT, State};
 
-/// What the names of all temporary files begin with; list and search pass such files over.
+/// What the names of all temporary files begin with.
 pub const PREFIX: &str = ".mte-";
 
 /// Content of a file in a directory that may not be written is kept in memory up to this size, for the time of the call.
@@ -176,12 +176,6 @@ impl Temporary {
         self.is_beside
     }
 
-    /// Whether it has a name, by which it is found again after the end of this process.
-    #[must_use]
-    pub fn is_on_disk(&self) -> bool {
-        self.directory.is_some()
-    }
-
     /// By what it is named.
     #[must_use]
     pub fn id(&self) -> TemporaryId {
@@ -203,7 +197,7 @@ impl Temporary {
         &self.identity
     }
 
-    /// The absolute path of the temporary, for the journal.
+    /// The absolute path of the temporary, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -265,6 +259,10 @@ impl Temporary {
     pub fn view(&self) -> Result<OpenFile, StoreError> {
         let file = self.file.try_clone().context(Operation::Open, &self.path)?;
         OpenFile::new(file, self.path.clone())
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
     }
 
     pub(crate) fn name(&self) -> &Path {

@@ -13,6 +13,7 @@
 //! after it what recovery ends. A single file that is exchanged is old or new at any time, so its record is never synced.
 
 use std::io;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -25,7 +26,7 @@ use crate::in_place::{InPlace, Overwrite, Overwriting};
 use crate::journal::{Change, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::place::WritablePlace;
-use crate::replace::{Exchanged, Method, Prepared, exchange};
+use crate::replace::{Exchanged, Method, Prepared, exchange, sync_directories_of};
 use crate::store::{Durability, Store};
 use crate::temporary::Temporary;
 
@@ -64,9 +65,10 @@ pub(crate) struct Done<T> {
 #[derive(Debug)]
 struct Carried<T> {
     done: Done<T>,
-    locked: Vec<LockedFile>,
-    /// Whether any of them was written over.
-    is_in_place: bool,
+    /// Old files that were exchanged, and have no name any more.
+    exchanged: Vec<LockedFile>,
+    /// Files that were written over.
+    overwritten: Vec<LockedFile>,
     /// Whether all is gone that was needed on the way.
     is_clean: bool,
 }
@@ -77,6 +79,8 @@ pub(crate) struct Transaction<'a> {
     store: &'a Store,
     subjects: Vec<Subject>,
     record: Option<Record>,
+    /// Where names may have been exchanged: if it fails, they must be as they were, on the disk, before the record goes.
+    exchanging: Vec<WritablePlace>,
 }
 
 /// A transaction that ends in any other way has changed nothing: all that is left of it are temporaries that could not be
@@ -94,11 +98,12 @@ impl<'a> Transaction<'a> {
     /// Writes down which files may be changed; due before the first temporary is made. Without a journal the transaction
     /// is whole as long as the process lives; see [`Transaction::is_recorded`].
     pub(crate) fn begin(store: &'a Store, subjects: &[Subject]) -> Self {
-        let begun = store.state.as_ref().map(|state| Record::begin(state, subjects));
+        let write = |state| store.closing.with_room(|| Record::begin(state, subjects));
+        let begun = store.state.as_ref().map(write);
         let record = begun.and_then(|begun| {
             begun.inspect_err(|error| tracing::warn!(%error, "an edit goes without a journal")).ok()
         });
-        Self { store, subjects: subjects.to_vec(), record }
+        Self { store, subjects: subjects.to_vec(), record, exchanging: Vec::new() }
     }
 
     /// Writes down what is to become of the only file of a transaction that exchanges none.
@@ -133,7 +138,8 @@ impl<'a> Transaction<'a> {
         note: impl FnOnce() -> T,
     ) -> Result<Done<T>, StoreError> {
         match self.carry_out(files, is_cancelled, note) {
-            Ok(Carried { done, locked, is_in_place, is_clean }) => {
+            Ok(Carried { done, exchanged, overwritten, is_clean }) => {
+                let is_in_place = !overwritten.is_empty();
                 match self.record.take() {
                     // Else a power cut could bring it back, and the old content over a later edit with it.
                     Some(record) if is_clean => {
@@ -142,16 +148,28 @@ impl<'a> Transaction<'a> {
                     record => record.into_iter().for_each(Record::keep),
                 }
                 // Last of all.
-                drop((locked, kept));
+                drop((overwritten, kept));
+                self.store.closing.close(exchanged);
                 Ok(done)
             }
             Err(error) => {
-                if matches!(error.kind, StoreErrorKind::NotRestored { .. }) {
+                let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
+                // Else a power cut could bring the exchange back when the record is gone already.
+                if !is_restored || sync_directories_of(self.exchanging.iter()).is_err() {
                     self.give_up();
                 }
                 Err(error)
             }
         }
+    }
+
+    /// What becomes of each file that the record names.
+    fn steps(&self, files: &[Ready]) -> Vec<Step> {
+        let step = |subject: &Subject| {
+            let ready = files.iter().find(|file| file.temporary.id() == subject.id);
+            ready.map_or(Step::Stay, Ready::step)
+        };
+        self.subjects.iter().map(step).collect()
     }
 
     fn carry_out<T>(
@@ -161,17 +179,16 @@ impl<'a> Transaction<'a> {
         note: impl FnOnce() -> T,
     ) -> Result<Carried<T>, StoreError> {
         let sync = self.store.durability == Durability::Machine;
-        let steps: Vec<Step> = files.iter().map(Ready::step).collect();
-        let is_one_exchange = matches!(steps.as_slice(), [Step::Exchange(_)]);
+        let steps = self.steps(&files);
+        let is_one_exchange = matches!(files.as_slice(), [file] if file.in_place.is_none());
         let (mut prepared, mut overwrites) = (Vec::new(), Vec::new());
-        for Ready { place, temporary, in_place, locked, unsettled, .. } in files {
+        for Ready { place, temporary, in_place, locked, new, unsettled, .. } in files {
             if in_place.is_some() {
                 overwrites.push(Overwrite { place, temporary, locked, unsettled });
             } else {
-                prepared.push(Prepared { place, temporary, locked, unsettled });
+                prepared.push(Prepared { place, temporary, new, locked, unsettled });
             }
         }
-        let is_in_place = !overwrites.is_empty();
         let overwriting = Overwriting::prepare(overwrites, self.store.state.as_ref(), sync)?;
         if sync {
             let of_prepared = prepared.iter().map(|file| &file.temporary);
@@ -180,9 +197,13 @@ impl<'a> Transaction<'a> {
         if let Some(record) = &mut self.record {
             record.prepared(&steps, sync && !is_one_exchange)?;
         }
+        overwriting.check()?;
         if is_cancelled() {
             let path = prepared.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
             return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
+        }
+        if sync && !is_one_exchange {
+            self.exchanging = prepared.iter().map(|file| file.place.clone()).collect();
         }
         let exchanged = exchange(prepared)?;
         if let Err(error) = self.make_final(&exchanged, &overwriting, !is_one_exchange) {
@@ -193,11 +214,10 @@ impl<'a> Transaction<'a> {
         }
         let noted = note();
         let methods = exchanged.methods();
-        let (mut locked, are_gone) = exchanged.finish();
-        let (of_overwritten, is_clean) = overwriting.finish();
-        locked.extend(of_overwritten);
+        let (exchanged, are_gone) = exchanged.finish();
+        let (overwritten, is_clean) = overwriting.finish();
         let done = Done { methods, noted };
-        Ok(Carried { done, locked, is_in_place, is_clean: is_clean && are_gone })
+        Ok(Carried { done, exchanged, overwritten, is_clean: is_clean && are_gone })
     }
 
     /// From here on recovery goes forward.
@@ -212,6 +232,7 @@ impl<'a> Transaction<'a> {
             exchanged.sync_directories()?;
             overwriting.sync_directories()?;
         }
+        exchanged.check()?;
         match &mut self.record {
             Some(record) if is_recorded => record.committed(sync),
             _ => Ok(()),
@@ -223,7 +244,13 @@ impl<'a> Transaction<'a> {
     fn take_back(&mut self, error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
         let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
         match &mut self.record {
-            None => exchanged.roll_back(error),
+            None => {
+                if !is_restored {
+                    // Nothing else has the old bytes.
+                    overwriting.leave();
+                }
+                exchanged.roll_back(error)
+            }
             Some(record) => {
                 if is_restored && record.take_back(true).is_ok() {
                     return exchanged.roll_back(error);
@@ -265,24 +292,50 @@ impl Ready {
     }
 }
 
-/// Waits until all are on disk; many at a time, because a file system writes them together. The first error counts.
+/// Waits until all are on disk; many at a time, because a file system writes them together.
 fn sync_all(files: &[&Temporary]) -> Result<(), StoreError> {
     if let [file] = files {
         return file.sync();
     }
+    for_all(files, |file| file.sync())
+}
+
+/// Does something with each, [`SYNCS`] at a time. The first error counts, and a panic goes on in this thread.
+fn for_all<T: Sync>(all: &[T], work: impl Fn(&T) -> Result<(), StoreError> + Sync) -> Result<(), StoreError> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), StoreError> {
-        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            file.sync()?;
+        while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(one)?;
         }
         Ok(())
     };
     thread::scope(|scope| {
         // This thread works, too, and alone where no other can be had.
-        let others: Vec<_> = (1..files.len().min(SYNCS))
+        let others: Vec<_> = (1..all.len().min(SYNCS))
             .map_while(|_| thread::Builder::new().name("sync".to_owned()).spawn_scoped(scope, work).ok())
             .collect();
         let own = work();
-        others.into_iter().fold(own, |all, one| all.and(one.join().unwrap_or(Ok(()))))
+        let joined = others.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.fold(own, Result::and)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_of_another_thread_is_not_success() {
+        // Each of the two threads has one of the two to do.
+        let (both, own) = (Barrier::new(2), thread::current().id());
+        let work = |(): &()| {
+            both.wait();
+            assert_eq!(thread::current().id(), own);
+            Ok(())
+        };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| for_all(&[(), ()], work)));
+        assert!(done.is_err());
+    }
 }

@@ -26,7 +26,6 @@ pub(crate) fn place(path: &Path) -> Option<Place> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(CWD, parent, flags, Mode::empty()).ok()?;
     Some(Place {
-        root: 0,
         directory: Arc::new(Dir::from_std_file(File::from(directory))),
         missing: Vec::new(),
         name: name.to_owned(),

@@ -10,18 +10,18 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_core::resolve::{self, Options as Matching};
+use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source, read_range};
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
 use crate::diff::diff;
-use crate::document::{self, Document, ROUNDS};
+use crate::document::{self, Document, Extent, ROUNDS};
 use crate::edit::{self, Change, Edit, Edited, Outcome, Reason, Refusal, Warning, edit};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Undo};
-use crate::lock::Wait;
-use crate::new_file::create_recorded;
+use crate::lock::{Patience, Wait};
+use crate::new_file::{check_free, create_recorded};
 use crate::place::{Place, WritablePlace};
 use crate::recovery::lock_settled;
 use crate::remove::{Removal, Removed, remove};
@@ -48,7 +48,7 @@ pub struct Undone {
     pub outcome: Outcome,
 }
 
-/// Why an edit is not taken back. Nothing is changed then.
+/// Why an edit is not taken back. Nothing is changed then, but for what [`Refusal::has_left_changes`].
 #[derive(Debug)]
 pub enum NotUndone {
     /// No such edit is kept, or one of its files lies outside the roots.
@@ -212,8 +212,10 @@ impl Work<'_> {
     /// A file that was created goes.
     fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Against> {
         let place = self.place()?;
+        let wait = Wait { is_cancelled: self.options.is_cancelled, ..Wait::default() };
+        let mut patience = Patience::new(&wait);
         for _ in 0..ROUNDS {
-            match self.remove_once(&place, directories) {
+            match self.remove_once(&place, directories, &mut patience) {
                 Err(against) if is_change(&against) => {}
                 done => return done,
             }
@@ -221,22 +223,26 @@ impl Work<'_> {
         Err(Reason::Store(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed)).into())
     }
 
-    fn remove_once(self, place: &WritablePlace, directories: &[PathBuf]) -> Result<Outcome, Against> {
+    fn remove_once(
+        self,
+        place: &WritablePlace,
+        directories: &[PathBuf],
+        patience: &mut Patience<'_>,
+    ) -> Result<Outcome, Against> {
         let Options { dry_run, is_cancelled, .. } = self.options;
-        let wait = Wait { is_cancelled, ..Wait::default() };
         let changed = || StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed);
-        let locked = lock_settled(self.store, &[place], &wait).map_err(|problems| {
+        let locked = lock_settled(self.store, &[place], patience).map_err(|problems| {
             Reason::Store(problems.into_iter().next().map_or_else(changed, |(_, error)| error))
         })?;
         let locked = locked.files.into_iter().next().ok_or_else(|| Reason::Store(changed()))?;
         let began = document::now();
         let encoding = self.encoding();
-        let document =
-            Document::of_one_state(locked.file(), Some(encoding), is_cancelled).map_err(Reason::Store)?;
-        let digest = document.scan.digest;
-        if self.entry.files.first().is_none_or(|file| file.after != Some(digest)) {
-            return Err(Reason::ChangedSince { digest: Some(digest) }.into());
-        }
+        let document = Document::of_one_state(locked.file(), Some(encoding), Extent::Whole, is_cancelled)
+            .map_err(Reason::Store)?;
+        let after = self.entry.files.first().and_then(|file| file.after);
+        let Some(digest) = document.digest().filter(|digest| after == Some(*digest)) else {
+            return Err(Reason::ChangedSince { digest: document.digest() }.into());
+        };
         let fail =
             |error: io::Error| Reason::Store(StoreError::from_io(Operation::Read, place.path(), error));
         let none = Scanner::new(Some(encoding)).finish();
@@ -255,7 +261,7 @@ impl Work<'_> {
         if dry_run {
             return Ok(Outcome { edit_id: None, files: vec![edited] });
         }
-        let contents = if document.scan.size <= MOST_KEPT {
+        let contents = if document.scan.size <= self.store.most_kept_bytes {
             Ok(read_range(&document, 0..document.scan.size).map_err(fail)?)
         } else {
             Err(NotKept::TooLarge)
@@ -286,6 +292,10 @@ impl Work<'_> {
             let digest = place.open_file(false).ok().and_then(|file| crate::read::digest_of(&file).ok());
             digest.map(|digest| Reason::ChangedSince { digest: Some(digest) })
         };
+        let against = |error: StoreError| match error.kind {
+            StoreErrorKind::AlreadyExists => is_taken().unwrap_or(Reason::Store(error)),
+            _ => Reason::Store(error),
+        };
         let region = all_lines((&[][..], &none), (contents, &scan));
         let mut edited = Edited {
             entry: 0,
@@ -296,9 +306,7 @@ impl Work<'_> {
             warnings: Vec::new(),
         };
         if self.options.dry_run {
-            if let Some(taken) = is_taken() {
-                return Err(taken.into());
-            }
+            check_free(&place).map_err(against)?;
             (edited.diff, edited.digest) = (Some(text), None);
             return Ok(Outcome { edit_id: None, files: vec![edited] });
         }
@@ -306,10 +314,7 @@ impl Work<'_> {
             let undo = Undo::Remove { directories: directories.to_vec() };
             self.record(&place, (None, Some(scan.digest)), undo, text)
         });
-        let noted = made.map_err(|error| match error.kind {
-            StoreErrorKind::AlreadyExists => is_taken().unwrap_or(Reason::Store(error)),
-            _ => Reason::Store(error),
-        })?;
+        let noted = made.map_err(against)?;
         Ok(with_id(edited, noted))
     }
 
@@ -331,9 +336,6 @@ impl Work<'_> {
     }
 }
 
-/// The most that is kept of a file that goes, since it is held in memory meanwhile.
-const MOST_KEPT: u64 = 64 << 20;
-
 fn with_id(mut edited: Edited, noted: Result<EditId, NotKept>) -> Outcome {
     let edit_id = noted.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
     Outcome { edit_id, files: vec![edited] }
@@ -354,7 +356,7 @@ where
     if lines.is_empty() && replaced.is_empty() {
         return Ok(None);
     }
-    let digest = resolve::digest_of(new, scan.lines.bytes())?;
+    let digest = scan.digest_of(new, scan.lines.bytes())?;
     Ok(Some(Region { lines, digest, replaced, tier: Tier::Exact }))
 }
 

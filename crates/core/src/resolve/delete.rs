@@ -8,9 +8,7 @@ use crate::source::Source;
 use crate::splice::Splice;
 
 use super::evidence::{Failed, explain};
-use super::{
-    Claim, Fact, GuardedRange, Options, Resolution, digest_of, existing_lines, guarded, plan, seams_around,
-};
+use super::{Claim, Fact, GuardedRange, Options, Resolution, existing_lines, guarded, plan, seams_around};
 
 /// Deletes lines.
 pub fn delete<S: Source + ?Sized>(
@@ -31,9 +29,9 @@ pub fn delete<S: Source + ?Sized>(
         };
         let bytes = scan.lines.bytes_of(source, lines)?;
         if let Some(tag) = &range.range_hash {
-            let digest = digest_of(source, bytes.clone())?;
+            let digest = scan.digest_of(source, bytes.clone())?;
             if !tag.matches(&digest) {
-                failed.push(Failed::RangeHash { at, lines, digest, tag });
+                failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there: false });
             }
         }
         if seams_around(source, scan, &bytes)?.is_none() {

@@ -1,7 +1,7 @@
 //! What is told of a match that failed. Only failures come here, so it may read the file again; it stays bounded.
 
 use crate::cause::{Cause, cause, cause_inside, cause_without_place};
-use crate::digest::{Digest, Tag};
+use crate::digest::{Digest, Tag, digest_of};
 use crate::error::{At, Evidence, Excerpt, Rejection};
 use crate::line::LineRange;
 use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search};
@@ -10,14 +10,14 @@ use crate::scan::Scan;
 use crate::show::excerpt;
 use crate::source::{Source, read_range};
 
-use super::{Options, digest_of};
+use super::Options;
 
 /// A match that failed, before anything is known of why.
 pub(super) enum Failed<'a> {
     /// The text of some lines is not `old`.
     Content { at: At, lines: LineRange, old: &'a str, new: &'a str },
-    /// Lines do not have the digest that the client remembers.
-    RangeHash { at: At, lines: LineRange, digest: Digest, tag: &'a Tag },
+    /// Lines do not have the digest that the client remembers; they may have the text that it sends with it.
+    RangeHash { at: At, lines: LineRange, digest: Digest, tag: &'a Tag, is_old_there: bool },
     /// A text stands nowhere.
     NoMatch { at: At, old: &'a str, new: &'a str },
 }
@@ -50,11 +50,12 @@ pub(super) fn explain<S: Source + ?Sized>(
             Failed::Content { at, lines, old, new } => {
                 Rejection::ContentMismatch { at, lines, evidence: Box::new(view.content(lines, old, new)?) }
             }
-            Failed::RangeHash { at, lines, digest, tag } => Rejection::RangeHashMismatch {
+            Failed::RangeHash { at, lines, digest, tag, is_old_there } => Rejection::RangeHashMismatch {
                 at,
                 lines,
                 digest,
                 expected: tag.clone(),
+                is_old_there,
                 evidence: Box::new(view.range_hash(lines, tag)?),
             },
             Failed::NoMatch { at, old, new } => {

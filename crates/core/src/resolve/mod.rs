@@ -11,7 +11,7 @@ mod terminators;
 
 use std::ops::Range;
 
-use crate::digest::{Digest, Hasher, Tag};
+use crate::digest::Tag;
 use crate::encoding::{Seam, Unencodable, Validator, sniff_bom};
 use crate::error::{At, Rejection};
 use crate::line::{LineNumber, LineRange};
@@ -112,16 +112,6 @@ fn existing_lines(scan: &Scan, at: At, start: i64, end: Option<i64>) -> Result<L
         Some(range) if first <= total && last <= total && !range.is_empty() => Ok(range),
         _ => Err(out_of_range),
     }
-}
-
-/// The digest of some bytes of the file.
-pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Digest, S::Error> {
-    let mut hasher = Hasher::default();
-    for_each_chunk(source, range, |_, chunk| {
-        hasher.update(chunk);
-        true
-    })?;
-    Ok(hasher.finish())
 }
 
 /// One replacement that a request asks for.
@@ -237,6 +227,7 @@ pub fn place_of(text: &str, fault: &Unencodable) -> (LineNumber, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::{Digest, digest_of};
     use crate::error::Evidence;
     use crate::scan::Scanner;
     use crate::source::read_range;

@@ -14,8 +14,7 @@ use crate::splice::Splice;
 use super::evidence::{Failed, explain};
 use super::terminators::Terminators;
 use super::{
-    Claim, Fact, GuardedRange, Options, Resolution, digest_of, existing_lines, guarded, place_of, plan,
-    seams_around,
+    Claim, Fact, GuardedRange, Options, Resolution, existing_lines, guarded, place_of, plan, seams_around,
 };
 
 /// One replacement of a call: what is replaced is said by text, by ranges, or by both. Line ends are `\n`.
@@ -108,16 +107,18 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         };
         let bytes = self.scan.lines.bytes_of(self.source, lines)?;
         let mut tier = Some(Tier::Exact);
+        let mut is_old_there = false;
         if let Some(old) = &patch.old_string {
             tier = self.compare(lines, bytes.clone(), old)?;
+            is_old_there = tier.is_some();
             if tier.is_none() {
                 self.failed.push(Failed::Content { at, lines, old, new: &patch.new_string });
             }
         }
         if let Some(tag) = &range.range_hash {
-            let digest = digest_of(self.source, bytes.clone())?;
+            let digest = self.scan.digest_of(self.source, bytes.clone())?;
             if !tag.matches(&digest) {
-                self.failed.push(Failed::RangeHash { at, lines, digest, tag });
+                self.failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there });
                 tier = None;
             }
         }

@@ -110,7 +110,7 @@ fn in_place(reason: InPlace) -> &'static str {
 pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
     let words = match warning {
         Warning::Unchanged => "unchanged",
-        Warning::FinalNewlineAdded => "the last line had no line end: one comes before the new text",
+        Warning::FinalNewlineAdded => "the last line had no line end: one was added before the new text",
         Warning::EditedInPlace(reason) => in_place(*reason),
         Warning::NotExchanged => {
             "this file system cannot exchange names: another program's write in the last instant could have been lost"
@@ -121,7 +121,7 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
         Warning::NoJournal => {
             "the state directory cannot be written: a crash in the middle of this edit would have left it half done"
         }
-        Warning::Removed => "there was no such file before it was created: it goes",
+        Warning::Removed => "the file did not exist before the edit that is undone, so it is removed",
         Warning::NotInHistory(NotKept::Off) => "not kept in the history, so it cannot be undone",
         Warning::NotInHistory(NotKept::Secret) => {
             "not kept in the history, because the file may hold secrets, so it cannot be undone"

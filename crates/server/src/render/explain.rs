@@ -1,14 +1,12 @@
 //! What the core and the store refuse, in words: each [`Problem`] says what was not done, why, and the exact next call.
 
-use std::path::Path;
-
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::cause::Cause;
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::error::{At, Evidence, Rejection};
 use mcp_text_editor_core::line::LineRange;
-use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::matching::{CLOSEST, Tier};
 use mcp_text_editor_store::document::NotText;
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
 use mcp_text_editor_store::error::{Operation, SpecialFile, StoreError, StoreErrorKind};
@@ -29,6 +27,8 @@ pub(crate) struct Call<'a> {
     pub(crate) tool: &'static Tool,
     /// The allowed directories.
     pub(crate) roots: &'a Roots,
+    /// The state directory, if there is one.
+    pub(crate) state: Option<&'a Path>,
     /// Whether the call names more than one file.
     pub(crate) many_files: bool,
     /// How much a call may ask for.
@@ -50,7 +50,7 @@ pub(crate) struct Named<'a> {
 
 /// Puts a refusal into words.
 pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Problem {
-    match &refusal.reason {
+    let problem = match &refusal.reason {
         Reason::Path(problem) => path(call, named.file_path, problem),
         Reason::UnknownEncoding => unknown_encoding(named),
         Reason::Store(error) => store(call, named.file_path, error),
@@ -63,15 +63,15 @@ pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Pr
         Reason::ChangedSince { .. } => Problem::new(
             Code::Conflict,
             format!("{} has changed since", named.file_path),
-            "read the file, and change what is to be as before by a patch",
+            "read the file, and restore the lines you want by a patch",
         ),
         Reason::Rejected { rejection, digest, total_lines } => {
             let mut problem = rejected(call, named, rejection, *total_lines);
             problem.file_hash = *digest;
             problem
         }
-    }
-    .of_file(named.file_path)
+    };
+    Problem { has_left_changes: refusal.has_left_changes(), ..problem }.of_file(named.file_path)
 }
 
 /// Why a path is refused.
@@ -141,6 +141,20 @@ fn protected(file_path: &str, protection: &Protection) -> Problem {
     };
     let reason = format!("{file_path} may be read, but not written: {why}");
     Problem::new(Code::ProtectedPath, reason, hint).suggest(&tools::get::TOOL)
+}
+
+/// What is said of a name that is taken by something other than text.
+pub(crate) fn exists_unreadable(file_path: &str) -> Problem {
+    let reason = format!("{file_path} already exists, and is not a file that reads as text");
+    Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path)
+}
+
+/// What is said of a name that is taken by a text file: `replace` is the call that would replace everything in it.
+pub(crate) fn exists(file_path: &str, replace: &Value) -> Problem {
+    let hint = format!("to replace everything in it, call patch_text_file_contents {replace}");
+    Problem::new(Code::AlreadyExists, format!("{file_path} already exists"), hint)
+        .of_file(file_path)
+        .suggest(&tools::patch::TOOL)
 }
 
 /// Why an encoding's label is refused.
@@ -219,11 +233,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             "the path, or a name in it, is too long for the file system".to_owned(),
             "use a shorter one".to_owned(),
         ),
-        StoreErrorKind::NoSpace => (
-            Code::NoSpace,
-            format!("there is no space left on the disk of {file_path}"),
-            "free some space, then send the same call again".to_owned(),
-        ),
+        StoreErrorKind::NoSpace => no_space(call, file_path, error),
         StoreErrorKind::Busy => (
             Code::Busy,
             format!("another process has held the lock on {file_path} for too long"),
@@ -232,11 +242,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         StoreErrorKind::Cancelled if call.cancel.is_out_of_time() => {
             return out_of_time(call.limits).of_file(file_path);
         }
-        StoreErrorKind::Cancelled => (
-            Code::Cancelled,
-            "the call was cancelled".to_owned(),
-            "send it again if it is still wanted".to_owned(),
-        ),
+        StoreErrorKind::Cancelled => return cancelled().of_file(file_path),
         StoreErrorKind::Changed => (
             Code::Conflict,
             format!("{file_path} keeps changing while it is worked on"),
@@ -255,8 +261,15 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         Code::NotFound if !call.tool.read_only => problem.suggest(&tools::create::TOOL),
         Code::AlreadyExists => problem.suggest(&tools::patch::TOOL),
         Code::Conflict => problem.suggest(&tools::get::TOOL),
+        // As its hint says.
+        _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(&tools::get::TOOL),
         _ => problem,
     }
+}
+
+/// What is said of a call that the client has withdrawn.
+pub(crate) fn cancelled() -> Problem {
+    Problem::new(Code::Cancelled, "the call was cancelled", "send it again if it is still wanted")
 }
 
 /// What is said of a call whose time is over.
@@ -264,10 +277,23 @@ pub(crate) fn out_of_time(limits: &Limits) -> Problem {
     limits.problem(Limit::Seconds, "the call was not done in time, and was stopped")
 }
 
+/// What is full is named by what is on it: the file, or the state directory.
+fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, String, String) {
+    let full = match call.state.filter(|state| error.path.starts_with(state)) {
+        Some(state) => format!("{}, this server's state directory", state.display()),
+        None => file_path.to_owned(),
+    };
+    (
+        Code::NoSpace,
+        format!("there is no space left on the disk of {full}"),
+        "free some space, then send the same call again".to_owned(),
+    )
+}
+
 fn not_restored(paths: &[PathBuf]) -> (Code, String, String) {
     (
         Code::IoError,
-        format!("an edit of several files failed and these could not be put back: {}", list(paths)),
+        format!("the edit failed, and these files could not be put back: {}", list(paths)),
         "read them again before anything else".to_owned(),
     )
 }
@@ -441,10 +467,14 @@ fn rejected(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines
 /// A guard that does not hold: what is there instead, and where the wanted text is.
 fn mismatched(tool: &Tool, named: Named<'_>, rejection: &Rejection) -> Problem {
     let (problem, lines, evidence) = match rejection {
-        Rejection::RangeHashMismatch { lines, digest, expected, evidence, .. } => {
+        Rejection::RangeHashMismatch { lines, digest, expected, is_old_there, evidence, .. } => {
             let reason =
                 format!("the bytes of {} are not those that range_hash was taken of", spelled(*lines));
             let hint = match evidence.found_at.first() {
+                _ if *is_old_there => format!(
+                    "old_string is their text: leave \"range_hash\" out, or send \"range_hash\": \"{}\"",
+                    digest.short()
+                ),
                 Some(found) => {
                     let (start, end) = (found.start().get(), found.end());
                     let range = json!({"start": start, "end": end, "range_hash": expected.as_str()});
@@ -528,7 +558,7 @@ fn cause(cause: Cause) -> String {
         Cause::Indentation => "the indentation differs",
         Cause::TypographicQuotes => "one has typographic quotes where the other has plain ones",
         Cause::NoBreakSpace => "one has a no-break space where the other has a space",
-        Cause::SpelledOutEscapes => "line ends or tabs are spelled out as \\n or \\t",
+        Cause::SpelledOutEscapes => "line ends, tabs or quotes are spelled out as \\n, \\t or \\\"",
         Cause::Gutter => "the line numbers that reads show were copied along",
         Cause::RangeTooLong => "the range has more lines than old_string",
         Cause::RangeTooShort => "the range has fewer lines than old_string",
@@ -553,7 +583,9 @@ fn content_hint(lines: LineRange, evidence: &Evidence) -> String {
             )
         }
         ([found, ..], _) if evidence.whole_lines => format!(
-            "old_string stands at {} places; for the first of them send the patch with \"ranges\": [{}]",
+            "old_string stands at {}{} places; for the first of them send the patch with \"ranges\": [{}]",
+            // More are not kept.
+            if evidence.found_at.len() < CLOSEST { "" } else { "at least " },
             evidence.found_at.len(),
             range(*found)
         ),
@@ -618,3 +650,6 @@ fn list(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> String {
     let paths: Vec<String> = paths.into_iter().map(|path| path.as_ref().display().to_string()).collect();
     paths.join(", ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,7 +181,7 @@ fn hint(failure: &Failure, detail: Detail) -> String {
     match shared_hint(failure) {
         Some(hint) => one_line(hint, detail.words),
         None if failure.editing => "put all of these right and send the whole call again".to_owned(),
-        None => "put all of these right, each has its own hint".to_owned(),
+        None => "correct each of them as its own hint says".to_owned(),
     }
 }
 
@@ -469,7 +469,7 @@ mod tests {
         problem 3: invalid_arguments: `files` is missing
         hint: send files
         suggestion: get_it
-        hint: put all of these right, each has its own hint
+        hint: correct each of them as its own hint says
         ");
     }
 

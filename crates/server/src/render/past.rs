@@ -1,13 +1,18 @@
-//! Past edits in a reply: a line each for a model, an object each for a program.
+//! Past edits in a reply: a line each for a model, an object each for a program; and why one is not taken back.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use mcp_text_editor_store::history::{Entry, Kind};
+use mcp_text_editor_store::history::{EditId, Entry, Kind, NotKept};
+use mcp_text_editor_store::undo::Refused;
 use serde_json::{Value, json};
 
+use super::explain::{self, Call, Named};
 use super::on_one_line;
+use crate::problem::{Code, Conflict, Later, Problem};
+use crate::tools;
 
 /// The edits, one on each line, as far as they fit.
 pub(crate) fn text(entries: &[Entry], truncated: bool, budget: usize) -> String {
@@ -105,4 +110,96 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
 pub(crate) fn time(time: SystemTime) -> String {
     let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     format!("{stamp:.0}")
+}
+
+/// What stands against taking an edit back, each with the file of the edit that it concerns.
+pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)> {
+    let path = |file: usize| {
+        let file = refused.entry.files.get(file);
+        file.map_or(Path::new(""), |file| file.path.as_path()).to_string_lossy().into_owned()
+    };
+    let conflicts = refused.conflicts.iter().map(|conflict| {
+        let file_path = path(conflict.file);
+        let left = |later: &Entry| {
+            let of_file = later.files.iter().find(|file| file.path.to_string_lossy() == file_path);
+            of_file.is_some_and(|file| file.after == conflict.now)
+        };
+        let (reason, hint) = match (conflict.now, &conflict.later) {
+            (_, Some(later)) if left(later) && later.undoes.as_ref() == Some(&refused.entry.id) => {
+                let by = &later.id;
+                let reason =
+                    format!("the edit is undone already, by edit {by}: {file_path} is as it was before it");
+                (reason, format!("nothing is left to do; to have the edit again, undo edit {by}"))
+            }
+            (now, Some(later)) if left(later) => {
+                let what = if now.is_some() { "changed" } else { "removed" };
+                let by = &later.id;
+                (format!("{file_path} was {what} again by edit {by}"), format!("undo edit {by} first"))
+            }
+            (None, _) => {
+                (format!("{file_path} is gone"), "create the file again, if it is wanted".to_owned())
+            }
+            (Some(_), later) => {
+                let first = later.as_ref().map_or_else(
+                    || ", not through this server".to_owned(),
+                    |later| format!(", first by edit {}, then not through this server", later.id),
+                );
+                let hint = "read the file, and restore the lines you want by a patch";
+                (format!("{file_path} has changed since{first}"), hint.to_owned())
+            }
+        };
+        let diff_of = |entry: &Entry, file_path: &str| {
+            let file = entry.files.iter().find(|file| file.path.to_string_lossy() == file_path);
+            file.map(|file| file.diff.clone()).unwrap_or_default()
+        };
+        let later = conflict.later.as_ref().map(|later| Later {
+            edit_id: later.id.to_string(),
+            time: time(later.time),
+            tool: later.tool.clone(),
+            diff: diff_of(later, &file_path),
+        });
+        let diff = diff_of(&refused.entry, &file_path);
+        let mut problem = Problem::new(Code::Conflict, reason, hint).of_file(file_path);
+        problem.file_hash = conflict.now;
+        problem.conflict = Some(Box::new(Conflict { diff, later }));
+        (conflict.file, problem)
+    });
+    let refusals = refused.refusals.iter().map(|refusal| {
+        let file_path = path(refusal.entry);
+        let named = Named { file_path: &file_path, encoding: None, patches: &[] };
+        (refusal.entry, explain::refusal(call, named, refusal))
+    });
+    conflicts.chain(refusals).collect()
+}
+
+/// No such edit.
+pub(crate) fn unknown(edit_id: &str) -> Problem {
+    let shown: String = edit_id.chars().take(40).collect();
+    let hint = "list_text_file_edits lists the edits that are kept; old edits are deleted, and edits of files outside the \
+                allowed directories are not offered";
+    Problem::new(Code::NotFound, format!("no edit \"{shown}\" is kept"), hint).suggest(&tools::edits::TOOL)
+}
+
+/// What recovery kept is put back by nobody.
+pub(crate) fn displaced(id: &EditId) -> Problem {
+    let reason = format!("{id} is no edit, but what an interrupted one had displaced");
+    let hint = format!("a person gets its bytes by: mcp-text-editor history --contents {id}");
+    Problem::new(Code::Conflict, reason, hint)
+}
+
+/// Why the history cannot be looked at.
+pub(crate) fn unreadable(reason: &NotKept) -> Problem {
+    match reason {
+        NotKept::Unavailable { reason } => Problem::new(
+            Code::IoError,
+            format!("the history of edits cannot be read: {reason}"),
+            "edit the files themselves; a person can look at the history with: mcp-text-editor history",
+        ),
+        _ => Problem::new(
+            Code::NotFound,
+            "this server keeps no history of edits",
+            "restore the lines you want by a patch; whoever configures the server can have it keep a history",
+        )
+        .suggest(&tools::patch::TOOL),
+    }
 }

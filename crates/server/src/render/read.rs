@@ -6,7 +6,7 @@ use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::show::Shown;
 use serde_json::{Map, Value, json};
 
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::render::failure::{problem_json, problem_text};
 use crate::render::on_one_line;
 
@@ -27,6 +27,17 @@ pub(crate) enum FileRead {
     },
     /// It was not, for these reasons.
     Failed(Vec<Problem>),
+}
+
+/// Why a range is refused whose `end` is before its start, which is this line.
+pub(crate) fn ends_before(start: i64, line: u64, end: i64) -> Problem {
+    let reason = if start < 0 {
+        format!("end {end} is before start {start}, which is line {line}")
+    } else {
+        format!("end {end} is before line {line}")
+    };
+    let hint = "end is a line number, counted from 1; leave it out for the last line of the file";
+    Problem::new(Code::InvalidRange, reason, hint)
 }
 
 /// The reply for a model: a header line per range, then the lines, each with its number and a tab if `line_numbers`.

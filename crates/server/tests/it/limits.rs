@@ -6,7 +6,7 @@ use mcp_text_editor::problem::Code;
 use serde_json::{Value, json};
 
 use crate::session::Session;
-use crate::world::World;
+use crate::world::{Entry, World};
 
 /// The message of a call whose arguments are written as they stand.
 fn call(tool: &str, arguments: &str) -> String {
@@ -22,6 +22,43 @@ fn text(answer: &Value) -> &str {
 
 const GET: &str = "get_text_file_contents";
 const PATCH: &str = "patch_text_file_contents";
+
+#[test]
+#[cfg(unix)]
+fn a_call_may_edit_as_many_files_as_it_may_name() {
+    let hard = std::process::Command::new("sh").args(["-c", "ulimit -H -n"]).output().unwrap();
+    let hard = String::from_utf8(hard.stdout).unwrap();
+    if hard.trim().parse().is_ok_and(|hard: u32| hard < 4096) {
+        eprintln!("skipped: no process may have more than {hard} files open here");
+        return;
+    }
+    let world = World::new();
+    let names: Vec<String> = (0..1000).map(|number| format!("{number}/{number}")).collect();
+    let patch = |old: &str, new: &str| {
+        let patches = json!([{"old_string": old, "new_string": new}]);
+        let file = |name: &String| json!({"file_path": format!("$ROOT/{name}"), "patches": patches});
+        json!({"files": names.iter().map(file).collect::<Vec<_>>()})
+    };
+    for name in &names {
+        world.write(name, "one\n");
+    }
+    let arguments = ["--durability", "process", world.path("").to_str().unwrap()].map(str::to_owned);
+    let arguments = arguments.each_ref().map(String::as_str);
+    let mut session = Session::with_handles("-S", 64, &arguments);
+    let reply = world.call(&mut session, PATCH, &patch("one", "two"));
+    assert!(!reply.is_error, "{}", reply.text);
+    let before = world.tree();
+    assert!(before.values().all(|entry| *entry == Entry::File(b"two\n".to_vec())));
+    // Where that is really all, nothing is changed, and smaller calls go on.
+    let mut session = Session::with_handles("-H", 200, &arguments);
+    let reply = world.call(&mut session, PATCH, &patch("two", "three"));
+    assert_eq!(reply.code(), "io_error", "{}", reply.text);
+    assert_eq!(world.tree(), before);
+    let one =
+        json!({"files": [{"file_path": "$ROOT/0/0", "patches": [{"old_string": "two", "new_string": "3"}]}]});
+    let reply = world.call(&mut session, PATCH, &one);
+    assert!(!reply.is_error, "{}", reply.text);
+}
 
 #[test]
 fn each_limit_is_named_by_its_error() {

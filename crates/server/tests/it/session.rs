@@ -20,6 +20,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
+const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
+
 /// The real program, over its standard input and output.
 pub(crate) struct Session {
     child: Child,
@@ -29,8 +31,19 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_by(&mut Command::new(BINARY), arguments)
+    }
+
+    /// A program that may have so many files open: by what it is given (`-S`), or at all (`-H`).
+    #[cfg(unix)]
+    pub(crate) fn with_handles(which: &str, most: u32, arguments: &[&str]) -> Self {
+        let limited = format!(r#"ulimit -S -n {most} && ulimit {which} -n {most} && exec "$0" "$@""#);
+        Self::start_by(Command::new("sh").args(["-c", &limited, BINARY]), arguments)
+    }
+
+    fn start_by(command: &mut Command, arguments: &[&str]) -> Self {
         let state = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
+        let mut child = command
             .env("MCP_TEXT_EDITOR_STATE_DIR", state.path())
             .args(arguments)
             .stdin(Stdio::piped())

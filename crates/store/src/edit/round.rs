@@ -1,8 +1,9 @@
 //! One try at a call: lock, read, resolve, write beside, commit.
 
 use std::io::{self, Write as _};
+use std::time::SystemTime;
 
-use mcp_text_editor_core::digest::{Digest, Tag};
+use mcp_text_editor_core::digest::{Digest, Hasher, Tag};
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::error::{At, Rejection};
 use mcp_text_editor_core::matching::Tier;
@@ -14,12 +15,12 @@ use mcp_text_editor_core::splice::Spliced;
 
 use super::{Change, Differing, Edit, Edited, Options, Outcome, Reason, Refusal, Warning};
 use crate::diff::diff;
-use crate::document::{Content, Document, SMALL, now, unless};
+use crate::document::{Content, Document, Extent, SMALL, now, unless};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, NotKept, Undo};
 use crate::in_place::InPlace;
 use crate::journal::{Intent, Subject};
-use crate::lock::{LockedFile, LockedSet, Wait};
+use crate::lock::{LockedFile, LockedSet, Patience};
 use crate::place::WritablePlace;
 use crate::read::read_and_hash;
 use crate::recovery::lock_settled;
@@ -52,6 +53,8 @@ struct Group<'a> {
     patches: Vec<Patch>,
     /// … and of each the entry it came from, and its index there.
     origins: Vec<(usize, usize)>,
+    /// How each entry has named it.
+    named: Vec<WritablePlace>,
 }
 
 impl<'a> Group<'a> {
@@ -67,12 +70,14 @@ impl<'a> Group<'a> {
             change: file.edit.change,
             patches: Vec::new(),
             origins: Vec::new(),
+            named: Vec::new(),
         };
-        group.add_patches(file);
+        group.add(file);
         group
     }
 
-    fn add_patches(&mut self, file: &NamedFile<'a>) {
+    fn add(&mut self, file: &NamedFile<'a>) {
+        self.named.push(file.place.clone());
         if let Change::Patch(patches) = file.edit.change {
             self.patches.extend_from_slice(patches);
             self.origins.extend((0..patches.len()).map(|patch| (file.entry, patch)));
@@ -88,8 +93,9 @@ pub(super) fn round(
     refusals: &mut Vec<Refusal>,
     may_write: bool,
     options: Options<'_>,
+    patience: &mut Patience<'_>,
 ) -> Result<Outcome, (usize, StoreError)> {
-    let Some(locked) = lock(store, named, refusals, options)? else {
+    let Some(locked) = lock(store, named, refusals, patience)? else {
         return Ok(Outcome { edit_id: None, files: Vec::new() });
     };
     let groups = group(named, &locked, refusals);
@@ -98,6 +104,7 @@ pub(super) fn round(
     let mut transaction = None;
     let mut written: Vec<Option<Written>> = Vec::new();
     let mut edited = Vec::new();
+    let mut room = store.most_kept_bytes;
     for (group, file) in groups.iter().zip(&files) {
         let at = |error: StoreError| (group.entry, error);
         let bytes = file.file().size();
@@ -107,7 +114,12 @@ pub(super) fn round(
             continue;
         }
         let began = now();
-        let document = Document::of_one_state(file.file(), group.label, options.is_cancelled).map_err(at)?;
+        let extent = match group.change {
+            Change::Restore { .. } => Extent::Whole,
+            _ => Extent::Text,
+        };
+        let document =
+            Document::of_one_state(file.file(), group.label, extent, options.is_cancelled).map_err(at)?;
         let plan = match plan(group, &document, options).map_err(at)? {
             Ok(plan) => plan,
             Err(reasons) => {
@@ -125,8 +137,8 @@ pub(super) fn round(
         if writes && transaction.is_none() {
             transaction = Some(Transaction::begin(store, &subjects(&groups, &files)));
         }
-        let work = Work { store, group, document: &document, plan: &plan, options };
-        let (outcome, mut new) = work.carry_out(writes).map_err(at)?;
+        let work = Work { store, group, document: &document, plan: &plan, options, began };
+        let (outcome, mut new) = work.carry_out(writes, &mut room).map_err(at)?;
         if let Some(new) = &mut new {
             let is_settled = file.file().identity().has_settled_content(began);
             new.unsettled = (!is_settled).then(|| document.into_content());
@@ -141,22 +153,22 @@ pub(super) fn round(
         return Ok(Outcome { edit_id: None, files: edited });
     };
     let first = groups.first().map_or(0, |group| group.entry);
-    let kept = written.iter().flatten().map(|new| new.kept.clone()).collect::<Result<Vec<_>, _>>();
     // Files that stay as they are keep their locks until the others are committed.
-    let (mut ready, mut stay, mut of_ready) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ready, mut stay, mut of_ready, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, ((group, locked), new)) in groups.into_iter().zip(files).zip(written).enumerate() {
-        let Some(Written { temporary, in_place, old, new, unsettled, .. }) = new else {
+        let Some(Written { temporary, in_place, old, new, unsettled, kept: of_file }) = new else {
             stay.push(locked);
             continue;
         };
+        kept.push(of_file);
         of_ready.push((index, in_place, locked.is_guarded()));
         ready.push(Ready { place: group.place, temporary, in_place, locked, old, new, unsettled });
     }
     let needs_journal = ready.len() > 1 || of_ready.iter().any(|(_, in_place, _)| in_place.is_some());
     let lacks_journal = needs_journal && !transaction.is_recorded();
     let remember = || {
-        let edit = NewEdit { tool: options.tool, undoes: options.undoes, files: kept? };
-        store.history.record(&edit)
+        let files = kept.into_iter().collect::<Result<_, _>>()?;
+        store.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
     };
     let done = transaction
         .commit(ready, stay, options.is_cancelled, remember)
@@ -188,12 +200,11 @@ fn lock(
     store: &Store,
     named: &mut Vec<NamedFile<'_>>,
     refusals: &mut Vec<Refusal>,
-    options: Options<'_>,
+    patience: &mut Patience<'_>,
 ) -> Result<Option<LockedSet>, (usize, StoreError)> {
-    let wait = Wait { is_cancelled: options.is_cancelled, ..Wait::default() };
     loop {
         let places: Vec<&WritablePlace> = named.iter().map(|file| &file.place).collect();
-        match lock_settled(store, &places, &wait) {
+        match lock_settled(store, &places, patience) {
             Ok(locked) => return Ok(Some(locked)),
             Err(problems) => {
                 // What stands against the other files is told in the same reply.
@@ -249,7 +260,7 @@ fn group<'a>(named: &[NamedFile<'a>], locked: &LockedSet, refusals: &mut Vec<Ref
             (None, hash) => group.file_hash = hash,
             _ => {}
         }
-        group.add_patches(file);
+        group.add(file);
     }
     groups
 }
@@ -261,9 +272,9 @@ fn plan(
     options: Options<'_>,
 ) -> Result<Result<Plan, Vec<Refusal>>, StoreError> {
     if let Change::Restore { after, splices } = group.change {
-        let digest = document.scan.digest;
-        if digest != after {
-            let reason = Reason::ChangedSince { digest: Some(digest) };
+        let digest = document.digest();
+        if digest != Some(after) {
+            let reason = Reason::ChangedSince { digest };
             return Ok(Err(vec![Refusal { entry: group.entry, reason }]));
         }
         let facts = vec![Fact { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
@@ -323,14 +334,16 @@ struct Work<'a> {
     document: &'a Document<'a>,
     plan: &'a Plan,
     options: Options<'a>,
+    /// When the document was about to be read.
+    began: SystemTime,
 }
 
 type View<'a> = Spliced<'a, Document<'a>>;
 
 impl Work<'_> {
     /// Writes the new content beside the file, if it is to be written, and tells what is to be told of it.
-    fn carry_out(self, write: bool) -> Result<(Edited, Option<Written>), StoreError> {
-        let Self { group, document, plan, options, store } = self;
+    fn carry_out(self, write: bool, room: &mut u64) -> Result<(Edited, Option<Written>), StoreError> {
+        let Self { group, document, plan, options, store, began } = self;
         let path = group.place.path();
         let new = Spliced::new(document, &plan.splices);
         let mut temporary = None;
@@ -341,8 +354,17 @@ impl Work<'_> {
         let scan = if plan.unchanged {
             document.scan.clone()
         } else {
-            copy(&new, document.scan.encoding, temporary.as_mut(), options.is_cancelled)
-                .context(Operation::WriteTemporary, path)?
+            let same = plan.splices.as_slice().first().map_or(0, |splice| splice.at.start);
+            let hasher = document.hasher_before(same, began);
+            let copied = copy(&new, hasher, document.scan.encoding, temporary.as_mut(), options.is_cancelled);
+            copied.map_err(|error| {
+                // The disk that is full is the one that was written to.
+                let elsewhere = temporary.as_ref().filter(|temporary| {
+                    StoreErrorKind::of(&error) == StoreErrorKind::NoSpace && !temporary.is_beside()
+                });
+                let path = elsewhere.map_or(path, Temporary::path);
+                StoreError::from_io(Operation::WriteTemporary, path, error)
+            })?
         };
         let regions =
             regions((document, &document.scan), (&new, &scan), plan).context(Operation::Read, path)?;
@@ -371,7 +393,7 @@ impl Work<'_> {
             old: document.scan.digest,
             new: scan.digest,
             unsettled: None,
-            kept: self.kept((&new, &scan), &edited.regions)?,
+            kept: self.kept((&new, &scan), &edited.regions, room)?,
         };
         Ok((edited, Some(written)))
     }
@@ -398,22 +420,23 @@ impl Work<'_> {
         diff(old, (new, scan), regions, path).context(Operation::Read, self.group.place.path())
     }
 
-    /// What the history is to keep of the edit.
+    /// What the history is to keep of the edit. `room` is how much it may still take of the call.
     fn kept(
         self,
         (new, scan): (&View<'_>, &Scan),
         regions: &[Region],
+        room: &mut u64,
     ) -> Result<Result<FileEdit, NotKept>, StoreError> {
         let (store, place) = (self.store, &self.group.place);
         let relative = place.relative().to_owned();
-        if let Err(reason) = store.history.keeps(place.path(), &relative) {
+        let named = &self.group.named;
+        if let Err(reason) = named.iter().try_for_each(|place| store.history.keeps_place(place)) {
             return Ok(Err(reason));
         }
         let removed: u64 =
             self.plan.splices.as_slice().iter().map(|splice| splice.at.end - splice.at.start).sum();
-        if removed > MOST_KEPT {
-            return Ok(Err(NotKept::TooLarge));
-        }
+        let Some(rest) = room.checked_sub(removed) else { return Ok(Err(NotKept::TooLarge)) };
+        *room = rest;
         let inverse = self.plan.splices.inverse(self.document).context(Operation::Read, place.path())?;
         Ok(Ok(FileEdit {
             path: place.path().to_owned(),
@@ -427,30 +450,28 @@ impl Work<'_> {
     }
 }
 
-/// What an edit may remove of a file and still be kept, since it is held in memory meanwhile.
-const MOST_KEPT: u64 = 64 << 20;
-
 /// Reads the new content once: into the temporary, if there is one, and through a scanner.
 fn copy(
     new: &Spliced<'_, Document<'_>>,
+    mut hasher: Hasher,
     encoding: Encoding,
     mut temporary: Option<&mut Temporary>,
     is_cancelled: &dyn Fn() -> bool,
 ) -> io::Result<Scan> {
+    let mut scanner = Scanner::without_digest(Some(encoding));
     if new.size() <= SMALL {
         let bytes = read_range(new, 0..new.size())?;
-        let mut scanner = Scanner::new(Some(encoding));
         scanner.feed(&bytes);
+        hasher.update_at(0, &bytes);
         if let Some(temporary) = temporary {
             temporary.write_all(&bytes)?;
         }
-        return Ok(scanner.finish());
+        return Ok(scanner.finish_with(hasher.digest()));
     }
-    let mut scanner = Scanner::without_digest(Some(encoding));
-    let digest = read_and_hash(new, |bytes| {
+    let hasher = read_and_hash(new, hasher, |bytes| {
         scanner.feed(bytes);
         unless(is_cancelled)?;
         temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes))
     })?;
-    Ok(scanner.finish_with(digest))
+    Ok(scanner.finish_with(hasher.digest()))
 }

@@ -12,8 +12,10 @@ use crate::temporary::{Temporary, TemporaryId};
 
 const OLD: &str = "old content\n";
 const NEW: &str = "new content, longer than the old\n";
+const STAYS: &str = "stays";
 
-/// How far a transaction of `a` and `b`, which are exchanged, and `c`, which is written over, came.
+/// How far a transaction of `a` and `b`, which are exchanged, `c`, which is written over, and `stays`, which is named with them
+/// and has what it is to have, came.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Cut {
     Recorded,
@@ -95,7 +97,10 @@ impl World {
     fn names(&self) -> BTreeMap<String, String> {
         let entries = std::fs::read_dir(self.root.path()).unwrap().map(Result::unwrap);
         let name = |entry: &std::fs::DirEntry| entry.file_name().into_string().unwrap();
-        entries.map(|entry| (name(&entry), std::fs::read_to_string(entry.path()).unwrap())).collect()
+        let mut names: BTreeMap<_, _> =
+            entries.map(|entry| (name(&entry), std::fs::read_to_string(entry.path()).unwrap())).collect();
+        assert!(names.remove(STAYS).is_none_or(|content| content == OLD));
+        names
     }
 
     fn records(&self) -> usize {
@@ -105,9 +110,9 @@ impl World {
 
 /// A transaction of three files, cut off.
 fn cut_off(cut: Cut) -> World {
-    let world = World::new(&["a", "b", "c"]);
-    let subjects = ["a", "b", "c"].map(|name| world.subject(name));
-    let ids = [&subjects[0], &subjects[1], &subjects[2]].map(|subject| subject.id);
+    let world = World::new(&["a", STAYS, "b", "c"]);
+    let subjects = ["a", STAYS, "b", "c"].map(|name| world.subject(name));
+    let ids = [&subjects[0], &subjects[2], &subjects[3]].map(|subject| subject.id);
     let mut record = world.begin(&subjects);
     let run = |record: &mut Record| {
         if cut == Cut::Recorded {
@@ -119,7 +124,8 @@ fn cut_off(cut: Cut) -> World {
         }
         let (b, c) = (world.leave("b", ids[1]), world.leave("c", ids[2]));
         std::fs::write(world.root.path().join(ids[2].name_of_old()), OLD).unwrap();
-        record.prepared(&[Step::Exchange(a), Step::Exchange(b), Step::Overwrite(c)], true).unwrap();
+        let steps = [Step::Exchange(a), Step::Stay, Step::Exchange(b), Step::Overwrite(c)];
+        record.prepared(&steps, true).unwrap();
         if cut == Cut::Prepared {
             return;
         }
@@ -210,7 +216,9 @@ fn an_edit_of_such_a_file_comes_after_recovery() {
     for cut in CUTS {
         let world = cut_off(cut);
         let places = ["c", "a"].map(|name| world.place(name));
-        let locked = lock_settled(&world.store, &[&places[0], &places[1]], &Wait::default()).unwrap();
+        let locked =
+            lock_settled(&world.store, &[&places[0], &places[1]], &mut Patience::new(&Wait::default()))
+                .unwrap();
         let expected = if cut < Cut::Committed { OLD } else { NEW };
         for file in &locked.files {
             assert_eq!(digest_of(file.file()).unwrap(), Digest::of(expected.as_bytes()), "{cut:?}");
@@ -221,14 +229,17 @@ fn an_edit_of_such_a_file_comes_after_recovery() {
 
 #[test]
 fn a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_not_lost() {
-    for displaced in [None, Some("by another program\n")] {
+    for (displaced, others) in
+        [(None, 0), (None, 1), (Some("by another program\n"), 0), (Some("by another program\n"), 1)]
+    {
         for exchanged in [false, true] {
-            let world = World::new(&["a"]);
+            let world = World::new(&["a", STAYS]);
             let subject = world.subject("a");
             let id = subject.id;
-            let mut record = world.begin(&[subject]);
+            let subjects = [subject, world.subject(STAYS)];
+            let mut record = world.begin(&subjects[..=others]);
             let change = world.leave("a", id);
-            record.prepared(&[Step::Exchange(change)], false).unwrap();
+            record.prepared(&[Step::Exchange(change), Step::Stay][..=others], false).unwrap();
             if let Some(content) = displaced {
                 std::fs::write(world.root.path().join("a"), content).unwrap();
             }
@@ -302,8 +313,29 @@ fn files_of_other_roots_are_left_to_others() {
     let place = other
         .roots
         .resolve_for_writing(world.root.path().canonicalize().unwrap().join("narrow/b").to_str().unwrap());
-    let problems = lock_settled(&other, &[&place.unwrap()], &Wait::default()).unwrap_err();
+    let problems =
+        lock_settled(&other, &[&place.unwrap()], &mut Patience::new(&Wait::default())).unwrap_err();
     assert!(matches!(problems[0].1.kind, StoreErrorKind::Unfinished { .. }), "{problems:?}");
+}
+
+#[test]
+fn why_an_edit_could_not_be_taken_back_is_told() {
+    let world = cut_off(Cut::OneExchanged);
+    let before = world.names();
+    let attempt = || {
+        let wait = Wait { limit: std::time::Duration::from_millis(30), ..Wait::default() };
+        lock_settled(&world.store, &[&world.place("a")], &mut Patience::new(&wait)).map(drop)
+    };
+    let other = std::fs::File::open(world.root.path().join("b")).unwrap();
+    other.lock().unwrap();
+    let problems = attempt().unwrap_err();
+    let error = &problems[0].1;
+    assert_eq!((error.operation, &error.kind), (Operation::Recover, &StoreErrorKind::Busy));
+    assert_eq!(error.path.file_name(), Some(OsStr::new("b")));
+    assert_eq!(world.names(), before);
+    drop(other);
+    attempt().unwrap();
+    assert_eq!(world.names(), all(OLD));
 }
 
 #[test]

@@ -3,11 +3,19 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::Barrier;
 
 use mcp_text_editor_core::source::Source as _;
-use mcp_text_editor_store::create::{Creation, create};
-use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::create::{Created, Creation};
+use mcp_text_editor_store::error::{StoreError, StoreErrorKind};
+use mcp_text_editor_store::place::WritablePlace;
 use mcp_text_editor_store::temporary::TemporaryId;
 
 use crate::world::World;
+
+fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Created, StoreError> {
+    let mut creation = Creation::begin(place, TemporaryId::draw())?;
+    creation.write_all(bytes).unwrap();
+    creation.sync()?;
+    creation.commit(true)
+}
 
 #[test]
 fn a_file_and_its_parents_are_made() {

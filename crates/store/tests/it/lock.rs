@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::lock::{Wait, lock, lock_all};
@@ -30,10 +31,12 @@ fn increment(place: &WritablePlace) {
     let text = String::from_utf8(read_range(file, 0..file.size()).unwrap()).unwrap();
     let number: u32 = text.parse().unwrap();
     let mut temporary = Temporary::create(place, TemporaryId::draw()).unwrap();
-    write!(temporary, "{}", number + 1).unwrap();
+    let text = (number + 1).to_string();
+    temporary.write_all(text.as_bytes()).unwrap();
+    let new = Digest::of(text.as_bytes());
     let _ = temporary.keep_metadata(file).unwrap();
     drop(
-        exchange(vec![Prepared { place: place.clone(), temporary, locked, unsettled: None }])
+        exchange(vec![Prepared { place: place.clone(), temporary, new, locked, unsettled: None }])
             .unwrap()
             .finish(),
     );

@@ -11,6 +11,8 @@ mod confine;
 #[cfg(test)]
 mod create;
 #[cfg(test)]
+mod edit;
+#[cfg(test)]
 mod in_place;
 #[cfg(test)]
 mod lock;

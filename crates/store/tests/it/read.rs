@@ -1,6 +1,6 @@
 use std::io;
 
-use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_store::read::read_and_hash;
 
 use crate::world::World;
@@ -17,9 +17,18 @@ fn every_byte_comes_once_and_the_digest_is_of_all() {
             got.extend_from_slice(block);
             Ok(())
         };
-        let digest = read_and_hash(&file, taken).unwrap();
+        let hasher = read_and_hash(&file, Hasher::with_midstates(size as u64), taken).unwrap();
         assert!(got == bytes, "{size}");
-        assert_eq!(digest, Digest::of(&bytes), "{size}");
+        assert_eq!(hasher.digest(), Digest::of(&bytes), "{size}");
+        // A hasher that has taken some of it already.
+        got.clear();
+        let taken = |block: &[u8]| -> io::Result<()> {
+            got.extend_from_slice(block);
+            Ok(())
+        };
+        let again = read_and_hash(&file, hasher.before(size as u64 * 2 / 3), taken).unwrap();
+        assert!(got == bytes, "{size}");
+        assert_eq!(again.digest(), Digest::of(&bytes), "{size}");
         assert!(file.is_unchanged().unwrap());
     }
 }
@@ -31,14 +40,14 @@ fn a_read_can_be_stopped_and_a_file_can_shrink() {
         std::fs::write(world.path("@/root/file"), vec![b'x'; size]).unwrap();
         let file = world.place("@/root/file").open_file(false).unwrap();
         let mut blocks = 0;
-        let stopped = read_and_hash(&file, |_| {
+        let stopped = read_and_hash(&file, Hasher::default(), |_| {
             blocks += 1;
             if blocks == 2 { Err(io::Error::from(io::ErrorKind::Interrupted)) } else { Ok(()) }
         });
         assert_eq!(stopped.unwrap_err().kind(), io::ErrorKind::Interrupted);
         assert_eq!(blocks, 2);
         std::fs::write(world.path("@/root/file"), "short").unwrap();
-        let digest = read_and_hash(&file, |_| io::Result::Ok(())).unwrap();
+        let digest = read_and_hash(&file, Hasher::default(), |_| io::Result::Ok(())).unwrap().digest();
         assert_eq!(digest, Digest::of(b"short"));
         assert!(!file.is_unchanged().unwrap());
     }

@@ -1,6 +1,7 @@
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_store::error::{StoreError, StoreErrorKind};
 use mcp_text_editor_store::lock::{Wait, lock};
@@ -16,7 +17,7 @@ fn prepare(world: &World, name: &str, content: &str) -> Prepared {
     temporary.write_all(content.as_bytes()).unwrap();
     let _ = temporary.keep_metadata(locked.file()).unwrap();
     temporary.sync().unwrap();
-    Prepared { place, temporary, locked, unsettled: None }
+    Prepared { place, temporary, new: Digest::of(content.as_bytes()), locked, unsettled: None }
 }
 
 fn commit(prepared: Vec<Prepared>) -> Result<Vec<Method>, StoreError> {

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::resolve::{Options as Matching, Patch};
+use mcp_text_editor_core::splice::{Splice, SpliceSet};
 use mcp_text_editor_store::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
 use mcp_text_editor_store::history::{EditId, History, Kind, NotKept, Settings};
 use mcp_text_editor_store::new_file::{NewFile, create};
@@ -303,6 +304,55 @@ fn bytes_that_are_no_text_are_no_hindrance() {
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 one\n");
 }
 
+/// Such a file is not read to its end where only text is wanted: what is known of it then must not pass for all.
+#[test]
+fn a_large_binary_file_is_not_what_an_edit_left_empty() {
+    let world = kept();
+    let path = world.path("@/root/a");
+    let mut binary = vec![b'x'; 2 << 20];
+    binary[100] = 0;
+    let made = make(&world, "@/root/a", "");
+    std::fs::write(&path, &binary).unwrap();
+    std::fs::write(world.path("@/root/b"), "one\ntwo\n").unwrap();
+    let emptied = patch(&world, &["@/root/b"], "one\ntwo\n", "");
+    assert_eq!(world.content("@/root/b"), "");
+    std::fs::write(world.path("@/root/b"), &binary).unwrap();
+    for id in [made, emptied] {
+        let Err(NotUndone::Refused(refused)) = undo(&world.store, &id, UNDO) else {
+            panic!("it went through")
+        };
+        assert_eq!(refused.conflicts[0].now, Some(Digest::of(&binary)));
+    }
+    for name in ["@/root/a", "@/root/b"] {
+        assert!(std::fs::read(world.path(name)).unwrap() == binary, "{name} was changed");
+    }
+}
+
+#[test]
+fn a_large_binary_file_that_is_what_an_edit_left_comes_back() {
+    let world = kept();
+    let path = world.path("@/root/a");
+    // By its label it is UTF-16. That it is, the history knows, but not the file.
+    let text = format!("one\n{}", "x\n".repeat(1 << 19));
+    let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(&path, &bytes).unwrap();
+    let patches = [Patch {
+        old_string: Some("one".to_owned()),
+        new_string: "two".to_owned(),
+        ranges: vec![],
+        replace_all: false,
+    }];
+    let call = Edit {
+        file_path: path.to_str().unwrap(),
+        encoding: Some("utf-16le"),
+        file_hash: None,
+        change: Change::Patch(&patches),
+    };
+    let edit = id(edit(&world.store, &[call], options()).unwrap());
+    back(&world, &edit);
+    assert!(std::fs::read(&path).unwrap() == bytes);
+}
+
 #[test]
 fn what_is_not_kept_can_still_be_removed() {
     let mut world = kept();
@@ -380,6 +430,69 @@ fn an_undo_that_is_withdrawn_changes_nothing() {
 }
 
 #[test]
+fn what_is_kept_of_a_call_is_bounded_over_all_its_files() {
+    let mut world = kept();
+    world.store.most_kept_bytes = 7;
+    world.write("@/root/a", "1234");
+    world.write("@/root/b", "5678");
+    let replace = |range: std::ops::Range<u64>| {
+        SpliceSet::new(vec![Splice { at: range, insert: b"x".to_vec() }]).unwrap()
+    };
+    let edit = |splices: [&SpliceSet; 2]| {
+        let paths = ["@/root/a", "@/root/b"].map(|path| world.path(path));
+        let edits = [0, 1].map(|at| Edit {
+            file_path: paths[at].to_str().unwrap(),
+            encoding: None,
+            file_hash: None,
+            change: Change::Restore {
+                after: Digest::of(&std::fs::read(&paths[at]).unwrap()),
+                splices: splices[at],
+            },
+        });
+        edit(&world.store, &edits, options()).unwrap()
+    };
+    let done = edit([&replace(0..4), &replace(0..4)]);
+    assert_eq!(done.edit_id, None);
+    assert!(done.files[0].warnings.contains(&Warning::NotInHistory(NotKept::TooLarge)));
+    for name in ["@/root/a", "@/root/b"] {
+        assert_eq!(world.content(name), "x");
+        world.write(name, "1234");
+    }
+    let done = edit([&replace(0..4), &replace(1..4)]);
+    back(&world, &done.edit_id.unwrap());
+    assert_eq!(world.content("@/root/b"), "1234");
+}
+
+#[test]
+fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
+    let world = kept();
+    let made = make(&world, "@/root/a", "x");
+    let removed = back(&world, &made);
+    let path = world.path("@/root/a");
+    let refusal = |dry_run| match undo(&world.store, &removed, undo::Options { dry_run, ..UNDO }) {
+        Err(NotUndone::Refused(refused)) => {
+            format!("{:?} {:?}", refused.conflicts.len(), refused.refusals)
+        }
+        other => panic!("{dry_run}: {other:?}"),
+    };
+    let others: [&dyn Fn(); 4] = [
+        &|| std::fs::create_dir(&path).unwrap(),
+        &|| world.link("@/root/a", "nothing"),
+        &|| {
+            let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+            assert!(made.success());
+        },
+        &|| world.write("@/root/a", "y"),
+    ];
+    for other in others {
+        other();
+        assert_eq!(refusal(true), refusal(false));
+        std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).unwrap();
+    }
+    assert!(undo(&world.store, &removed, undo::Options { dry_run: true, ..UNDO }).is_ok());
+}
+
+#[test]
 fn a_history_that_cannot_be_written_is_told_and_stops_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let mut world = kept();
@@ -433,4 +546,34 @@ fn a_full_disk_is_told_and_stops_nothing() {
     assert!(world.store.history.list(None, 99, &|_| true).unwrap().len() >= 2);
     world.store = mcp_text_editor_store::store::Store::without_state(Roots::open(&[]).unwrap());
     unmount(world.path("@/state"), UnmountFlags::DETACH).unwrap();
+}
+
+#[test]
+fn a_secret_by_any_of_its_names_is_not_kept() {
+    let mut world = World::new();
+    keep_history(&mut world, &[".env*"]);
+    world.write("@/root/conf", "secret 0\n");
+    world.link("@/root/.env", "@/root/conf");
+    // By the link; and by both, as one file of one call.
+    for (old, new, names) in
+        [("secret", "first", &["@/root/.env"][..]), ("first", "second", &["@/root/conf", "@/root/.env"])]
+    {
+        let replace = Patch {
+            old_string: Some(old.to_owned()),
+            new_string: new.to_owned(),
+            ranges: vec![],
+            replace_all: false,
+        };
+        let paths: Vec<PathBuf> = names.iter().map(|path| world.path(path)).collect();
+        let edits = paths.iter().enumerate().map(|(index, path)| Edit {
+            file_path: path.to_str().unwrap(),
+            encoding: None,
+            file_hash: None,
+            change: Change::Patch(if index == 0 { std::slice::from_ref(&replace) } else { &[] }),
+        });
+        let done = edit::edit(&world.store, &edits.collect::<Vec<_>>(), options()).unwrap();
+        assert_eq!(done.edit_id, None, "{names:?}");
+        assert_eq!(done.files[0].warnings, [Warning::NotInHistory(NotKept::Secret)]);
+        assert_eq!(world.content("@/root/conf"), format!("{new} 0\n"));
+    }
 }

@@ -1,0 +1,178 @@
+//! The second stage: a window's lines beside the wanted ones, and how like them they are.
+
+use super::grams::Grams;
+use super::{Candidate, Near, compared_chars, excerpt, fold};
+use crate::line::{LineNumber, LineRange};
+
+/// Less similar lines than this, of 1000, are not taken for one another.
+const SIMILAR_LINES: u64 = 400;
+
+/// Less similar parts of lines than this, of 1000, are not taken for the wanted ones: in a long line some part is
+/// always a little like anything.
+const SIMILAR_PARTS: u64 = 650;
+
+/// A part of a line is less of a match than a line, in percent.
+const PART: u64 = 95;
+
+/// A candidate's lines that are like the wanted ones.
+pub(super) struct Place {
+    /// Of 1000.
+    pub(super) similarity: u64,
+    pub(super) near: Near,
+}
+
+/// How like a wanted line another one is, and how much of the other was compared.
+#[derive(Clone, Copy, Default)]
+struct Likeness {
+    similarity: u64,
+    compared: u64,
+}
+
+impl Likeness {
+    /// What the two lines have in common.
+    fn gain(self, wanted: u64) -> u64 {
+        self.similarity * (wanted + self.compared)
+    }
+}
+
+/// A folded line and how much it counts: what is no letter or digit says little of where it stands.
+struct Line {
+    chars: Vec<char>,
+    weight: u64,
+}
+
+impl Line {
+    fn new(chars: Vec<char>) -> Self {
+        let weight = 1 + chars.iter().filter(|c| c.is_alphanumeric()).count() as u64;
+        Self { chars, weight }
+    }
+}
+
+impl Candidate {
+    /// Aligns the lines with the wanted ones in order (global alignment, Needleman and Wunsch 1970, where lines above
+    /// and below cost nothing) and measures what was aligned by the Dice coefficient.
+    pub(super) fn compared(&self, wanted: &mut [Pattern], more: u64, total: u64) -> Option<Place> {
+        let chars = compared_chars(wanted.len());
+        let fold_line = |line: &String| {
+            let mut folded = Vec::new();
+            fold(line, chars, &mut folded);
+            Line::new(folded)
+        };
+        let folded: Vec<_> = self.lines.iter().map(fold_line).collect();
+        let pairs = aligned(wanted, &folded);
+        let ((first_wanted, first, _), (last_wanted, last, _)) = (*pairs.first()?, *pairs.last()?);
+        // Wanted lines without a counterpart above the first pair and below the last one are taken to have changed.
+        let start = first.saturating_sub(first_wanted);
+        let end = last.saturating_add(wanted.len() - last_wanted).min(folded.len());
+
+        let mut common = 0;
+        let mut all: u64 = wanted.iter().map(|pattern| pattern.line.weight).sum();
+        all += folded.get(start..end)?.iter().map(|line| line.weight).sum::<u64>();
+        for (at_wanted, at, likeness) in pairs {
+            common += likeness.gain(wanted.get(at_wanted)?.line.weight);
+            all = (all + likeness.compared).saturating_sub(folded.get(at)?.weight);
+        }
+        let similarity = common / all.max(1);
+
+        let first_line = self.first.saturating_add(start as u64);
+        let count = ((end - start) as u64).saturating_add(more).min(total.saturating_sub(first_line));
+        let near = Near {
+            lines: LineRange::new(LineNumber::from_index(first_line), count),
+            text: excerpt(self.lines.get(start..end)?),
+        };
+        Some(Place { similarity, near })
+    }
+}
+
+/// Which of the wanted lines is which of `lines`, both in order.
+fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likeness)> {
+    #[derive(Clone, Copy, Default)]
+    enum Step {
+        #[default]
+        Above,
+        Left,
+        Pair(Likeness),
+    }
+    // One row a wanted line, with the column of no line in front; `steps` has no row for no wanted line.
+    let mut row = vec![0_i64; lines.len() + 1];
+    let mut steps: Vec<Vec<Step>> = Vec::with_capacity(wanted.len());
+    let count = wanted.len();
+    for (index, pattern) in wanted.iter_mut().enumerate() {
+        let mut next = vec![0_i64];
+        let mut steps_of_row = Vec::with_capacity(lines.len());
+        let mut left = 0;
+        for ((line, &diagonal), &above) in lines.iter().zip(&row).zip(row.iter().skip(1)) {
+            let mut best = (above, Step::Above);
+            let likeness = pattern.likeness(line);
+            if likeness.similarity >= SIMILAR_LINES {
+                let gain = i64::try_from(likeness.gain(pattern.line.weight)).unwrap_or(0);
+                if diagonal + gain >= best.0 {
+                    best = (diagonal + gain, Step::Pair(likeness));
+                }
+            }
+            // A line more in the middle costs half of what it would be worth.
+            let skip = if index + 1 == count { 0 } else { i64::try_from(line.weight * 500).unwrap_or(0) };
+            if left - skip > best.0 {
+                best = (left - skip, Step::Left);
+            }
+            left = best.0;
+            next.push(best.0);
+            steps_of_row.push(best.1);
+        }
+        row = next;
+        steps.push(steps_of_row);
+    }
+    let mut pairs = Vec::new();
+    let (mut at_wanted, mut at) = (wanted.len(), lines.len());
+    while at_wanted > 0 && at > 0 {
+        match steps.get(at_wanted - 1).and_then(|steps| steps.get(at - 1)).copied().unwrap_or_default() {
+            Step::Above => at_wanted -= 1,
+            Step::Left => at -= 1,
+            Step::Pair(likeness) => {
+                (at_wanted, at) = (at_wanted - 1, at - 1);
+                pairs.push((at_wanted, at, likeness));
+            }
+        }
+    }
+    pairs.reverse();
+    pairs
+}
+
+/// A wanted line, ready to be compared.
+pub(super) struct Pattern {
+    line: Line,
+    whole: Grams<2>,
+    /// Where a part of a line will do: the bigrams without the blanks around the line.
+    part: Option<Grams<2>>,
+}
+
+impl Pattern {
+    pub(super) fn new(line: &[char], may_be_part: bool) -> Self {
+        let inner = line.strip_prefix(&[' ']).and_then(|line| line.strip_suffix(&[' '])).unwrap_or_default();
+        Self {
+            line: Line::new(line.to_vec()),
+            whole: Grams::new([line]),
+            part: (may_be_part && inner.len() > 1).then(|| Grams::new([inner])),
+        }
+    }
+
+    /// How like the wanted line `other` is, or the part of it that is as long and most like it.
+    fn likeness(&mut self, other: &Line) -> Likeness {
+        if self.line.chars == other.chars {
+            return Likeness { similarity: 1000, compared: other.weight };
+        }
+        let mut whole = Likeness { similarity: 0, compared: other.weight };
+        let (short, long) =
+            (self.line.chars.len().min(other.chars.len()), self.line.chars.len().max(other.chars.len()));
+        // No more than all of the shorter one can be in common.
+        if 2000 * short as u64 >= SIMILAR_LINES * (short + long) as u64 {
+            whole.similarity = self.whole.dice(&other.chars);
+        }
+        let Some(part) = self.part.as_mut().filter(|_| self.line.chars.len() < other.chars.len()) else {
+            return whole;
+        };
+        let part =
+            Likeness { similarity: part.best_part(&other.chars) * PART / 100, compared: self.line.weight };
+        if part.similarity > whole.similarity.max(SIMILAR_PARTS) { part } else { whole }
+    }
+}

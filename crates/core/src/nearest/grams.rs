@@ -1,0 +1,103 @@
+//! How many short sequences of characters two texts have in common, counted as one of them slides by: [`Grams`].
+
+/// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text holds.
+///
+/// A sequence is known by a hash; that two share one makes texts look a little more similar than they are.
+#[derive(Debug)]
+pub(super) struct Grams<const N: usize> {
+    /// How many are wanted and how many are there, by hash.
+    slots: Vec<(u16, u16)>,
+    /// How far a 64-bit hash is shifted to make it an index.
+    shift: u32,
+    /// How many are wanted, and how many of these are there.
+    pub(super) total: u64,
+    pub(super) held: u64,
+}
+
+impl<const N: usize> Grams<N> {
+    pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a [char]> + Clone) -> Self {
+        let count: usize = texts.clone().into_iter().map(<[char]>::len).sum();
+        let bits = (count * 4).next_power_of_two().clamp(1 << 6, 1 << 15).trailing_zeros();
+        let mut grams = Self { slots: vec![(0, 0); 1 << bits], shift: 64 - bits, total: 0, held: 0 };
+        for text in texts {
+            for slot in slots::<N>(text, grams.shift) {
+                if let Some((wanted, _)) = grams.slots.get_mut(usize::from(slot)) {
+                    *wanted += 1;
+                    grams.total += 1;
+                }
+            }
+        }
+        grams
+    }
+
+    /// Adds the sequences of `text`; those that are wanted are added to `entered`, too.
+    pub(super) fn enter(&mut self, text: &[char], entered: &mut Vec<u16>) {
+        for slot in slots::<N>(text, self.shift) {
+            if self.enter_one(slot) {
+                entered.push(slot);
+            }
+        }
+    }
+
+    fn enter_one(&mut self, slot: u16) -> bool {
+        let Some((wanted, there)) = self.slots.get_mut(usize::from(slot)).filter(|(wanted, _)| *wanted > 0)
+        else {
+            return false;
+        };
+        self.held += u64::from(there < wanted);
+        *there += 1;
+        true
+    }
+
+    /// Takes away what was added.
+    pub(super) fn leave(&mut self, entered: &[u16]) {
+        for slot in entered {
+            if let Some((wanted, there)) =
+                self.slots.get_mut(usize::from(*slot)).filter(|(wanted, _)| *wanted > 0)
+            {
+                self.held -= u64::from(there <= wanted);
+                *there -= 1;
+            }
+        }
+    }
+
+    /// Twice what both have, of 1000 of what they are (Dice coefficient).
+    pub(super) fn dice(&mut self, text: &[char]) -> u64 {
+        let mut entered = Vec::new();
+        self.enter(text, &mut entered);
+        let held = self.held;
+        self.leave(&entered);
+        let all = self.total + text.len().saturating_sub(N - 1) as u64;
+        2000 * held / all.max(1)
+    }
+
+    /// The same, with the part of `text` that is as long and has the most.
+    pub(super) fn best_part(&mut self, text: &[char]) -> u64 {
+        let entered: Vec<_> = slots::<N>(text, self.shift).collect();
+        let width = usize::try_from(self.total).unwrap_or(usize::MAX);
+        let mut best = 0;
+        for (index, slot) in entered.iter().enumerate() {
+            self.enter_one(*slot);
+            if let Some(gone) = index.checked_sub(width).and_then(|gone| entered.get(gone..=gone)) {
+                self.leave(gone);
+            }
+            best = best.max(self.held);
+        }
+        self.leave(entered.get(entered.len().saturating_sub(width)..).unwrap_or_default());
+        1000 * best / self.total.max(1)
+    }
+}
+
+/// The hashes, below 2¹⁵, of the sequences of `N` characters in `text`, in order.
+fn slots<const N: usize>(text: &[char], shift: u32) -> impl Iterator<Item = u16> + '_ {
+    /// 2⁶⁴ divided by the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    // Each character in 21 bits, as many as Unicode has.
+    let mask = (1 << (21 * N)) - 1;
+    let mut key = 0;
+    let keys = text.iter().map(move |c| {
+        key = (key << 21 | u64::from(u32::from(*c))) & mask;
+        key
+    });
+    keys.skip(N - 1).map(move |key| u16::try_from(key.wrapping_mul(GOLDEN) >> shift).unwrap_or(0))
+}

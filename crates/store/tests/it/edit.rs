@@ -1,0 +1,51 @@
+//! What an edit says of a file is what the file is.
+
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
+use mcp_text_editor_store::edit::{Change, Edit, edit};
+
+use crate::world::{World, options};
+
+/// 32 bytes.
+const LINE: &str = "0123456789abcdef0123456789abcde\n";
+
+#[test]
+fn the_digest_is_that_of_the_new_bytes_wherever_the_first_of_them_is() {
+    let world = World::new();
+    let path = world.path("@/root/a");
+    // Around a midstate of the hasher, the size that is held in memory, and that from which a thread hashes.
+    for lines in [1_u32, 128, 129, 5000, 32_768, 32_769, 40_000] {
+        for number in [1, lines / 2 + 1, lines] {
+            let start = i64::from(number);
+            let replacement = Patch {
+                old_string: Some(LINE.to_owned()),
+                new_string: "another\n".to_owned(),
+                ranges: vec![GuardedRange { start, end: Some(start), range_hash: None }],
+                replace_all: false,
+            };
+            let at = u64::from(number);
+            for change in [
+                Change::Patch(&[replacement]),
+                Change::Insert("one\nmore\n", Position::After(at)),
+                Change::Append("another\n"),
+            ] {
+                for age in [Duration::ZERO, Duration::from_secs(100)] {
+                    world.write("@/root/a", &LINE.repeat(lines as usize));
+                    let file = File::options().write(true).open(&path).unwrap();
+                    file.set_modified(SystemTime::now() - age).unwrap();
+                    drop(file);
+                    let file_path = path.to_str().unwrap();
+                    let edits = [Edit { file_path, encoding: None, file_hash: None, change }];
+                    let done = edit(&world.store, &edits, options("test")).unwrap();
+                    let now = std::fs::read(&path).unwrap();
+                    let told = &done.files[0];
+                    assert_eq!(told.digest, Some(Digest::of(&now)), "line {number} of {lines}: {change:?}");
+                    assert_eq!(told.total_lines, now.split_inclusive(|byte| *byte == b'\n').count() as u64);
+                }
+            }
+        }
+    }
+}
