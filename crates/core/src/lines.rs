@@ -286,6 +286,9 @@ pub struct Cursor<'a, S: ?Sized> {
     start: Option<u64>,
 }
 
+/// How much a cursor reads at first on its way to a line: as much as lies between two marks of a small file.
+const SHORT_STEP: u64 = 1024;
+
 impl<S: Source + ?Sized> Cursor<'_, S> {
     /// As [`Lines::line_at`].
     pub fn line_at(&mut self, offset: u64) -> Result<(LineNumber, u64), S::Error> {
@@ -313,6 +316,37 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         };
         (self.offset, self.terminators, self.start) = (to, terminators, Some(start));
         Ok((number, start))
+    }
+
+    /// As [`Lines::offset_of`]; of a line that is not before the last one asked for, at the cost of what lies between.
+    pub fn offset_of(&mut self, line: LineNumber) -> Result<u64, S::Error> {
+        let (lines, wanted) = (self.lines, line.index());
+        let (mark, next_mark) = lines.mark(|mark| lines.terminators_before(mark) < wanted);
+        if wanted == 0 || wanted > lines.terminators || wanted < self.terminators {
+            return lines.offset_of(self.source, line);
+        }
+        if self.terminators < wanted && self.offset < mark.offset {
+            (self.offset, self.terminators, self.start) =
+                (mark.offset, lines.terminators_before(&mark), None);
+        }
+        // Lines are short as a rule: not much more is read than is needed.
+        let mut block = SHORT_STEP;
+        while self.terminators < wanted && self.offset < next_mark {
+            let to = (self.offset + block).min(next_mark);
+            lines.for_each_terminator(self.source, self.offset..to, |after| {
+                self.terminators += 1;
+                (self.offset, self.start) = (after, Some(after));
+                self.terminators < wanted
+            })?;
+            if self.terminators < wanted {
+                self.offset = to;
+            }
+            block *= 2;
+        }
+        match self.start {
+            Some(start) if self.terminators == wanted => Ok(start),
+            _ => lines.offset_of(self.source, line),
+        }
     }
 }
 

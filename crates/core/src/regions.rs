@@ -36,12 +36,14 @@ where
     N: Source<Error = O::Error> + ?Sized,
 {
     let mut files = Files {
-        old,
-        old_scan,
-        old_cursor: old_scan.lines.cursor(old),
+        old_size: old_scan.size,
+        touched: old_scan.lines.cursor(old),
+        touched_ends: old_scan.lines.cursor(old),
         new,
         new_scan,
-        new_cursor: new_scan.lines.cursor(new),
+        joints: new_scan.lines.cursor(new),
+        left: new_scan.lines.cursor(new),
+        left_ends: new_scan.lines.cursor(new),
     };
     let mut regions = Vec::new();
     let mut open: Option<Touched> = None;
@@ -116,19 +118,25 @@ impl Touched {
     }
 }
 
+/// Both files, with a cursor for each question, so that each is read once for each question, however many regions there are.
 struct Files<'a, O: ?Sized, N: ?Sized> {
-    old: &'a O,
-    old_scan: &'a Scan,
-    old_cursor: Cursor<'a, O>,
+    old_size: u64,
+    /// The lines that splices touch, and where these end.
+    touched: Cursor<'a, O>,
+    touched_ends: Cursor<'a, O>,
     new: &'a N,
     new_scan: &'a Scan,
-    new_cursor: Cursor<'a, N>,
+    /// What follows a region.
+    joints: Cursor<'a, N>,
+    /// The lines that are left, and where these end.
+    left: Cursor<'a, N>,
+    left_ends: Cursor<'a, N>,
 }
 
 impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
     fn touched(&mut self, splice: &Splice, fact: &Fact, before: Shift) -> Result<Touched, O::Error> {
         let at = &splice.at;
-        let (first, start) = self.old_cursor.line_at(at.start)?;
+        let (first, start) = self.touched.line_at(at.start)?;
         let removed = before.removed + (at.end - at.start);
         let after = Shift { removed, inserted: before.inserted + splice.insert.len() as u64 };
         let (lead, tier) = (fact.lead as u64, fact.tier);
@@ -138,41 +146,42 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
             let lines = LineRange::new(number, 0);
             return Ok(Touched { lines, start: at.start, before, end: at.start, after, lead, tier });
         }
-        let (last, _) = self.old_cursor.line_at(at.end - 1)?;
+        let (last, _) = self.touched.line_at(at.end - 1)?;
         let lines = LineRange::new(first, last.get() - first.index());
-        let end = self.old_scan.lines.offset_of(self.old, LineNumber::from_index(last.get()))?;
+        let end = self.touched_ends.offset_of(LineNumber::from_index(last.get()))?;
         Ok(Touched { lines, start, before, end, after, lead, tier })
     }
 
     /// Whether the line after the touched ones has become part of the last of them, which lost its line end.
     fn is_joined(&mut self, touched: &Touched) -> Result<bool, O::Error> {
         let end = touched.after.apply(touched.end);
-        if touched.end >= self.old_scan.size || touched.lines.is_empty() {
+        if touched.end >= self.old_size || touched.lines.is_empty() {
             return Ok(false);
         }
-        let (_, line_start) = self.new_cursor.line_at(end)?;
+        let (_, line_start) = self.joints.line_at(end)?;
         Ok(line_start < end)
     }
 
-    fn take_next_line(&self, touched: &mut Touched) -> Result<(), O::Error> {
+    fn take_next_line(&mut self, touched: &mut Touched) -> Result<(), O::Error> {
         touched.lines = LineRange::new(touched.lines.start(), touched.lines.count() + 1);
         let next = LineNumber::from_index(touched.lines.end());
-        touched.end = self.old_scan.lines.offset_of(self.old, next)?;
+        touched.end = self.touched_ends.offset_of(next)?;
         Ok(())
     }
 
     fn region(&mut self, touched: &Touched) -> Result<Region, O::Error> {
         let start = touched.before.apply(touched.start) + touched.lead;
         let end = touched.after.apply(touched.end);
-        let (first, line_start) = self.new_cursor.line_at(start)?;
-        let lines = if start < end {
-            let (last, _) = self.new_cursor.line_at(end - 1)?;
-            LineRange::new(first, last.get() - first.index())
+        let (first, line_start) = self.left.line_at(start)?;
+        let (lines, bytes) = if start < end {
+            let (last, _) = self.left.line_at(end - 1)?;
+            let lines = LineRange::new(first, last.get() - first.index());
+            (lines, line_start..self.left_ends.offset_of(LineNumber::from_index(lines.end()))?)
         } else {
             // Nothing is left; what is before it may have lost its terminator to another splice.
-            LineRange::new(LineNumber::from_index(first.index() + u64::from(line_start < start)), 0)
+            let next = LineNumber::from_index(first.index() + u64::from(line_start < start));
+            (LineRange::new(next, 0), start..start)
         };
-        let bytes = self.new_scan.lines.bytes_of(self.new, lines)?;
         Ok(Region {
             lines,
             digest: self.new_scan.digest_of(self.new, bytes)?,

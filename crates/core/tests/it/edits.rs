@@ -122,6 +122,29 @@ proptest! {
     }
 
     #[test]
+    fn a_cursor_finds_what_a_look_from_the_beginning_finds(
+        file in file(), steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 1..30), sorted: bool,
+    ) {
+        // Long enough for marks; with some lines that reach over several of them.
+        let file = [file.repeat(60), "x".repeat(5000), file.repeat(60)].concat();
+        let scan = scan(file.as_bytes());
+        let mut cursor = scan.lines.cursor(file.as_bytes());
+        let mut steps: Vec<(bool, u64)> =
+            steps.iter().map(|(by_line, index)| (*by_line, index.index(file.len() + 1) as u64)).collect();
+        if sorted {
+            steps.sort_by_key(|(_, offset)| *offset);
+        }
+        for (by_line, offset) in steps {
+            let (line, start) = scan.lines.line_at(file.as_bytes(), offset).unwrap();
+            if by_line {
+                prop_assert_eq!(cursor.offset_of(line).unwrap(), start);
+            } else {
+                prop_assert_eq!(cursor.line_at(offset).unwrap(), (line, start));
+            }
+        }
+    }
+
+    #[test]
     fn lines_are_replaced(file in file(), new in new_text(), at in any::<prop::sample::Index>(), count in 1..4usize, ended: bool, by_hash: bool) {
         let lines = model::lines(&file);
         prop_assume!(!lines.is_empty());
