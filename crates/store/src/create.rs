@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, OpenOptions};
-use mcp_text_editor_core::source::for_each_chunk;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
@@ -83,7 +82,7 @@ impl Creation {
     /// Gives the file its name, unless anything has it: the file system decides, in one step. With `sync` the names
     /// are on disk when this returns.
     pub fn commit(self, sync: bool) -> Result<Created, StoreError> {
-        self.commit_with(sync, &[rename_new, link, create_and_copy])
+        self.commit_with(sync, &[rename_new, link, claim_and_rename])
     }
 
     fn commit_with(self, sync: bool, ways: &[Way]) -> Result<Created, StoreError> {
@@ -99,10 +98,8 @@ impl Creation {
             }
         }
         let (file, identity) = named.context(Operation::Create, place.path())?;
-        // Another program may have taken the name since; what it means now is not ours to remove then.
-        let unmake = || unlink_if(&directory, name, &identity);
         let file = OpenFile::new(file, place.path().to_owned()).inspect_err(|_| {
-            unmake();
+            unlink_if(&directory, name, &identity);
         })?;
         drop(temporary);
         if sync {
@@ -110,8 +107,13 @@ impl Creation {
                 .chain(made.directories.iter().map(|one| &one.parent))
                 .try_for_each(|directory| platform::sync_directory(directory));
             if let Err(error) = synced {
-                unmake();
-                return Err(StoreError::from_io(Operation::Sync, place.path(), error));
+                let error = StoreError::from_io(Operation::Sync, place.path(), error);
+                if unmake(&directory, name, file.identity()) {
+                    return Err(error);
+                }
+                std::mem::take(&mut made.directories);
+                let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+                return Err(StoreError { kind, operation: Operation::Restore, ..error });
             }
         }
         let directories = std::mem::take(&mut made.directories).into_iter().map(|one| one.path).collect();
@@ -153,28 +155,33 @@ fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named
     Ok((file, *temporary.identity()))
 }
 
-/// The name appears first and its content after it: for file systems that leave no other way.
-fn create_and_copy(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+/// The name is claimed by an empty file, and the temporary renamed over that: for file systems that leave no other way. What
+/// another program writes to the empty file in between is lost.
+fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+    let file = temporary.file().try_clone()?;
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
-    let mut file = directory.open_with(name, &options)?.into_std();
-    // Whoever was quicker does not wait for us to write, either.
-    file.try_lock().ok();
-    let identity = Identity::of(&file)?;
-    let mut copy = || -> io::Result<()> {
-        let view = temporary.view().map_err(io::Error::other)?;
-        let mut written = Ok(());
-        for_each_chunk(&view, 0..temporary.written(), |_, bytes| {
-            written = file.write_all(bytes);
-            written.is_ok()
-        })?;
-        written?;
-        file.sync_all()
-    };
-    copy().inspect_err(|_| {
-        unlink_if(directory, name, &identity);
+    options.write(true).create_new(true).follow(FollowSymlinks::No);
+    let claim = directory.open_with(name, &options)?.into_std();
+    let claimed = Identity::of(&claim)?;
+    drop(claim);
+    let is_empty_still = Identity::at(directory, name).is_ok_and(|now| now.same_content(&claimed));
+    if !is_empty_still {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    directory.rename(temporary.name(), directory, name).inspect_err(|_| {
+        unlink_if(directory, name, &claimed);
     })?;
-    Ok((file, identity))
+    Ok((file, *temporary.identity()))
+}
+
+/// Removes the new file again, unless another program has written to it; what another has put in its place is none of ours.
+/// Whether nothing of it is left.
+fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
+    match Identity::at(directory, name) {
+        Ok(now) if now.same_file(made) => now.same_content(made) && directory.remove_file(name).is_ok(),
+        Ok(_) => true,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 /// Directories that were made, outermost first; removed when dropped, as far as they are empty.
@@ -242,7 +249,7 @@ mod tests {
 
     #[test]
     fn every_way_is_complete_or_nothing() {
-        for way in [rename_new as Way, link, create_and_copy] {
+        for way in [rename_new as Way, link, claim_and_rename] {
             let directory = tempfile::tempdir().unwrap();
             let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
             let place =
@@ -283,7 +290,7 @@ mod tests {
         let ways: [Way; 3] = [
             |directory, temporary, name| meanwhile(rename_new, directory, temporary, name),
             |directory, temporary, name| meanwhile(link, directory, temporary, name),
-            |directory, temporary, name| meanwhile(create_and_copy, directory, temporary, name),
+            |directory, temporary, name| meanwhile(claim_and_rename, directory, temporary, name),
         ];
         for way in ways {
             let directory = tempfile::tempdir().unwrap();

@@ -13,6 +13,7 @@ use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use crate::error::{Context as _, Operation, SpecialFile, StoreError, StoreErrorKind};
 use crate::index::Index;
 use crate::place::{OpenFile, Place};
+use crate::platform;
 use crate::read::{digest_of, read_and_hash};
 
 /// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
@@ -32,6 +33,8 @@ pub struct Document<'a> {
     memory: Option<Vec<u8>>,
     /// What has made the digest, if it was made just now.
     hasher: Hasher,
+    /// Whether any write to the file since must show in its times: nobody had it open, or mapped, for writing.
+    is_quiet: bool,
     /// What the pass over it has found. Of a large binary file, as far as its first NUL, and then with the digest of
     /// nothing: [`Document::digest`] is the one to compare.
     pub scan: Scan,
@@ -129,7 +132,15 @@ pub fn read<T>(
             let document = match remembered {
                 Some(scan) => {
                     let (asked, hasher) = (Asked(is_cancelled), Hasher::default());
-                    Document { file: &file, asked, memory: None, hasher, scan, is_cut: false }
+                    Document {
+                        file: &file,
+                        asked,
+                        memory: None,
+                        hasher,
+                        is_quiet: false,
+                        scan,
+                        is_cut: false,
+                    }
                 }
                 None => Document::new(&file, label, Extent::Text, is_cancelled)?,
             };
@@ -192,8 +203,10 @@ impl<'a> Document<'a> {
             scanner.feed(&bytes);
             hasher.update(&bytes);
             let scan = scanner.finish_with(hasher.digest());
-            return Ok(Self { file, asked, memory: Some(bytes), hasher, scan, is_cut: false });
+            let (memory, is_quiet) = (Some(bytes), false);
+            return Ok(Self { file, asked, memory, hasher, is_quiet, scan, is_cut: false });
         }
+        let is_quiet = platform::is_open_for_writing(file.file()) == Some(false);
         let mut is_cut = false;
         let read = read_and_hash(file, hasher, |bytes| {
             scanner.feed(bytes);
@@ -203,14 +216,16 @@ impl<'a> Document<'a> {
         });
         let hasher = if is_cut { Hasher::default() } else { read? };
         let scan = scanner.finish_with(hasher.digest());
-        Ok(Self { file, asked, memory: None, hasher, scan, is_cut })
+        Ok(Self { file, asked, memory: None, hasher, is_quiet, scan, is_cut })
     }
 
     /// A hasher of new content that is the same up to `offset`, which has taken of that what it need not take again.
     ///
-    /// Not of a file that is read again for it, if its times cannot tell whether it is still what was read at `began`.
+    /// Not of a file that is read again for it, if its times cannot tell whether it is still what was read at `began`: a
+    /// program that has mapped a page writes to it without touching them.
     pub(crate) fn hasher_before(&self, offset: u64, began: SystemTime) -> Hasher {
-        let is_same = self.memory.is_some() || self.file.identity().has_settled_content(began);
+        let is_same =
+            self.memory.is_some() || (self.is_quiet && self.file.identity().has_settled_content(began));
         if is_same { self.hasher.before(offset) } else { Hasher::default() }
     }
 

@@ -190,11 +190,12 @@ impl History {
             self.keeps(&file.path, &file.relative)?;
         }
         let kept = self.kept()?;
-        record::record(&mut kept.database(), &kept.settings, edit)
+        record::record(&mut kept.database(), &kept.settings, edit, false)
     }
 
     /// Keeps the bytes of a file in whose place another program had put its own when an interrupted edit was cleared up.
-    /// They are listed as such an edit of their own, which nothing undoes, and bounded like all others.
+    /// They are listed as such an edit of their own, which nothing undoes, and bounded like all others. They are on disk when
+    /// this returns: nothing else has them.
     pub fn keep_displaced(&self, path: &Path, relative: &Path, contents: &[u8]) -> Result<EditId, NotKept> {
         let file = FileEdit {
             path: path.to_owned(),
@@ -205,7 +206,9 @@ impl History {
             undo: Undo::Displaced { contents: contents.to_vec() },
             diff: String::new(),
         };
-        self.record(&NewEdit { tool: RECOVERY, undoes: None, files: vec![file] })
+        self.keeps(path, relative)?;
+        let (kept, edit) = (self.kept()?, NewEdit { tool: RECOVERY, undoes: None, files: vec![file] });
+        record::record(&mut kept.database(), &kept.settings, &edit, true)
     }
 
     fn kept(&self) -> Result<&Kept, NotKept> {

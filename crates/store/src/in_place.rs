@@ -67,7 +67,7 @@ impl InPlace {
             Some(Self::Owner)
         } else if not_kept.attributes {
             Some(Self::Attributes)
-        } else if platform::is_open_for_writing(file.file()) {
+        } else if platform::is_open_for_writing(file.file()) == Some(true) {
             Some(Self::OpenForWriting)
         } else {
             None
@@ -135,6 +135,7 @@ impl Overwriting {
     /// Overwrites all files. If one fails, all have their old bytes again, unless that fails, too: then the error is
     /// [`StoreErrorKind::NotRestored`].
     pub(crate) fn write(&self) -> Result<(), StoreError> {
+        self.check()?;
         for (done, Target { overwrite, file, .. }) in self.targets.iter().enumerate() {
             let context = |error| StoreError::from_io(Operation::Replace, overwrite.place.path(), error);
             let new = overwrite.temporary.view();
@@ -179,15 +180,25 @@ impl Target {
         let Overwrite { place, temporary, locked, unsettled } = &overwrite;
         let old = locked.file();
         let file = place.open_file(true)?;
-        let is_same = file.identity().same_content(old.identity());
-        if !is_same || !unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))? {
-            return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
+        let changed = || StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
+        if !file.identity().same_content(old.identity()) {
+            return Err(changed());
         }
         let mut copy = Temporary::create_for_old(place, temporary.id(), old.size(), state)?;
         copy.copy_range(old, 0..old.size())?;
+        // The copy may have taken long, and what it copied must be what was read.
+        let now = || Identity::of(file.file()).context(Operation::Replace, place.path());
+        if !now()?.same_content(old.identity())
+            || !unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))?
+        {
+            return Err(changed());
+        }
         let reserved = platform::reserve(file.file(), old.size(), temporary.written());
         reserved.context(Operation::Replace, place.path())?;
-        let checked = Identity::of(file.file()).context(Operation::Replace, place.path())?;
+        let checked = now()?;
+        if checked.size != old.size() {
+            return Err(changed());
+        }
         Ok(Self { overwrite, file, checked, copy })
     }
 

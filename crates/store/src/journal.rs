@@ -52,6 +52,7 @@ pub(crate) struct Record {
     identity: Identity,
     text: String,
     subjects: usize,
+    is_in_doubt: bool,
     is_kept: bool,
 }
 
@@ -71,7 +72,8 @@ impl Record {
             let identity = Identity::of(&file).context(Operation::WriteJournal, &path)?;
             let directory = state.journal().clone();
             let (text, subjects) = (HEAD.to_owned(), subjects.len());
-            let record = Self { directory, name, path, file, identity, text, subjects, is_kept: false };
+            let (is_in_doubt, is_kept) = (false, false);
+            let record = Self { directory, name, path, file, identity, text, subjects, is_in_doubt, is_kept };
             match record.file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::Error(error)) if platform::has_no_locks(&error) => {}
@@ -125,9 +127,14 @@ impl Record {
         let written = self.end_part(from, sync);
         if written.is_err() {
             // What was not synced may be read all the same.
-            self.shorten(from, sync)?;
+            self.is_in_doubt = self.shorten(from, sync).is_err();
         }
         written
+    }
+
+    /// Whether the word *committed* may stand in it, or not: recovery will go by what it finds.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.is_in_doubt
     }
 
     /// Takes the last word back: everything is to be as it was.

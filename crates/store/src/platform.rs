@@ -110,13 +110,13 @@ mod system {
         })
     }
 
-    /// Whether any program has the file open for writing. `file` itself must be open for reading only, and must be
-    /// this user's; else, and where the file system has no leases, nobody knows and the answer is no.
+    /// Whether any program has the file open for writing, or mapped so. `file` itself must be open for reading only, and
+    /// must be this user's; else, and where the file system has no leases, nobody knows.
     ///
     /// A lease for reading is refused while there is a writer (fcntl(2)). It is given back at once.
     #[cfg(target_os = "linux")]
     #[expect(unsafe_code, reason = "no crate at hand has leases")]
-    pub(crate) fn is_open_for_writing(file: &File) -> bool {
+    pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
         use std::os::fd::AsRawFd as _;
 
         /// `fcntl.h`; libc has it for some targets only.
@@ -125,7 +125,7 @@ mod system {
         let is_read_only =
             rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY);
         if !is_read_only {
-            return false;
+            return None;
         }
         let descriptor = file.as_raw_fd();
         let fcntl = |command: libc::c_int, argument: libc::c_int| {
@@ -135,13 +135,14 @@ mod system {
         // Who opens the file for writing while there is the lease makes the kernel send a signal to its holder. The
         // usual one, SIGIO, would end this process; this one is ignored unless asked for.
         if fcntl(F_SETSIG, libc::SIGURG) == -1 {
-            return false;
+            return None;
         }
         if fcntl(libc::F_SETLEASE, libc::F_RDLCK) == -1 {
-            return io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
+            let is_refused = io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
+            return is_refused.then_some(true);
         }
         fcntl(libc::F_SETLEASE, libc::F_UNLCK);
-        false
+        Some(false)
     }
 
     /// An empty file in memory, without a name.
@@ -416,8 +417,8 @@ mod without_linux {
         false
     }
 
-    pub(crate) fn is_open_for_writing(_: &File) -> bool {
-        false
+    pub(crate) fn is_open_for_writing(_: &File) -> Option<bool> {
+        None
     }
 
     pub(crate) fn memory_file() -> io::Result<File> {

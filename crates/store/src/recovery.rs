@@ -195,8 +195,11 @@ fn of_recovery(error: StoreError) -> StoreError {
 
 fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<(), StoreError> {
     let contents = &record.contents;
-    let places: Vec<WritablePlace> =
-        contents.subjects.iter().filter_map(|subject| place_of(store, &subject.path)).collect();
+    let places = contents.subjects.iter().map(|subject| place_of(store, &subject.path));
+    let Some(places) = places.collect::<Option<Vec<WritablePlace>>>() else {
+        // One of the paths leads elsewhere since it was looked at.
+        return Err(StoreError::new(Operation::Recover, &record.path, StoreErrorKind::Changed));
+    };
     let mut there = Vec::new();
     for place in &places {
         match place.open_file(false) {
@@ -345,13 +348,15 @@ impl Site<'_> {
             return Ok(());
         }
         let is_old = displaced.digest == change.old;
+        // A copy of the old bytes that is not whole brings nothing back.
+        let is_spoiled = !is_old && displaced.name != self.name() && !self.is_the_old_file(&displaced);
         match self.locked {
             // It has been replaced for good; whatever came later came after that.
             _ if committed && is_old => Ok(()),
             Some(locked) if now == Some(change.new) => {
                 if is_alone && is_old {
                     Ok(())
-                } else if committed {
+                } else if committed || is_spoiled {
                     self.keep(&displaced)
                 } else {
                     self.bring_back(locked, &displaced, change)
@@ -360,6 +365,11 @@ impl Site<'_> {
             // Another program has written since, or removed the file.
             _ => self.keep(&displaced),
         }
+    }
+
+    /// Whether it is the file itself that was to be edited, whatever another program may have written to it since.
+    fn is_the_old_file(&self, left: &Left) -> bool {
+        self.subject.intent == Intent::Edit { key: left.file.identity().key() }
     }
 
     /// Gives the file's name back to what was displaced.
@@ -394,7 +404,7 @@ impl Site<'_> {
             return Ok(());
         }
         let new = self.left(self.name())?.filter(|new| new.digest == change.new);
-        let old = self.left(self.subject.id.name_of_old())?.filter(|old| old.digest == change.old);
+        let old = self.left(self.subject.id.name_of_old())?;
         if let (Some(locked), Some(new)) = (self.locked, &new) {
             let is_half_done = match &old {
                 Some(old) => is_between(locked.file(), &old.file, &new.file)?,
@@ -431,7 +441,14 @@ impl Site<'_> {
         match platform::rename_new(&aside.directory, Path::new(&aside.name), name) {
             Err(error) if platform::is_unsupported(&error) => {
                 let linked = aside.directory.hard_link(&aside.name, &aside.directory, name);
-                linked.or_else(|_| aside.directory.rename(&aside.name, &aside.directory, name))
+                linked.or_else(|error| match aside.directory.symlink_metadata(name) {
+                    // Nor are there links; and another program's file is not to be written over.
+                    Err(gone) if gone.kind() == ErrorKind::NotFound => {
+                        aside.directory.rename(&aside.name, &aside.directory, name)
+                    }
+                    Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+                    Err(_) => Err(error),
+                })
             }
             renamed => renamed,
         }

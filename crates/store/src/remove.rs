@@ -69,6 +69,12 @@ pub(crate) fn remove<T>(
         transaction.decided()
     });
     if let Err(error) = stands {
+        if transaction.is_in_doubt() {
+            // Recovery ends it or takes it back.
+            transaction.give_up();
+            let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+            return Err(StoreError { kind, operation: Operation::Restore, ..error });
+        }
         return Err(match put_back(place, aside) {
             Ok(()) => {
                 // Else a power cut could bring the removal back when the record is gone already.
@@ -103,7 +109,7 @@ fn check(removal: &Removal<'_>, aside: &Path) -> Result<(), StoreError> {
     let (place, file) = (removal.place, removal.locked.file());
     let out = Identity::at(&place.directory, aside).context(Operation::Remove, place.path())?;
     let is_it = out.same_content(file.identity())
-        && !platform::is_open_for_writing(file.file())
+        && platform::is_open_for_writing(file.file()) != Some(true)
         && (removal.is_settled || digest_of(file)? == removal.digest);
     if is_it {
         return Ok(());

@@ -132,6 +132,9 @@ impl Aside {
         copy.copy_range(old, 0..old.size())?;
         // What cannot be kept could not be kept of the new file either, and was told of that.
         let _ = copy.keep_metadata(old)?;
+        // Whoever finds the new content after the end of the machine must find the old, too.
+        copy.sync()?;
+        copy.sync_directory()?;
         Ok(Self::Copy(copy))
     }
 
@@ -163,19 +166,22 @@ impl Aside {
 impl Prepared {
     /// Whether what has this name now is the old file, and what was read of it; and nobody is about to change it.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
-        let content = self.unsettled.as_ref();
-        Ok(self.is_untouched(name)?
-            && content.map_or(Ok(true), |content| content.is_in(self.locked.file()))?)
+        let (old, content) = (self.locked.file(), self.unsettled.as_ref());
+        let named = Identity::at(&self.place.directory, name);
+        Ok(named.context(Operation::Replace, self.place.path())?.same_file(old.identity())
+            && self.is_untouched()?
+            && content.map_or(Ok(true), |content| content.is_in(old))?)
     }
 
-    /// The same, as far as the file's times tell.
-    fn is_untouched(&self, name: &Path) -> Result<bool, StoreError> {
+    /// Whether the old file, whatever its name, is what was read, as far as its times tell; and nobody is about to change
+    /// it.
+    fn is_untouched(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
         // In this order: while nobody has it open for writing, what is seen of it stays so.
-        if platform::is_open_for_writing(old.file()) {
+        if platform::is_open_for_writing(old.file()) == Some(true) {
             return Ok(false);
         }
-        let now = Identity::at(&self.place.directory, name).context(Operation::Replace, self.place.path())?;
+        let now = Identity::of(old.file()).context(Operation::Replace, self.place.path())?;
         Ok(now.same_content(old.identity()))
     }
 
@@ -270,12 +276,8 @@ impl Exchanged {
     /// Looks once more whether the old files are what was read: a program that was about to open one by its name when the
     /// names were exchanged has it open only now. If not, [`StoreErrorKind::Changed`].
     pub fn check(&self) -> Result<(), StoreError> {
-        for Replaced { prepared, old } in &self.replaced {
-            let name = match old {
-                Old::Exchanged => prepared.temporary.name(),
-                Old::Aside(aside) => aside.name(),
-            };
-            if !prepared.is_untouched(name)? {
+        for Replaced { prepared, .. } in &self.replaced {
+            if !prepared.is_untouched()? {
                 let path = prepared.place.path();
                 return Err(StoreError::new(Operation::Replace, path, StoreErrorKind::Changed));
             }

@@ -118,6 +118,11 @@ impl<'a> Transaction<'a> {
         self.record.as_mut().map_or(Ok(()), |record| record.committed(sync))
     }
 
+    /// Whether its record may say *committed* or not; see [`Record::is_in_doubt`].
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.record.as_ref().is_some_and(Record::is_in_doubt)
+    }
+
     /// Leaves its record to recovery, which finds what this process could not put right.
     pub(crate) fn give_up(mut self) {
         self.record.take().into_iter().for_each(Record::keep);
@@ -202,11 +207,14 @@ impl<'a> Transaction<'a> {
             let path = prepared.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
             return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
         }
-        if sync && !is_one_exchange {
+        if sync {
             self.exchanging = prepared.iter().map(|file| file.place.clone()).collect();
         }
         let exchanged = exchange(prepared)?;
         if let Err(error) = self.make_final(&exchanged, &overwriting, !is_one_exchange) {
+            if self.is_in_doubt() {
+                return Err(leave(error, exchanged, overwriting));
+            }
             return Err(exchanged.roll_back(error));
         }
         if let Err(error) = overwriting.write() {
@@ -233,6 +241,7 @@ impl<'a> Transaction<'a> {
             overwriting.sync_directories()?;
         }
         exchanged.check()?;
+        overwriting.check()?;
         match &mut self.record {
             Some(record) if is_recorded => record.committed(sync),
             _ => Ok(()),
@@ -255,20 +264,21 @@ impl<'a> Transaction<'a> {
                 if is_restored && record.take_back(true).is_ok() {
                     return exchanged.roll_back(error);
                 }
-                let mut paths = match error.kind {
-                    StoreErrorKind::NotRestored { paths } => paths,
-                    _ => Vec::new(),
-                };
-                paths.extend(exchanged.leave());
-                overwriting.leave();
-                StoreError {
-                    kind: StoreErrorKind::NotRestored { paths },
-                    operation: Operation::Restore,
-                    ..error
-                }
+                leave(error, exchanged, overwriting)
             }
         }
     }
+}
+
+/// Leaves everything as it is, to be recovered.
+fn leave(error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
+    let mut paths = match error.kind {
+        StoreErrorKind::NotRestored { paths } => paths,
+        _ => Vec::new(),
+    };
+    paths.extend(exchanged.leave());
+    overwriting.leave();
+    StoreError { kind: StoreErrorKind::NotRestored { paths }, operation: Operation::Restore, ..error }
 }
 
 /// Whether there is still a temporary of a file.

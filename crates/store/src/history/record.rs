@@ -28,11 +28,12 @@ const PAGE: u64 = 4096;
 /// Another process, or 2⁻⁴⁸ of bad luck, has drawn the same id.
 const DRAWS: usize = 8;
 
-/// Keeps an edit.
+/// Keeps an edit; with `sync` it is on disk then.
 pub(super) fn record(
     database: &mut Database,
     settings: &Settings,
     edit: &NewEdit<'_>,
+    sync: bool,
 ) -> Result<EditId, NotKept> {
     let no_bytes = || NotKept::Unavailable { reason: "a path is not Unicode".to_owned() };
     let bytes_of = |path: &PathBuf| platform::bytes_of(path).map(<[u8]>::to_vec);
@@ -57,6 +58,10 @@ pub(super) fn record(
         let now = now();
         let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGED);
         let Open { connection, .. } = open;
+        if sync {
+            // For good: a process has this to do once, and the edits after it lose nothing by it.
+            connection.pragma_update(None, "synchronous", "FULL")?;
+        }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let last = transaction
             .prepare_cached("SELECT number, upto FROM edit ORDER BY number DESC LIMIT 1")?
