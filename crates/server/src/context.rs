@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_text_editor_store::store::Store;
@@ -70,6 +71,41 @@ impl Cancel {
 impl fmt::Debug for Cancel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Cancel").field(&self.is_cancelled()).finish()
+    }
+}
+
+/// The client's word that a request is not wanted any more: a transport that hears it puts this among the request's
+/// extensions, and leaves the SDK out of it, which would drop the answer even of an edit that was made.
+#[derive(Clone, Default, Debug)]
+pub struct Withdrawal(Arc<Heard>);
+
+#[derive(Default, Debug)]
+struct Heard {
+    is_withdrawn: AtomicBool,
+    is_heeded: AtomicBool,
+}
+
+impl Withdrawal {
+    /// The client has withdrawn the request.
+    pub fn withdraw(&self) {
+        self.0.is_withdrawn.store(true, Ordering::Release);
+    }
+
+    /// Whether it has.
+    #[must_use]
+    pub fn is_withdrawn(&self) -> bool {
+        self.0.is_withdrawn.load(Ordering::Acquire)
+    }
+
+    /// The work has stopped because of it, and has left nothing: nobody waits for the answer.
+    pub fn heed(&self) {
+        self.0.is_heeded.store(true, Ordering::Release);
+    }
+
+    /// Whether it has.
+    #[must_use]
+    pub fn is_heeded(&self) -> bool {
+        self.0.is_heeded.load(Ordering::Acquire)
     }
 }
 

@@ -173,4 +173,10 @@ impl Failure {
     pub fn of(problem: Problem, suggestion: impl Into<String>, editing: bool) -> Self {
         Self { problems: vec![problem], suggestion: suggestion.into(), editing }
     }
+
+    /// Whether the call failed for nothing but that the client had withdrawn it, and has left nothing.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.problems.iter().all(|problem| problem.code == Code::Cancelled && !problem.has_left_changes)
+    }
 }

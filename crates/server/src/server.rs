@@ -18,7 +18,7 @@ use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
 use crate::cli::Output;
-use crate::context::{Cancel, Context, Reply};
+use crate::context::{Cancel, Context, Reply, Withdrawal};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Failure, Problem};
 use crate::render::{explain, failure, on_one_line};
@@ -201,8 +201,14 @@ impl ServerHandler for Server {
             let problem = self.context.config.limits.exceeded(*exceeded);
             Err(Failure::of(problem, tool.name, !tool.read_only))
         } else if is_offered {
-            let token = context.ct.clone();
-            self.run(tool, request, Cancel::new(move || token.is_cancelled())).await
+            let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();
+            let (token, asked) = (context.ct.clone(), withdrawal.clone());
+            let cancel = Cancel::new(move || token.is_cancelled() || asked.is_withdrawn());
+            let outcome = self.run(tool, request, cancel).await;
+            if withdrawal.is_withdrawn() && outcome.as_ref().is_err_and(Failure::is_cancelled) {
+                withdrawal.heed();
+            }
+            outcome
         } else {
             Err(disabled(tool, &self.context))
         };

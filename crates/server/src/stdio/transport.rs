@@ -3,6 +3,7 @@
 //! One task writes, so answers never mix, and many that are ready together leave together. What is taken in and not yet
 //! answered is counted; where it is too much, no more is read until some of it is done.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
@@ -10,13 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
 use rmcp::RoleServer;
-use rmcp::model::{GetExtensions as _, JsonRpcMessage};
+use rmcp::model::{ClientNotification, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
 use super::frame::Framer;
 use super::message::{self, Read};
+use crate::context::Withdrawal;
 use crate::limits::{Limit, Limits};
 
 /// How much is read at once.
@@ -54,6 +56,8 @@ struct Shared(Mutex<State>);
 struct State {
     /// Requests that are in work.
     requests: usize,
+    /// Those that are not answered yet.
+    unanswered: HashMap<RequestId, Withdrawal>,
     /// Bytes of what is in work or waits to be written.
     held: usize,
     /// Answers that nobody writes yet.
@@ -89,6 +93,35 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing is left half done under this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a request; false if one with its id is not answered yet, so that nobody could tell the two answers
+    /// apart.
+    fn begin(&self, id: &RequestId, withdrawal: &Withdrawal) -> bool {
+        let mut state = self.lock();
+        if state.unanswered.contains_key(id) {
+            return false;
+        }
+        state.unanswered.insert(id.clone(), withdrawal.clone());
+        true
+    }
+
+    /// Tells the work on a request that its answer is not wanted any more; false if there is no such request.
+    fn withdraw(&self, id: &RequestId) -> bool {
+        let state = self.lock();
+        let withdrawal = state.unanswered.get(id);
+        withdrawal.inspect(|withdrawal| withdrawal.withdraw()).is_some()
+    }
+
+    /// Whether an answer is to be written: not that of a request which was withdrawn in time.
+    fn ends(&self, answer: &TxJsonRpcMessage<RoleServer>) -> bool {
+        let id = match answer {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let withdrawal = id.and_then(|id| self.lock().unanswered.remove(id));
+        !withdrawal.is_some_and(|withdrawal| withdrawal.is_heeded())
     }
 
     /// Gives an answer to the writer.
@@ -234,12 +267,37 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
             };
             match read {
-                Some(Read::Message { mut message, length, values }) => {
-                    if let JsonRpcMessage::Request(request) = &mut message {
-                        request.request.extensions_mut().insert(self.share(length, values));
+                Some(Read::Message { mut message, length, values }) => match &mut message {
+                    JsonRpcMessage::Request(request) => {
+                        let withdrawal = Withdrawal::default();
+                        if !self.shared.begin(&request.id, &withdrawal) {
+                            let error = ErrorData::invalid_request(
+                                "a request with this id is in work: each needs an id of its own; this one was not carried out",
+                                None,
+                            );
+                            let _ =
+                                self.shared.answer(&JsonRpcMessage::error(error, Some(request.id.clone())));
+                            continue;
+                        }
+                        let extensions = request.request.extensions_mut();
+                        extensions.insert(withdrawal);
+                        extensions.insert(self.share(length, values));
+                        return Poll::Ready(Some(message));
                     }
-                    return Poll::Ready(Some(message));
-                }
+                    JsonRpcMessage::Notification(notification) => {
+                        let is_heard = match &notification.notification {
+                            ClientNotification::CancelledNotification(cancelled) => {
+                                let id = cancelled.params.request_id.as_ref();
+                                id.is_some_and(|id| self.shared.withdraw(id))
+                            }
+                            _ => false,
+                        };
+                        if !is_heard {
+                            return Poll::Ready(Some(message));
+                        }
+                    }
+                    _ => return Poll::Ready(Some(message)),
+                },
                 Some(Read::Refused(ids, error)) => {
                     for id in ids {
                         // If nobody reads the output any more, the next round ends the session.
@@ -269,7 +327,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        std::future::ready(self.shared.answer(&item))
+        let is_wanted = self.shared.ends(&item);
+        std::future::ready(if is_wanted { self.shared.answer(&item) } else { Ok(()) })
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

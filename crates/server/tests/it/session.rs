@@ -8,6 +8,7 @@ use std::time::Duration;
 use mcp_text_editor::cli::Config;
 use mcp_text_editor::context::{Context, Reply};
 use mcp_text_editor::limits::{Limit, Limits};
+use mcp_text_editor::problem::{Code, Failure, Problem};
 use mcp_text_editor::server::Server;
 use mcp_text_editor::stdio::{Lines, runtime};
 use mcp_text_editor::tools::{self, Run, Tool};
@@ -178,10 +179,22 @@ fn lines_of_many_megabytes_are_answered() {
     assert_eq!(answer["result"]["isError"], true);
 }
 
-/// What a session in memory answers to these calls of a tool that is `run`, sent at once, by id; then its input ends.
+/// A line for a session in memory, and when it may be sent.
+type Sent = (Value, fn() -> bool);
+
+fn call(id: usize) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name}})
+}
+
+/// What a session in memory answers to so many calls of a tool that is `run`, sent at once, by id; then its input ends.
 fn answers(run: Run, calls: usize) -> Vec<Value> {
+    answers_to(run, (1..=calls).map(|id| (call(id), (|| true) as fn() -> bool)).collect())
+}
+
+/// The same of any lines. The threads would do for more calls at a time than the server allows.
+fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
     let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
-    let runtime = runtime(&Limits::default()).unwrap();
+    let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();
     let answers = runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = Server::with_tools(
@@ -193,12 +206,15 @@ fn answers(run: Run, calls: usize) -> Vec<Value> {
         let ended =
             tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
         let (reader, mut writer) = tokio::io::split(near);
-        for line in [INITIALIZE.to_owned(), INITIALIZED.to_owned()].into_iter().chain((1..=calls).map(|id| {
-            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool[0].name}})
-                .to_string()
-        })) {
-            writer.write_all(line.as_bytes()).await.unwrap();
-            writer.write_all(b"\n").await.unwrap();
+        let first: [Sent; 2] = [INITIALIZE, INITIALIZED].map(|line| {
+            let sent: Sent = (serde_json::from_str(line).unwrap(), || true);
+            sent
+        });
+        for (line, may_be_sent) in first.into_iter().chain(lines) {
+            while !may_be_sent() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            writer.write_all(format!("{line}\n").as_bytes()).await.unwrap();
         }
         writer.shutdown().await.unwrap();
         let mut lines = tokio::io::BufReader::new(reader).lines();
@@ -253,48 +269,66 @@ fn work_is_bounded_and_outlives_the_input() {
     assert!(MOST.load(Ordering::SeqCst) <= Limits::default().size(Limit::Calls));
 }
 
+/// An edit may have been made by then, and whoever withdrew it must hear of it.
 #[test]
-fn a_cancelled_call_is_told() {
+fn a_cancelled_call_is_told_and_answered_unless_it_has_left_nothing() {
     static BEGUN: AtomicUsize = AtomicUsize::new(0);
-    static SEEN: AtomicUsize = AtomicUsize::new(0);
-    let tool: &'static [Tool] = Box::leak(Box::new([Tool {
-        run: |_, _, cancel| {
+    let cancel =
+        |id| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+    let with = |id, made| {
+        let mut call = call(id);
+        call["params"]["arguments"] = json!({"made": made});
+        call
+    };
+    let answers = answers_to(
+        |_, arguments, cancel| {
             BEGUN.fetch_add(1, Ordering::SeqCst);
             while !cancel.is_cancelled() {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            SEEN.fetch_add(1, Ordering::SeqCst);
+            if arguments["made"] == true {
+                return Ok(Reply { text: "made".to_owned(), structured: None });
+            }
+            let problem = Problem::new(Code::Cancelled, "the call was cancelled", "send it again");
+            Err(Failure::of(problem, "", true))
+        },
+        vec![
+            (with(7, true), || true),
+            (with(8, false), || true),
+            (cancel(7), || BEGUN.load(Ordering::SeqCst) == 2),
+            (cancel(8), || true),
+            (cancel(9), || true),
+        ],
+    );
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert_eq!(answers[0]["id"], 7);
+    assert_eq!(answers[0]["result"]["content"][0]["text"], "made");
+}
+
+#[test]
+fn a_request_with_the_id_of_one_in_work_is_not_carried_out() {
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
+    static MAY_END: AtomicUsize = AtomicUsize::new(0);
+    let answers = answers_to(
+        |_, _, _| {
+            BEGUN.fetch_add(1, Ordering::SeqCst);
+            while MAY_END.load(Ordering::SeqCst) == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             Ok(Reply { text: String::new(), structured: None })
         },
-        ..tools::get::TOOL
-    }]));
-    let runtime = runtime(&Limits::default()).unwrap();
-    runtime.block_on(async move {
-        let (near, far) = tokio::io::duplex(1 << 16);
-        let server = Server::with_tools(
-            Context { config: Config::default(), store: Store::without_state(Roots::open(&[]).unwrap()) },
-            tool,
-        );
-        let (reader, writer) = tokio::io::split(far);
-        let transport = Lines::new(reader, writer, Limits::default());
-        let ended =
-            tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
-        let (_reader, mut writer) = tokio::io::split(near);
-        let call =
-            json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": tool[0].name}});
-        let cancel =
-            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
-        for line in [INITIALIZE, INITIALIZED, &call.to_string(), &cancel.to_string()] {
-            if line.contains("cancelled") {
-                while BEGUN.load(Ordering::SeqCst) == 0 {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
-                }
-            }
-            writer.write_all(line.as_bytes()).await.unwrap();
-            writer.write_all(b"\n").await.unwrap();
-        }
-        writer.shutdown().await.unwrap();
-        ended.await.unwrap();
-    });
-    assert_eq!(SEEN.load(Ordering::SeqCst), 1);
+        vec![
+            (call(7), || true),
+            (call(7), || BEGUN.load(Ordering::SeqCst) == 1),
+            (call(8), || true),
+            (json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), || {
+                let both = BEGUN.load(Ordering::SeqCst) == 2;
+                MAY_END.store(usize::from(both), Ordering::SeqCst);
+                both
+            }),
+        ],
+    );
+    let errors: Vec<&str> = answers.iter().filter_map(|answer| answer["error"]["message"].as_str()).collect();
+    insta::assert_snapshot!(errors.join("\n"), @"a request with this id is in work: each needs an id of its own; this one was not carried out");
+    assert_eq!((answers.len(), BEGUN.load(Ordering::SeqCst)), (3, 2));
 }
