@@ -95,10 +95,12 @@ pub enum StoreErrorKind {
         paths: Vec<PathBuf>,
     },
     /// A call that was cut off has left these files half done, and this process may not end it: not all of them lie in
-    /// its roots.
+    /// its roots, or it was a later version's.
     Unfinished {
         /// The files.
         paths: Vec<PathBuf>,
+        /// Whether it was a later version's.
+        is_of_later_form: bool,
     },
     /// Anything else; see the source.
     Io,

@@ -35,7 +35,9 @@ pub(crate) fn recover_all(store: &Store) {
     match Found::all(state) {
         Ok(found) => {
             for record in found.into_iter().filter(|record| record.is_abandoned) {
-                if may_recover(store, &record.contents) {
+                if record.contents.of_later_form.is_some() {
+                    tracing::warn!(record = %record.path.display(), "an edit that was cut off was a later version's, which alone can end it");
+                } else if may_recover(store, &record.contents) {
                     // It is in the log.
                     try_recover(store, record, &mut Patience::new(&Wait::default())).ok();
                 }
@@ -142,17 +144,19 @@ fn standing(
             if let Some(error) = given_up.remove(&record.path) {
                 return Err(error);
             }
-            let paths = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
-            let kind = StoreErrorKind::Unfinished { paths };
+            let paths = record.contents.paths().map(Path::to_owned).collect();
+            let is_of_later_form = record.contents.of_later_form.is_some();
+            let kind = StoreErrorKind::Unfinished { paths, is_of_later_form };
             return Err(StoreError::new(Operation::Recover, &record.path, kind));
         }
     }
     Ok(if abandoned.is_empty() { Standing::Clear } else { Standing::Abandoned(abandoned) })
 }
 
-/// Whether all files lie in this process's roots, by the paths that the record has.
+/// Whether all files lie in this process's roots, by the paths that the record has, and all of it is understood.
 fn may_recover(store: &Store, contents: &Contents) -> bool {
-    contents.subjects.iter().all(|subject| place_of(store, &subject.path).is_some())
+    contents.of_later_form.is_none()
+        && contents.subjects.iter().all(|subject| place_of(store, &subject.path).is_some())
 }
 
 fn place_of(store: &Store, path: &Path) -> Option<WritablePlace> {

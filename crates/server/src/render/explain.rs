@@ -246,7 +246,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             "send the same call again once the other program has finished".to_owned(),
         ),
         StoreErrorKind::NotRestored { paths } => not_restored(paths),
-        StoreErrorKind::Unfinished { paths } => unfinished(paths),
+        StoreErrorKind::Unfinished { paths, is_of_later_form } => unfinished(paths, *is_of_later_form),
         StoreErrorKind::Io => {
             let cause = error.source.as_ref().map_or_else(String::new, |source| format!(": {source}"));
             let reason = format!("the system failed on {}{cause}", error.path.display());
@@ -295,16 +295,23 @@ fn not_restored(paths: &[PathBuf]) -> (Code, String, String) {
     )
 }
 
-fn unfinished(paths: &[PathBuf]) -> (Code, String, String) {
-    (
-        Code::Conflict,
-        format!(
-            "an edit that was cut off has left these files half done, and this server may not end it: {}",
-            list(paths)
-        ),
-        "a person has to start the server once with the directories of all of them; it ends the edit then"
-            .to_owned(),
-    )
+fn unfinished(paths: &[PathBuf], is_of_later_form: bool) -> (Code, String, String) {
+    let (whose, hint) = if is_of_later_form {
+        (
+            " of a later version of this server",
+            "a person has to start that version once; it ends the edit then",
+        )
+    } else {
+        (
+            "",
+            "a person has to start the server once with the directories of all of them; it ends the edit then",
+        )
+    };
+    let reason = format!(
+        "an edit{whose} that was cut off has left these files half done, and this server may not end it: {}",
+        list(paths)
+    );
+    (Code::Conflict, reason, hint.to_owned())
 }
 
 /// Why a file is no text.

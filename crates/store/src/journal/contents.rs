@@ -10,6 +10,10 @@ use crate::temporary::TemporaryId;
 
 pub(super) const HEAD: &str = "mcp-text-editor journal 1\n";
 
+/// What records of later forms begin with, too, before the number. In all of them the first part has a line for each file
+/// that ends in its path, so that programs which do not know the form leave these files alone.
+const ANY_FORM: &str = "mcp-text-editor journal ";
+
 /// A file that a transaction may change, as its record names it before anything is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Subject {
@@ -71,6 +75,9 @@ pub(crate) struct Contents {
     pub(crate) steps: Option<Vec<Step>>,
     /// Whether all of it is to stand.
     pub(crate) committed: bool,
+    /// Of a record in a later form, the files that it names: nothing else is known of it, and only the program that wrote it
+    /// can recover it.
+    pub(crate) of_later_form: Option<Vec<PathBuf>>,
 }
 
 impl Contents {
@@ -81,7 +88,10 @@ impl Contents {
             let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
             std::str::from_utf8(valid).unwrap_or_default()
         });
-        let Some(mut rest) = text.strip_prefix(HEAD) else { return contents };
+        let Some(mut rest) = text.strip_prefix(HEAD) else {
+            contents.of_later_form = files_of_later_form(text);
+            return contents;
+        };
         let mut read = || -> Option<()> {
             let lines = part(text, &mut rest)?;
             let mut subjects: Vec<Subject> = Vec::new();
@@ -106,10 +116,16 @@ impl Contents {
         contents
     }
 
+    /// The files that it names.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let later = self.of_later_form.iter().flatten().map(PathBuf::as_path);
+        self.subjects.iter().map(|subject| subject.path.as_path()).chain(later)
+    }
+
     /// Whether it is about a file, given by path and by device and inode: a file can have another path, too. Inodes count
     /// only as long as that file may have to change again; afterwards a new file can have the number of an old one.
     pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
-        if self.subjects.iter().any(|subject| subject.path == path) {
+        if self.paths().any(|named| named == path) {
             return true;
         }
         let steps = self.steps.iter().flatten();
@@ -121,6 +137,14 @@ impl Contents {
             _ => false,
         })
     }
+}
+
+/// The files that a record names whose form has another number; `None` for what is no record.
+fn files_of_later_form(text: &str) -> Option<Vec<PathBuf>> {
+    let (number, mut rest) = text.strip_prefix(ANY_FORM)?.split_once('\n')?;
+    number.parse::<u64>().ok()?;
+    let lines = part(text, &mut rest).into_iter().flatten();
+    Some(lines.filter_map(|line| unescaped(line.rsplit(' ').next()?)).collect())
 }
 
 /// The lines of the next part of `text`, if it is whole.

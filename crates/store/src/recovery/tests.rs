@@ -319,6 +319,26 @@ fn files_of_other_roots_are_left_to_others() {
 }
 
 #[test]
+fn what_a_later_version_has_left_is_left_to_it() {
+    let world = World::new(&["a", "b"]);
+    let path = world.place("a").path().to_owned();
+    let part = format!("mcp-text-editor journal 2\nby-other-means {}\n", path.display());
+    let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
+    let journal = world.state.path().join(crate::state::JOURNAL);
+    std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();
+    world.store.recover();
+    assert_eq!(world.records(), 1);
+    let attempt = |name| {
+        let place = world.place(name);
+        lock_settled(&world.store, &[&place], &mut Patience::new(&Wait::default())).map(drop)
+    };
+    attempt("b").unwrap();
+    let kind = StoreErrorKind::Unfinished { paths: vec![path], is_of_later_form: true };
+    assert_eq!(attempt("a").unwrap_err()[0].1.kind, kind);
+    assert_eq!(world.records(), 1);
+}
+
+#[test]
 fn why_an_edit_could_not_be_taken_back_is_told() {
     let world = cut_off(Cut::OneExchanged);
     let before = world.names();
