@@ -51,8 +51,9 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
         ),
         Rejection::ByteOrderMark { .. } => Problem::new(
             Code::InvalidArguments,
-            "the file would then begin with a byte order mark (U+FEFF), which it does not have",
-            "leave U+FEFF out of the text; to delete what stands before one, delete it, too",
+            "the file would then begin with another byte order mark (U+FEFF) than it has, or lose it",
+            "leave U+FEFF, and in other encodings the bytes that stand for it, out of the text at the file's beginning, or as they \
+             are; to delete what stands before one, delete it, too",
         ),
         Rejection::Overlap { first, second } => {
             let name = |at: At| place(at).trim_end_matches(": ").to_owned();
