@@ -127,22 +127,7 @@ impl Lines {
 
     /// The offset at which a line begins; of a line after the last one, the end of the file.
     pub fn offset_of<S: Source + ?Sized>(&self, source: &S, line: LineNumber) -> Result<u64, S::Error> {
-        let wanted = line.index();
-        if wanted > self.terminators {
-            return Ok(self.bytes.end);
-        }
-        // The line begins after its predecessor's terminator, which is the `wanted`-th of the file.
-        let (mark, next_mark) = self.mark(|mark| self.terminators_before(mark) < wanted);
-        let mut left = wanted - self.terminators_before(&mark);
-        let mut found = mark.offset;
-        self.for_each_terminator(source, mark.offset..next_mark, |after| {
-            if left > 0 {
-                left -= 1;
-                found = after;
-            }
-            left > 0
-        })?;
-        Ok(if wanted == 0 { self.bytes.start } else { found })
+        self.cursor(source).offset_of(line)
     }
 
     /// The bytes of some lines, terminators included; lines that do not exist have none.
@@ -177,40 +162,55 @@ impl Lines {
         }
     }
 
-    /// Calls `each` with the offset after each terminator in `range`, which begins at a unit, until it returns false.
-    fn for_each_terminator<S: Source + ?Sized>(
+    /// Calls `each` with blocks of whole code units, and the offset of each, until it returns false; `range` begins at a unit.
+    fn for_each_block<S: Source + ?Sized>(
         &self,
         source: &S,
         range: Range<u64>,
-        mut each: impl FnMut(u64) -> bool,
+        mut each: impl FnMut(u64, &[u8]) -> bool,
     ) -> Result<(), S::Error> {
         let width = width(self.unit);
         let mut carry: Vec<u8> = Vec::new();
         for_each_chunk(source, range, |offset, chunk| {
             // Chunks are multiples of any unit unless a read came back short: then the cut unit is carried over.
+            let base = offset - carry.len() as u64;
             let joined;
-            let (base, mut rest) = if carry.is_empty() {
-                (offset, chunk)
+            let bytes = if carry.is_empty() {
+                chunk
             } else {
-                let base = offset - carry.len() as u64;
                 joined = [carry.as_slice(), chunk].concat();
-                (base, joined.as_slice())
+                joined.as_slice()
             };
-            let whole = rest.len() - rest.len() % width;
-            let cut = rest.get(whole..).unwrap_or_default().to_vec();
-            rest = rest.get(..whole).unwrap_or_default();
-            let mut position = base;
-            while let Some(at) = find_unit(self.unit, self.terminator(), rest) {
-                let after = at + width;
-                position += after as u64;
-                rest = rest.get(after..).unwrap_or_default();
-                if !each(position) {
-                    return false;
-                }
-            }
-            carry = cut;
-            true
+            let (whole, cut) = bytes.split_at(bytes.len() - bytes.len() % width);
+            let goes_on = each(base, whole);
+            carry = cut.to_vec();
+            goes_on
         })
+    }
+
+    /// How many terminators a block holds, and where the last of them ends.
+    fn terminators_in(&self, block: &[u8]) -> (u64, Option<usize>) {
+        let terminator = self.terminator();
+        if self.unit == Unit::Byte {
+            let last = memchr::memrchr(terminator, block);
+            return (memchr::memchr_iter(terminator, block).count() as u64, last.map(|at| at + 1));
+        }
+        units(self.unit, terminator, block).fold((0, None), |(count, _), end| (count + 1, Some(end)))
+    }
+
+    /// Where the `wanted`-th terminator of a block ends, counted from 1, or how many there are if it has not so many.
+    fn end_of_terminator(&self, wanted: u64, block: &[u8]) -> Result<usize, u64> {
+        let mut before = 0;
+        for (part, base) in block.chunks(COUNTED).zip((0..).step_by(COUNTED)) {
+            let (count, _) = self.terminators_in(part);
+            if before + count >= wanted {
+                let nth = usize::try_from(wanted - before).unwrap_or(usize::MAX).saturating_sub(1);
+                let end = units(self.unit, self.terminator(), part).nth(nth);
+                return end.map(|end| base + end).ok_or(before);
+            }
+            before += count;
+        }
+        Err(before)
     }
 
     /// Hands out the lines of `bytes`, which begin with the line `first` and end with a line or the file, until `each`
@@ -289,6 +289,9 @@ pub struct Cursor<'a, S: ?Sized> {
 /// How much a cursor reads at first on its way to a line: as much as lies between two marks of a small file.
 const SHORT_STEP: u64 = 1024;
 
+/// Terminators are counted in so many bytes at a time, which is much faster than finding them one by one.
+const COUNTED: usize = 1024;
+
 impl<S: Source + ?Sized> Cursor<'_, S> {
     /// As [`Lines::line_at`].
     pub fn line_at(&mut self, offset: u64) -> Result<(LineNumber, u64), S::Error> {
@@ -297,15 +300,14 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         let offset = offset - offset.saturating_sub(lines.bytes.start) % width(lines.unit) as u64;
         let (mark, _) = lines.mark(|mark| mark.offset <= offset);
         if mark.offset > self.offset || offset < self.offset {
-            self.offset = mark.offset;
-            self.terminators = lines.terminators_before(&mark);
-            self.start = (mark.offset == lines.bytes.start).then_some(mark.offset);
+            self.go_to(&mark);
         }
         let (mut terminators, mut start) = (self.terminators, self.start);
         let to = offset.min(lines.bytes.end);
-        lines.for_each_terminator(self.source, self.offset..to, |after| {
-            terminators += 1;
-            start = Some(after);
+        lines.for_each_block(self.source, self.offset..to, |base, block| {
+            let (count, last) = lines.terminators_in(block);
+            terminators += count;
+            start = last.map(|end| base + end as u64).or(start);
             true
         })?;
         let number = LineNumber::from_index(terminators);
@@ -318,36 +320,56 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         Ok((number, start))
     }
 
-    /// As [`Lines::offset_of`]; of a line that is not before the last one asked for, at the cost of what lies between.
+    /// As [`Lines::offset_of`].
     pub fn offset_of(&mut self, line: LineNumber) -> Result<u64, S::Error> {
         let (lines, wanted) = (self.lines, line.index());
+        if wanted == 0 || wanted > lines.terminators {
+            return Ok(if wanted == 0 { lines.bytes.start } else { lines.bytes.end });
+        }
+        if let Some(start) = self.start.filter(|_| wanted == self.terminators) {
+            return Ok(start);
+        }
+        // The line begins after its predecessor's terminator, which is the `wanted`-th of the file.
         let (mark, next_mark) = lines.mark(|mark| lines.terminators_before(mark) < wanted);
-        if wanted == 0 || wanted > lines.terminators || wanted < self.terminators {
-            return lines.offset_of(self.source, line);
+        if wanted <= self.terminators || self.offset < mark.offset {
+            self.go_to(&mark);
         }
-        if self.terminators < wanted && self.offset < mark.offset {
-            (self.offset, self.terminators, self.start) =
-                (mark.offset, lines.terminators_before(&mark), None);
-        }
-        // Lines are short as a rule: not much more is read than is needed.
-        let mut block = SHORT_STEP;
-        while self.terminators < wanted && self.offset < next_mark {
-            let to = (self.offset + block).min(next_mark);
-            lines.for_each_terminator(self.source, self.offset..to, |after| {
-                self.terminators += 1;
-                (self.offset, self.start) = (after, Some(after));
-                self.terminators < wanted
+        let mut left = wanted - self.terminators;
+        let mut found = None;
+        // Most lines are short: not much more is read than is needed.
+        let (mut from, mut step) = (self.offset, SHORT_STEP);
+        while found.is_none() && from < next_mark {
+            let to = (from + step).min(next_mark);
+            lines.for_each_block(self.source, from..to, |base, block| {
+                match lines.end_of_terminator(left, block) {
+                    Ok(end) => found = Some(base + end as u64),
+                    Err(count) => left -= count,
+                }
+                found.is_none()
             })?;
-            if self.terminators < wanted {
-                self.offset = to;
-            }
-            block *= 2;
+            (from, step) = (to, step * 2);
         }
-        match self.start {
-            Some(start) if self.terminators == wanted => Ok(start),
-            _ => lines.offset_of(self.source, line),
-        }
+        // Only a file that changes while it is read has fewer than were counted.
+        let start = found.unwrap_or(lines.bytes.end);
+        (self.offset, self.terminators, self.start) = (start, wanted, Some(start));
+        Ok(start)
     }
+
+    fn go_to(&mut self, mark: &Mark) {
+        self.offset = mark.offset;
+        self.terminators = self.lines.terminators_before(mark);
+        self.start = (mark.offset == self.lines.bytes.start).then_some(mark.offset);
+    }
+}
+
+/// Where the units of `value` (LF or CR) in a block end, one after the other.
+fn units(unit: Unit, value: u8, block: &[u8]) -> impl Iterator<Item = usize> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let rest = block.get(from..)?;
+        from += find_unit(unit, value, rest)? + width(unit);
+        Some(from)
+    })
 }
 
 /// The line that [`Lines::for_each`] is collecting.
