@@ -130,7 +130,7 @@ impl Arena {
 }
 
 /// Whether the kernel can be asked for the second wall; in a build that tests it alone its absence is worth a line.
-fn has_landlock() -> bool {
+pub(crate) fn has_landlock() -> bool {
     let here = tempfile::tempdir().unwrap();
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
         .args(["--landlock", "require", "."])

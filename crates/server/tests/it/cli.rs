@@ -195,6 +195,9 @@ fn what_the_kernel_enforces_is_said_and_can_be_required() {
         // Of a kernel that answers 2 only, no more than that is asked.
         ("retval=2", "truncation, TCP"),
     ] {
+        if answer == "retval=2" && !crate::attacks::has_landlock() {
+            return eprintln!("skipped: this kernel has no Landlock that could be asked for less");
+        }
         let run = |options: &[&str]| with_landlock(answer, options);
         let (started, error) = match run(&[]) {
             Ok(ran) => ran,
