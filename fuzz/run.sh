@@ -4,6 +4,7 @@
 #
 # The build is what `cargo fuzz` would do, without it: installing that takes longer than compiling the targets, and it asks
 # for a nightly toolchain, which coverage does not need (the address sanitizer does; README.md has how).
+# SEED=N draws the same inputs in each run, as far as it gets in its time.
 # FUZZ_KEEP=DIR keeps what is found on the way in DIR/TARGET. FUZZ_BESIDE=DIR builds in a target directory that has the
 # dependencies already, compiled for debugging, and instruments our own crates alone: for a run of a few seconds.
 set -euo pipefail
@@ -40,7 +41,7 @@ for name in "${targets[@]}"; do
     dictionary=()
     [ -f "dictionaries/$name" ] && dictionary=(-dict="dictionaries/$name")
     if TMPDIR=$scratch/tmp "$programs/$name" "$found" "corpus/$name" "${dictionary[@]}" -max_total_time="$seconds" -timeout=20 \
-        -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$scratch/" >"$scratch/log" 2>&1 </dev/null; then
+        -rss_limit_mb=2048 ${SEED:+-seed="$SEED"} -print_final_stats=1 -artifact_prefix="$scratch/" >"$scratch/log" 2>&1 </dev/null; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

@@ -60,14 +60,13 @@ class Place:
             raise Wrong(f"{tool} {arguments}: unexpected {reply.text[:1500]}")
         return reply.json if server is not self.text else reply
 
-    def fails(self, code: str | tuple[str, ...], tool: str, *words: str, lacks: tuple[str, ...] = (), timeout: float | None = None,
-              **arguments: Any) -> Any:
+    def fails(self, code: str | tuple[str, ...], tool: str, *words: str, lacks: tuple[str, ...] = (), **arguments: Any) -> Any:
         """The call must fail with `code`, in both modes, its text holding `words`; gives the JSON."""
         codes = (code,) if isinstance(code, str) else code
         before = snapshot(self.dir)
         facts = None
         for server in (self.text, self.json):
-            reply = server.call(tool, arguments, timeout)
+            reply = server.call(tool, arguments)
             if reply.code not in codes:
                 raise Wrong(f"{tool} {short(arguments)}: expected {code}, got {reply.code}: {reply.text[:1500]}")
             for word in words:
@@ -260,7 +259,7 @@ def dangling_and_circular_links(p: Place) -> None:
     p.fails("already_exists", CREATE, file_path=p.path("dangling"), contents="x")
     same((p.dir / "missing.txt").exists(), False, "the target was made")
     for tool, arguments in all_tools(p.path("a")):
-        reply = p.json.call(tool, arguments, 2)
+        reply = p.json.call(tool, arguments)
         same(reply.is_error, True, f"{tool} on a circle of links")
 
 
@@ -269,9 +268,9 @@ def only_regular_files(p: Place) -> None:
     (p.dir / "folder").mkdir()
     os.mkfifo(p.dir / "fifo")
     for tool, arguments in all_tools(p.path("folder")):
-        p.fails("already_exists" if tool == CREATE else "is_a_directory", tool, timeout=2, **arguments)
+        p.fails("already_exists" if tool == CREATE else "is_a_directory", tool, **arguments)
     for tool, arguments in all_tools(p.path("fifo")):
-        p.fails("already_exists" if tool == CREATE else "not_a_regular_file", tool, timeout=2, **arguments)
+        p.fails("already_exists" if tool == CREATE else "not_a_regular_file", tool, **arguments)
     with socket.socket(socket.AF_UNIX) as s:
         here = os.getcwd()
         os.chdir(p.dir)
@@ -280,10 +279,10 @@ def only_regular_files(p: Place) -> None:
         finally:
             os.chdir(here)
         for tool, arguments in all_tools(p.path("socket")):
-            p.fails("already_exists" if tool == CREATE else "not_a_regular_file", tool, timeout=2, **arguments)
+            p.fails("already_exists" if tool == CREATE else "not_a_regular_file", tool, **arguments)
     p.put("file", "x")
     for tool, arguments in all_tools(p.path("file/below.txt")):
-        p.fails("not_a_directory" if tool == CREATE else ("not_a_directory", "not_found"), tool, timeout=2, **arguments)
+        p.fails("not_a_directory" if tool == CREATE else ("not_a_directory", "not_found"), tool, **arguments)
 
 
 @case
@@ -292,8 +291,8 @@ def devices_are_refused_at_once(p: Place) -> None:
         for name in ("/dev/zero", "/dev/null"):
             for tool, arguments in all_tools(name):
                 if tool != CREATE:
-                    same(server.call(tool, arguments, 2).code, "not_a_regular_file", f"{tool} {name}")
-        same(server.call(CREATE, {"file_path": "/dev/zero", "contents": "x"}, 2).code, "already_exists", "create /dev/zero")
+                    same(server.call(tool, arguments).code, "not_a_regular_file", f"{tool} {name}")
+        same(server.call(CREATE, {"file_path": "/dev/zero", "contents": "x"}).code, "already_exists", "create /dev/zero")
 
 
 @case
@@ -309,7 +308,7 @@ def missing_files(p: Place) -> None:
 def names_that_no_file_can_have(p: Place) -> None:
     for name in ("nul\0byte.txt", "x" * 300 + ".txt"):
         for tool, arguments in all_tools(p.path(name)):
-            reply = p.json.call(tool, arguments, 2)
+            reply = p.json.call(tool, arguments)
             same(reply.is_error and reply.rpc_error is None and reply.code != "internal_error", True, f"{tool}: a clear error: {reply.code}")
 
 
@@ -1151,7 +1150,7 @@ def main() -> int:
                 print(f"FAILED {name}: {type(wrong).__name__ + ': ' if not isinstance(wrong, Wrong) else ''}{wrong}")
                 if not isinstance(wrong, Wrong):
                     while servers:
-                        servers.pop().close()
+                        servers.pop().kill()
             except (KeyError, TypeError, AttributeError, IndexError, ValueError, OSError):
                 failed += 1
                 print(f"FAILED {name}: a reply of another shape:\n{traceback.format_exc(limit=-3)}")

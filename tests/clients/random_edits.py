@@ -644,7 +644,7 @@ def run(options: argparse.Namespace) -> int:
             if len(seen) >= 20:
                 break
             if wrong.startswith(("Timeout", "Closed")):
-                server.close()
+                server.kill()
                 server = session.Server(root, options=["--output", "json", *options.option])
         strays = server.strays
         if strays:

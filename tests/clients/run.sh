@@ -20,7 +20,7 @@ for major in v1 v2; do
         touch "$venv/complete"
     fi
 done
-step "$PYTHON" "$here/random_edits.py" --self-check --cases 20000
+step "$PYTHON" "$here/random_edits.py" --self-check --cases 20000 ${SEED:+--seed "$SEED"}
 step "$PYTHON" "$here/scenarios.py"
 step "$PYTHON" "$here/corners.py" ${LARGE:+--large}
 step "$PYTHON" "$here/random_edits.py" --cases "${CASES:-10000}" ${SEED:+--seed "$SEED"}

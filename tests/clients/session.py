@@ -89,7 +89,7 @@ class Server:
     """One server process, initialized. `state` is its state directory (default: one of its own, removed at the end),
     `user` the id it runs under, `wrap` a program in front of it, with its arguments."""
 
-    def __init__(self, *roots: str | os.PathLike[str], options: tuple[str, ...] | list[str] = (), timeout: float = 20.0,
+    def __init__(self, *roots: str | os.PathLike[str], options: tuple[str, ...] | list[str] = (), timeout: float = 60.0,
                  env: dict[str, str] | None = None, initialize: bool = True, state: str | os.PathLike[str] | None = None,
                  user: int | None = None, wrap: tuple[str, ...] | list[str] = ()) -> None:
         self.timeout = timeout
@@ -136,14 +136,16 @@ class Server:
         return self.hello
 
     def close(self) -> int:
-        """Ends the input, waits for the end of the process (5 s, then it is killed), and gives its status."""
+        """Ends the input, waits for the end of the process, and gives its status. One that does not end in a minute is killed,
+        and that is a `Timeout`."""
         try:
             self.process.stdin.close()  # type: ignore[union-attr]
             try:
-                status = self.process.wait(8)
+                status = self.process.wait(60)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                status = self.process.wait()
+                self._end()
+                self.process.wait()
+                raise Timeout("the server does not end with its input") from None
         finally:
             self.process.stdout.close()  # type: ignore[union-attr]
             self._reads.close()
@@ -155,12 +157,15 @@ class Server:
 
     def kill(self) -> int:
         """Kills the process, as a power switch would, and gives its status."""
+        self._end()
+        return self.close()
+
+    def _end(self) -> None:
         if not self._wrapped:
             self.process.kill()
         else:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-        return self.close()
 
     def __enter__(self) -> Server:
         return self

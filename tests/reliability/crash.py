@@ -4,7 +4,8 @@
 
 `all` is a transaction of twenty files, three of them edited in place; of the others, unless named, only calls that change
 something. A dry run says which calls each thread makes. Then,
-for every thread, name and n, a fresh server is killed as it enters that call. A new server must find all files old or all
+for every thread, name and n, a fresh server is killed as it enters that call; a sync is counted by what is synced where
+that has the same name in each run. A new server must find all files old or all
 new (new, if the edit was answered), and leave nothing behind. `--changing` leaves out the calls that change nothing outside
 the process.
 """
@@ -12,12 +13,13 @@ the process.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
 import faults
-from harness import (CHANGING, Report, Strace, Trace, World, call_or_end, no_strace, parallel, threads_of)
+from harness import (CHANGING, ONE_WORKER, SYNCS, Report, Strace, Trace, World, call_or_end, no_strace, parallel, steady, threads_of)
 
 #: How often a place that was not reached is tried again: threads may share work differently.
 TRIES = 3
@@ -25,15 +27,23 @@ TRIES = 3
 
 @dataclass(frozen=True)
 class Kill:
-    """Where: a thread by its age (None: whichever of all threads comes first), and its n-th call of that name."""
+    """Where: a thread by its age (None: whichever of all threads comes first), and its n-th call of that name, or of that
+    name and with that path."""
 
     thread: int | None
     name: str
     n: int
     kind: str = "all"
+    path: str = ""
 
     def __str__(self) -> str:
-        return ("" if self.kind == "all" else f"{self.kind}: ") + f"kill at {self.name} #{self.n} of " + ("any thread" if self.thread is None else f"thread {self.thread}")
+        whose = self.path or ("any thread" if self.thread is None else f"thread {self.thread}")
+        return ("" if self.kind == "all" else f"{self.kind}: ") + f"kill at {self.name} #{self.n} of {whose}"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether threads share this work as it comes: the syncs of temporaries."""
+        return self.name == "fsync" and not self.path
 
 
 def begin(world: World, kind: str) -> tuple[str, dict[str, Any]]:
@@ -49,7 +59,7 @@ def begin(world: World, kind: str) -> tuple[str, dict[str, Any]]:
 def dry_run(world: World, kind: str = "all") -> tuple[Trace, list[int]]:
     """The trace of the whole transaction, and the threads that were there before it, oldest first."""
     call = begin(world, kind)
-    with world.server() as server:
+    with world.server(*ONE_WORKER) as server:
         world.warm(server)
         threads = threads_of(server)
         strace = Strace(server.process.pid, "-y", all_threads=True)
@@ -59,20 +69,26 @@ def dry_run(world: World, kind: str = "all") -> tuple[Trace, list[int]]:
     return trace, threads
 
 
-def places(trace: Trace, threads: list[int], kind: str) -> list[Kill]:
+def places(world: World, trace: Trace, threads: list[int], kind: str) -> list[Kill]:
     """Every place of a dry run where it can be killed."""
-    most: dict[tuple[int | None, str], int] = {}
+    found: dict[Kill, None] = {}
+    seen: dict[tuple[str, str], int] = {}
     for call in trace:
         thread = threads.index(call.thread) if call.thread in threads else None
-        key = (thread, call.name)
-        most[key] = max(most.get(key, 0), call.index)
-    return [Kill(thread, name, n, kind) for (thread, name), count in most.items() for n in range(1, count + 1)]
+        path = steady(call.path, world.base) if call.name in SYNCS else None
+        if path is None:
+            kill = Kill(thread, call.name, call.index, kind)
+        else:
+            n = seen[call.name, path] = seen.get((call.name, path), 0) + 1
+            kill = Kill(None, call.name, n, kind, path)
+        found[kill] = None
+    return list(found)
 
 
 def crash(world: World, kill: Kill) -> tuple[bool, bool, list[str]]:
     """Runs the transaction into its end at a place: whether that was reached, whether the edit was answered."""
     call = begin(world, kill.kind)
-    server = world.server()
+    server = world.server(*ONE_WORKER)
     problems = []
     world.warm(server)
     threads = threads_of(server)
@@ -81,20 +97,24 @@ def crash(world: World, kill: Kill) -> tuple[bool, bool, list[str]]:
         return False, False, []
     which = server.process.pid if kill.thread is None else threads[kill.thread]
     strace = Strace(which, "-e", f"trace={kill.name}", "-e", f"inject={kill.name}:signal=KILL:when={kill.n}",
-                    all_threads=kill.thread is None)
+                    *(["-P", str(world.base / kill.path)] if kill.path else []), all_threads=kill.thread is None)
     reply = call_or_end(server, *call)
     if reply is not None and reply.is_error:
         problems.append(f"refused: {reply.text[:400]}")
     trace = strace.detach()
+    # strace has not always the time to say so.
+    reached = "killed by SIGKILL" in trace.text or reply is None
+    if reply is None and server.process.wait(10) != -signal.SIGKILL:
+        problems.append(f"it ended by itself: {server.stderr()[-400:]}")
     # An answer that was written is kept, whatever happens to the process thereafter.
     server.kill()
-    return "killed by SIGKILL" in trace.text, reply is not None and not reply.is_error, problems
+    return reached, reply is not None and not reply.is_error, problems
 
 
 def case(world: World, kill: Kill) -> tuple[bool, list[str]]:
     for attempt in range(TRIES + 1):
-        if attempt == TRIES:
-            # Threads share work as it comes: the n-th call of that name of whichever has so many.
+        if attempt == TRIES and (kill.is_shared or kill.name not in CHANGING):
+            # The n-th call of that name of whichever thread has so many.
             kill = replace(kill, thread=None)
         if kill.kind != "all":
             begin(world, kill.kind)
@@ -122,21 +142,19 @@ def main() -> int:
     parser.add_argument("--changing", action="store_true", help="only calls that change something")
     parser.add_argument("kinds", nargs="*", default=[])
     options = parser.parse_args()
+    report = Report()
     reason = no_strace()
     if reason:
-        print(f"skipped: {reason}\n0 passed, 0 failed")
-        return 0
-    report = Report()
+        report.skip("crash", reason)
+        return report.end()
     world = World()
     kills = []
-    shared: set[str] = set()
     try:
         for kind in options.kinds or ["all", "single", "in place", "create"]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", world.all_or_nothing(must_be="new") + world.strays())
-            shared |= {call.name for call in trace.of("fsync", "fdatasync") if call.thread not in threads}
-            found = places(trace, threads, kind)
+            found = places(world, trace, threads, kind)
             every = kind == "all" or options.kinds
             kills += found if every else [k for k in found if k.name in CHANGING]
             print(f"   {kind}: {len(trace.calls)} system calls in {len(trace.threads())} threads")
@@ -148,7 +166,7 @@ def main() -> int:
         name, _, n = options.only.partition(":")
         kills = [k for k in kills if k.name == name and (not n or k.n == int(n))]
     report.section(f"{len(kills)} places to die")
-    missed = []
+    missed: list[Kill] = []
     for kill, outcome in parallel(case, kills):
         if isinstance(outcome, str):
             report.case(str(kill), [outcome])
@@ -158,9 +176,12 @@ def main() -> int:
         if not reached:
             missed.append(kill)
     # What changes something must have been a place of death, each; waiting and waking differ from run to run.
-    # So does which thread syncs what, where they share that work; the files are the same before a sync and after it.
-    unproved = [str(kill) for kill in missed if kill.name in CHANGING and kill.name not in shared]
+    # So does which thread syncs which temporary: one of these will do, the files are the same before and after them.
+    unproved = [str(kill) for kill in missed if kill.name in CHANGING and not kill.is_shared]
     report.case("every call that changes something was reached", [f"not reached: {', '.join(unproved)}"] if unproved else [])
+    shared = [kill for kill in kills if kill.is_shared]
+    if shared and all(kill in missed for kill in shared):
+        report.case("the sync of a temporary was reached", [f"not reached: {', '.join(map(str, shared))}"])
     if missed:
         report.section(f"not reached: {len(missed)}: {', '.join(sorted({k.name for k in missed}))}")
     report.section("done")

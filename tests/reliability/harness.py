@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -24,9 +25,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 
 from session import Closed, Reply, Server, Timeout, binary  # noqa: E402
 
-__all__ = ["Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel", "call_or_end", "is_stopped", "threads_of", "user", "worker_of"]
+__all__ = ["ONE_WORKER", "SYNCS", "Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel",
+           "call_or_end", "is_stopped", "skipped", "steady", "threads_of", "user", "worker_of"]
 
 PREFIX = ".mte-"
+
+#: Options with which one thread works, the same for all calls. Otherwise a call that comes at once after a reply can start
+#: another: the thread of the call before is not idle yet when its reply is read.
+ONE_WORKER = ("--limit", "calls=1")
+
+#: System calls that wait for the disk.
+SYNCS = ("fsync", "fdatasync")
 
 #: System calls after which something outside the process can differ.
 CHANGING = frozenset("""
@@ -54,6 +63,12 @@ def no_strace() -> str | None:
     return None if tried.returncode == 0 else f"strace cannot trace here: {tried.stderr.strip()[-200:]}"
 
 
+def skipped(what: str, reason: str) -> list[str]:
+    """Says that something cannot be tried here, which is a problem where REQUIRE_ALL is set."""
+    print(f"skipped: {what}: {reason}", flush=True)
+    return [f"skipped: {reason}"] if os.environ.get("REQUIRE_ALL") else []
+
+
 class Report:
     """Counts cases, and tells those that failed."""
 
@@ -70,6 +85,18 @@ class Report:
         if self.failed <= self.shown:
             print(f"FAILED {name}", *(f"    {line}" for problem in problems for line in problem.splitlines()), sep="\n", flush=True)
         return False
+
+    def run(self, name: str, function: Callable[[], list[str]]) -> None:
+        """A case in which an exception is a problem, too."""
+        try:
+            problems = function()
+        except Exception:
+            problems = [traceback.format_exc(limit=-4)]
+        self.case(name, problems)
+
+    def skip(self, what: str, reason: str) -> None:
+        if problems := skipped(what, reason):
+            self.case(what, problems)
 
     def section(self, title: str) -> None:
         print(f"-- {title} ({time.monotonic() - self.start:.0f} s)", flush=True)
@@ -148,9 +175,10 @@ class World:
             os.chown(path, owner, owner)
 
     def touch(self) -> None:
-        """All files have changed just now: their times cannot tell whether they change again, so they are read again."""
+        """All files change in the future: their times cannot tell whether they change again, so they are read again."""
+        later = time.time() + 3600
         for path in self.tree.rglob("*.txt"):
-            os.utime(path)
+            os.utime(path, (later, later))
 
     def remove_all(self) -> None:
         if (self.tree / "shut").exists():
@@ -302,9 +330,13 @@ def summary(kinds: dict[str, str]) -> str:
 
 
 def reachable(base: Path) -> None:
-    """Copies the binary to where the other user can run it, if it cannot where it is."""
+    """Copies the binary to where the other user can run it, if it cannot where it is. `base` must be within their reach."""
     owner = user()
-    if owner is None or "MTE_BIN_COPY" in os.environ:
+    if owner is None:
+        return
+    if not _others_reach(base):
+        sys.exit(f"{base} lies in a directory that others cannot enter, and the servers run as another user: set TMPDIR")
+    if "MTE_BIN_COPY" in os.environ:
         return
     tried = subprocess.run([binary(), "--version"], user=owner, group=owner, extra_groups=[], capture_output=True, check=False) \
         if os.access(binary(), os.X_OK) and _others_reach(Path(binary())) else None
@@ -341,7 +373,6 @@ def _one(job: tuple[Callable[[World, Any], Any], Any]) -> Any:
     try:
         return case, function(_world, case)
     except Exception:
-        import traceback
         return case, traceback.format_exc(limit=-4)
 
 
@@ -382,10 +413,10 @@ class Strace:
             self.detach()
             raise RuntimeError(f"strace: {line}")
 
-    def detach(self) -> Trace:
-        """Ends strace if it has not ended with its process, and gives what it saw."""
+    def detach(self, patience: float = 0.2) -> Trace:
+        """Ends strace if it does not end with its process, in so many seconds, and gives what it saw."""
         try:
-            self.process.wait(0.2 if self.process.poll() is None else 0)
+            self.process.wait(patience)
         except subprocess.TimeoutExpired:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -416,6 +447,11 @@ class Call:
         """With `-y`: the path behind the first descriptor."""
         found = re.match(r"[^(]*\(\d+<([^>]*)>", self.text)
         return found[1] if found else ""
+
+    @property
+    def paths(self) -> set[str]:
+        """With `-y`: the paths behind all descriptors, which are those that `-P` goes by."""
+        return set(re.findall(r"\b\d+<([^>]*)>", self.text))
 
     @property
     def failed(self) -> bool:
@@ -463,21 +499,27 @@ class Trace:
 
 
 def threads_of(server: Server) -> list[int]:
-    """The threads of a process, oldest first: the first is the one that reads the messages."""
-    return sorted(int(t) for t in os.listdir(f"/proc/{server.process.pid}/task"))
+    """The threads of a process, oldest first, as the kernel lists them (ids begin anew at their end): the first is the one
+    that reads the messages."""
+    return [int(t) for t in os.listdir(f"/proc/{server.process.pid}/task")]
 
 
-def is_stopped(thread: int) -> bool:
-    """Stopped by a signal: seen under strace as a stop that lasts."""
+def steady(path: str, base: Path) -> str | None:
+    """The path beneath `base`, if it is the same in each run: temporaries and records have names drawn by lot."""
+    inside = path.startswith(f"{base}/") and PREFIX not in path and "/journal/" not in path
+    return path.removeprefix(f"{base}/") if inside else None
+
+
+def is_stopped(server: Server) -> bool:
+    """Whether a signal has stopped the process: seen at its first thread, which strace must not hold."""
     try:
-        states = [Path(f"/proc/{thread}/stat").read_text().rpartition(")")[2].split()[0] for _ in range(5) if not time.sleep(0.004)]
+        return Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
     except FileNotFoundError:
         return False
-    return set(states) <= {"T", "t"}
 
 
 def worker_of(world: World, server: Server) -> int:
-    """The thread that works: the one that opens what a read names."""
+    """The thread that works, of a server with ONE_WORKER: the one that opens what a read names."""
     world.warm(server)
     for thread in reversed(threads_of(server)):
         strace = Strace(thread, "-e", "trace=openat,openat2")

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from crash import Kill, crash, dry_run
-from harness import (CHANGING, Call, Closed, PREFIX, Reply, Report, Server, Strace, Timeout, Trace, World, is_stopped, no_strace, parallel,
-                     threads_of, user, worker_of)
+from harness import (CHANGING, ONE_WORKER, PREFIX, SYNCS, Call, Closed, Reply, Report, Server, Strace, Timeout, Trace, World, is_stopped,
+                     no_strace, parallel, user, worker_of)
 
 #: The states from which the recovery itself is killed, and between which and it somebody else writes.
 AGAIN = ("before the digests", "half exchanged", "before the word committed", "committed", "in the middle of the copies (1", "some unlinked")
@@ -54,7 +54,7 @@ def crash_states(world: World) -> dict[str, Kill]:
     if len(records) > 2:
         states["before the word committed"] = records[-1]
         after = [c for c in mine if c.position > records[-1].position]
-        states["committed"] = next(c for c in after if c.name not in ("fsync", "fdatasync"))
+        states["committed"] = next(c for c in after if c.name not in SYNCS)
     for number, copy in enumerate(copies[1:]):
         states[f"in the middle of the copies ({number + 1}, {copy.name} of {Path(copy.path).name})"] = copy
     if unlinks:
@@ -87,7 +87,7 @@ def traced_recovery(world: World, *arguments: str) -> tuple[str, list[str]]:
     problems: list[str] = []
     server = None
     try:
-        server = world.server(wrap=["strace", "-f", "--seccomp-bpf", "-o", out, *arguments], initialize=False)
+        server = world.server(*ONE_WORKER, wrap=["strace", "-f", "-o", out, *arguments], initialize=False)
         server.initialize()
         world.warm(server)
         problems = world.edit_outside(server)
@@ -119,9 +119,12 @@ def again_places(world: World, kill: Kill) -> tuple[str, list[tuple[str, int]]]:
 
 
 def changes(call: Call) -> bool:
-    """Whether anything on disk is different after it: locks end with their process, as flags of descriptors do."""
+    """Whether anything on disk is different after it: locks end with their process, as flags of descriptors do, and who
+    wakes a thread or answers writes no file."""
     if call.name.startswith("open"):
         return "O_CREAT" in call.text or "O_TMPFILE" in call.text
+    if call.name == "write":
+        return call.path.startswith("/")
     return call.name in CHANGING - {"fcntl", "flock", "ioctl"}
 
 
@@ -138,6 +141,8 @@ def again(world: World, case: tuple[str, Kill, str, str, int]) -> list[str]:
         world.hold()
     text, problems = traced_recovery(world, "-e", f"trace={name}", "-e", f"inject={name}:signal=KILL:when={n}")
     killed = "killed by SIGKILL" in text
+    if not killed:
+        problems.append("not reached")
     between = world.summary()
     problems += world.recover() + world.all_or_nothing(must_be=ends) + world.strays()
     world.release()
@@ -247,7 +252,7 @@ def waiter(world: World, case: tuple[str, int, str, str]) -> list[str]:
     world.reset()
     world.hold()
     problems: list[str] = []
-    first, second = world.server(), world.server()
+    first, second = world.server(*ONE_WORKER), world.server()
     strace = None
     try:
         world.warm(first)
@@ -257,7 +262,7 @@ def waiter(world: World, case: tuple[str, int, str, str]) -> list[str]:
         strace = Strace(worker, "-e", "trace=renameat2", "-e", f"{inject}:when={n}")
         call = first.start(PATCH, world.patch_all())
         until = time.monotonic() + 10
-        while not is_stopped(worker):
+        while not is_stopped(first):
             if time.monotonic() > until:
                 return [f"it did not come to exchange #{n}: {world.summary()}"]
             time.sleep(0.002)
@@ -342,12 +347,12 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="from every state, not only from a choice of them")
     parser.add_argument("parts", nargs="*", default=[], help="again, both, outsider, waiter, rights")
     options = parser.parse_args()
+    report = Report()
     reason = no_strace()
     if reason:
-        print(f"skipped: {reason}\n0 passed, 0 failed")
-        return 0
+        report.skip("recovery", reason)
+        return report.end()
     parts = options.parts or ["again", "both", "outsider", "waiter", "rights"]
-    report = Report()
     world = World()
     try:
         states = {name: kill for name, kill in crash_states(world).items() if options.state in name}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Attacks $MCP_TEXT_EDITOR_BIN (default: the workspace's debug build) from outside: kills, faults, races. Linux; strace for most
-# of it, root for the real full disks; what cannot run here says so. SEED: the same races' pauses again. JOBS: cases at a time.
+# of it, root for the real full disks; what cannot run here says so, and fails if REQUIRE_ALL is set.
+# SEED: the same races' pauses again. JOBS: cases at a time.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 : "${MCP_TEXT_EDITOR_BIN:=$here/../../target/debug/mcp-text-editor}"

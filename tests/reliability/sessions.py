@@ -150,11 +150,11 @@ def end_of_input(world: World, rng: random.Random, rounds: int) -> list[str]:
             threading.Thread(target=server.process.stdout.read, daemon=True).start()  # type: ignore[union-attr]
         status: int | None = None
         try:
-            status = server.process.wait(30)
+            status = server.process.wait(120)
         except subprocess.TimeoutExpired:
             problems.append("it does not end when its input has")
         log = server.stderr()
-        server.close()
+        server.kill()
         found = consistent(world) + world.strays()
         if "panic" in log:
             found.append(f"panic: {log[-300:]}")
@@ -249,8 +249,7 @@ def main() -> int:
         report.section(function.__name__)
         world = World()
         try:
-            problems = function(world, random.Random(options.seed), options.rounds)
-            report.case(function.__name__, [f"seed {options.seed}", *problems] if problems else [])
+            report.run(f"{function.__name__} (seed {options.seed})", lambda: function(world, random.Random(options.seed), options.rounds))
         finally:
             world.close()
     report.section("done")
