@@ -2,7 +2,7 @@
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
-use mcp_text_editor_core::resolve::Options as Matching;
+use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 use mcp_text_editor_store::document::{self, Document};
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Outcome, Reason, Refusal, edit};
@@ -242,7 +242,7 @@ fn edit_files(
     };
     let done = edit(&context.store, edits, options).map_err(|refusals| {
         let call = call(context, tool, edits.len() > 1, cancel);
-        let ranges: Vec<Vec<usize>> = edits.iter().map(ranges_of_patches).collect();
+        let ranges: Vec<Vec<&[GuardedRange]>> = edits.iter().map(ranges_of_patches).collect();
         let explained = |refusal: &Refusal| {
             let edit = edits.get(refusal.entry);
             let named = Named {
@@ -258,11 +258,11 @@ fn edit_files(
     Ok(edit_reply(context, &done, name, dry_run))
 }
 
-/// How many ranges each patch of an edit names.
-fn ranges_of_patches(edit: &Edit<'_>) -> Vec<usize> {
+/// The ranges that each patch of an edit names.
+fn ranges_of_patches<'a>(edit: &Edit<'a>) -> Vec<&'a [GuardedRange]> {
     match edit.change {
-        Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.len()).collect(),
-        Change::Delete(ranges) => vec![ranges.len()],
+        Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.as_slice()).collect(),
+        Change::Delete(ranges) => vec![ranges],
         Change::Append(_) | Change::Insert(..) | Change::Restore { .. } => Vec::new(),
     }
 }

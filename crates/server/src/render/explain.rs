@@ -5,6 +5,7 @@ mod rejection;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::resolve::GuardedRange;
 use mcp_text_editor_store::document::NotText;
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
 use mcp_text_editor_store::error::{Operation, SpecialFile, StoreError, StoreErrorKind};
@@ -41,8 +42,8 @@ pub(crate) struct Named<'a> {
     pub(crate) file_path: &'a str,
     /// The encoding that the client named, in its own word.
     pub(crate) encoding: Option<&'a str>,
-    /// How many ranges each of its patches names; empty for tools without patches.
-    pub(crate) patches: &'a [usize],
+    /// The ranges that each of its patches names; empty for tools without patches.
+    pub(crate) patches: &'a [&'a [GuardedRange]],
 }
 
 /// Puts a refusal into words.
