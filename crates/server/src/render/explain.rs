@@ -231,6 +231,11 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             "the path, or a name in it, is too long for the file system".to_owned(),
             "use a shorter one".to_owned(),
         ),
+        StoreErrorKind::NotUnicode => (
+            Code::IoError,
+            format!("the path of the file, {file_path}, is not Unicode, so it cannot be found by it"),
+            "restore the lines you want by a patch of the path by which the file was edited".to_owned(),
+        ),
         StoreErrorKind::NoSpace => no_space(call, file_path, error),
         StoreErrorKind::Busy => (
             Code::Busy,
@@ -259,6 +264,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         Code::NotFound if !call.tool.read_only => problem.suggest(&tools::create::TOOL),
         Code::AlreadyExists => problem.suggest(&tools::patch::TOOL),
         Code::Conflict => problem.suggest(&tools::get::TOOL),
+        _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(&tools::patch::TOOL),
         // As its hint says.
         _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(&tools::get::TOOL),
         _ => problem,
