@@ -7,6 +7,7 @@ use crate::world::{Entry, Reply, World};
 
 const GET: &str = "get_text_file_contents";
 const PATCH: &str = "patch_text_file_contents";
+const CREATE: &str = "create_text_file";
 const INSERT: &str = "insert_text_file_contents";
 const DELETE: &str = "delete_text_file_contents";
 
@@ -260,4 +261,103 @@ fn what_is_cut_is_marked_as_json_too() {
     let near = &error["nearest"][0];
     assert_eq!((&near["start"], &near["end"], &near["actual_start"]), (&json!(1), &json!(50), &json!(40)));
     assert_eq!(near["actual_truncated"], json!(true));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_dangling_link_leads_to_can_be_created() {
+    let mut client = Client::new("");
+    client.world.link("link", "new/target.txt");
+    let edit =
+        json!({"files": [{"file_path": "$ROOT/link", "patches": [{"old_string": "", "new_string": "x"}]}]});
+    let said = client.fails(PATCH, &edit);
+    insta::assert_snapshot!(said, @r#"
+    error: not_found: $ROOT/link is a symbolic link to $ROOT/new/target.txt, which does not exist; nothing was written
+    in $ROOT/link
+    suggestion: create_text_file
+    hint: to create the file that it leads to, call create_text_file {"file_path":"$ROOT/new/target.txt","contents":"…"}
+    "#);
+    let taken = client.fails(CREATE, &json!({"file_path": "$ROOT/link", "contents": "x"}));
+    insta::assert_snapshot!(taken, @r#"
+    error: already_exists: $ROOT/link already exists: it is a symbolic link to $ROOT/new/target.txt, which does not exist; nothing was written
+    in $ROOT/link
+    suggestion: create_text_file
+    hint: to create the file that it leads to, call create_text_file {"file_path":"$ROOT/new/target.txt","contents":"…"}
+    "#);
+    let mut create = named(&said, "create_text_file ");
+    assert_eq!(create, named(&taken, "create_text_file "));
+    create["contents"] = json!("");
+    client.succeeds(CREATE, &create);
+    client.succeeds(PATCH, &edit);
+    let target = client.world.tree().remove("new/target.txt");
+    assert_eq!(target, Some(Entry::File(b"x".to_vec())));
+}
+
+#[test]
+fn a_file_in_the_way_is_replaced_by_the_encoding_that_it_looks_like() {
+    let mut client = Client::new("");
+    let text = shift_jis("日本語のテキストです。文字コードは何でしょうか。\n");
+    client.world.write("t.txt", &text);
+    let said = client.fails(CREATE, &json!({"file_path": "$ROOT/t.txt", "contents": "x"}));
+    insta::assert_snapshot!(said, @r#"
+    error: already_exists: $ROOT/t.txt already exists; nothing was written
+    in $ROOT/t.txt
+    file_hash: 90e36ec7e3c39b4b
+    total_lines: 1
+    suggestion: patch_text_file_contents
+    hint: to replace everything in it, call patch_text_file_contents {"files":[{"file_path":"$ROOT/t.txt","patches":[{"ranges":[{"start":1,"range_hash":"90e36ec7e3c39b4b"}],"new_string":"…"}],"encoding":"shift_jis"}]}
+    "#);
+    let mut replace = named(&said, "patch_text_file_contents ");
+    replace["files"][0]["patches"][0]["new_string"] = json!("new\n");
+    client.succeeds(PATCH, &replace);
+    assert_eq!(client.text(), "new\n");
+}
+
+/// The text in that encoding.
+fn shift_jis(text: &str) -> Vec<u8> {
+    mcp_text_editor_core::encoding::Label::parse("shift_jis").unwrap().encoding.encode(text).unwrap()
+}
+
+#[test]
+fn a_slash_at_the_end_of_a_path_is_left_out() {
+    let mut client = Client::new("a\n");
+    let said = client.fails(GET, &json!({"file_path": "$ROOT/t.txt/"}));
+    insta::assert_snapshot!(said, @r"
+    error: not_a_directory: $ROOT/t.txt/ ends in a slash, but is a file, not a directory
+    in $ROOT/t.txt/
+    suggestion: get_text_file_contents
+    hint: send the path without the slash: $ROOT/t.txt
+    ");
+    client.succeeds(GET, &json!({"file_path": said.rsplit_once(' ').unwrap().1}));
+    let create = |path: &str| json!({"file_path": path, "contents": "x"});
+    let said = client.fails(CREATE, &create("$ROOT/new/"));
+    insta::assert_snapshot!(said, @r"
+    error: is_a_directory: $ROOT/new/ ends in a slash, so it names a directory, and there is none; nothing was written
+    in $ROOT/new/
+    suggestion: create_text_file
+    hint: send the path of a file, such as $ROOT/new; directories that are missing above it are made
+    ");
+    let path = said.split_once("such as ").unwrap().1.split_once(';').unwrap().0;
+    client.succeeds(CREATE, &create(path));
+    // Where there is a directory, it is one.
+    client.world.write("dir/t.txt", "");
+    let said = client.fails(CREATE, &create("$ROOT/dir/"));
+    assert!(said.starts_with("error: already_exists: $ROOT/dir/ already exists"), "{said}");
+}
+
+#[test]
+fn an_empty_file_is_patched_without_ranges() {
+    let mut client = Client::new("");
+    let said =
+        client.fails(PATCH, &patch(&json!({"old_string": "a", "new_string": "x", "ranges": [{"start": 1}]})));
+    insta::assert_snapshot!(said, @r#"
+    error: line_out_of_range: line 1 is not in the file, which has 0 lines; nothing was written
+    in $ROOT/t.txt
+    file_hash: e3b0c44298fc1c14
+    suggestion: patch_text_file_contents
+    hint: the file is empty: to put text into it, send the patch without ranges, with "old_string": ""
+    "#);
+    client
+        .succeeds(PATCH, &patch(&json!({"old_string": named(&said, "\"old_string\": "), "new_string": "x"})));
+    assert_eq!(client.text(), "x");
 }

@@ -34,8 +34,9 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
                 }
                 None => format!("line {start} is not in the file, which has {}", counted(*total)),
             };
-            Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call.tool, *total))
-                .suggest(&tools::get::TOOL)
+            let problem = Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call.tool, *total));
+            // An empty file has nothing to be read; the hint is about the same tool.
+            if *total == 0 { problem } else { problem.suggest(&tools::get::TOOL) }
         }
         Rejection::EmptyOldString { .. } => Problem::new(
             Code::InvalidArguments,
@@ -441,7 +442,11 @@ fn out_of_range_hint(tool: &Tool, total: u64) -> String {
         _ if tool.name == tools::insert::TOOL.name => {
             format!("after takes 0 to {total}, before takes 1 to {}", total + 1)
         }
-        0 => "the file is empty; to add lines, call append_text_file_contents".to_owned(),
+        0 if tool.name == tools::patch::TOOL.name => {
+            "the file is empty: to put text into it, send the patch without ranges, with \"old_string\": \"\""
+                .to_owned()
+        }
+        0 => "the file is empty: nothing is left to do".to_owned(),
         _ => format!("lines are 1 to {total}; to add lines at the end, call append_text_file_contents"),
     }
 }
