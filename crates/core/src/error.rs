@@ -4,7 +4,6 @@ use crate::cause::Cause;
 use crate::digest::{Digest, Tag};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
-use crate::nearest::Near;
 
 /// Which part of a request is meant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -20,12 +19,40 @@ pub struct At {
 /// Some lines as they are in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
-    /// The number of the first line.
+    /// The lines of which it is an excerpt.
+    pub of: LineRange,
+    /// The number of the first line that is here.
     pub start: LineNumber,
+    /// The character of that line from which on it is here, counted from 1.
+    pub from_char: u64,
     /// The text, each line ended by `\n` (a last line without terminator is not).
     pub text: String,
-    /// Whether more lines, or more of the last line, were asked for than are here.
+    /// Whether more lines, or more of the last line, follow than are here.
     pub truncated: bool,
+}
+
+impl Excerpt {
+    /// Whether the lines are here from the first to the last.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        !self.truncated && self.start == self.of.start() && self.from_char <= 1
+    }
+}
+
+/// Whether a request fits a file that is not the one it was made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fit {
+    /// Everything else in the request holds.
+    Holds,
+    /// It names a place by the number of a line alone, and nothing tells whether that is still the line that was meant.
+    Unsure {
+        /// The line.
+        line: LineNumber,
+        /// What stands around it.
+        around: Box<Excerpt>,
+    },
+    /// It does not hold.
+    Broken,
 }
 
 /// What helps to repair a request.
@@ -38,7 +65,9 @@ pub struct Evidence {
     /// Whether the text stands at `found_at` as lines of their own, so that these ranges can be patched.
     pub whole_lines: bool,
     /// What nearly matches, best first.
-    pub nearest: Vec<Near>,
+    pub nearest: Vec<Excerpt>,
+    /// The first line that differs from the wanted one: of the range that was named, else of what matches best.
+    pub differs_at: Option<LineNumber>,
     /// Why the match failed, if that can be told.
     pub cause: Option<Cause>,
 }
@@ -50,8 +79,8 @@ pub enum Rejection {
     HashMismatch {
         /// The digest it has.
         actual: Digest,
-        /// Whether everything else in the request holds.
-        still_applies: bool,
+        /// Whether the request fits it all the same.
+        fit: Fit,
     },
     /// A range ends before it starts.
     InvalidRange {

@@ -210,18 +210,20 @@ fn part_of_line<S: Source + ?Sized>(
     Ok(part)
 }
 
-/// The first lines of `lines`, for an error.
+/// Some of the lines `of`, for an error: from a character (counted from 1) of one of them on.
 pub(crate) fn excerpt<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,
-    lines: LineRange,
+    of: LineRange,
+    (start, from_char): (LineNumber, u64),
     most_lines: u64,
     most_bytes: usize,
 ) -> Result<Excerpt, S::Error> {
-    let some = LineRange::new(lines.start(), lines.count().min(most_lines));
-    let (shown, _) = show(source, scan, some, 1, Budget { bytes: most_bytes, gutter: false })?;
-    let truncated = shown.cut.is_some() || some.count() < lines.count();
-    Ok(Excerpt { start: lines.start(), text: shown.content, truncated })
+    let left = of.end().saturating_sub(start.index());
+    let some = LineRange::new(start, left.min(most_lines));
+    let (shown, _) = show(source, scan, some, from_char, Budget { bytes: most_bytes, gutter: false })?;
+    let truncated = shown.cut.is_some() || some.count() < left;
+    Ok(Excerpt { of, start, from_char: shown.from_char, text: shown.content, truncated })
 }
 
 #[cfg(test)]

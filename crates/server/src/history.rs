@@ -21,7 +21,7 @@ use crate::limits::Limits;
 use crate::past::FOR_PEOPLE;
 use crate::render::edit::words;
 use crate::render::explain::Call;
-use crate::render::past::{against, kind};
+use crate::render::past::{against, help, kind};
 
 const ID: Style = AnsiColor::Yellow.on_default();
 const STRONG: Style = Style::new().bold();
@@ -62,7 +62,7 @@ type Done = Result<(), HistoryError>;
 pub fn show(store: &Store, path: Option<&Path>, limit: usize, out: &mut impl Write) -> Done {
     let real = path.map(path_in_history);
     let found = store.history.list(real.as_deref(), limit.saturating_add(1), &|_| true);
-    let mut entries = found.map_err(unreadable)?;
+    let mut entries = found.map_err(|reason| unreadable(store, &reason))?;
     let has_more = entries.len() > limit;
     entries.truncate(limit);
     if entries.is_empty() {
@@ -138,12 +138,12 @@ pub fn contents(store: &Store, id: &str, out: &mut impl Write) -> Done {
 /// Forgets edits: all, or those of a file or of what is below a directory.
 pub fn forget(store: &Store, path: Option<&Path>, out: &mut impl Write) -> Done {
     let real = path.map(path_in_history);
-    let forgotten = store.history.forget(real.as_deref()).map_err(unreadable)?;
+    let forgotten = store.history.forget(real.as_deref()).map_err(|reason| unreadable(store, &reason))?;
     match forgotten.edits {
         Some(0) => writeln!(out, "there was nothing to forget")?,
         Some(1) => writeln!(out, "1 edit is forgotten")?,
         Some(edits) => writeln!(out, "{edits} edits are forgotten")?,
-        None => writeln!(out, "the history could not be read, and is removed")?,
+        None => writeln!(out, "the history was damaged, and is removed")?,
     }
     if let Some(reason) = forgotten.remains {
         return Err(HistoryError::Refused(format!(
@@ -165,7 +165,7 @@ pub fn undo(store: &mut Store, id: &str, dry_run: bool, out: &mut impl Write) ->
     let undone = match undo_edit(store, &entry.id, options) {
         Ok(undone) => undone,
         Err(NotUndone::Unknown) => return Err(unknown(id)),
-        Err(NotUndone::History(reason)) => return Err(unreadable(reason)),
+        Err(NotUndone::History(reason)) => return Err(unreadable(store, &reason)),
         Err(NotUndone::Displaced(_)) => {
             return Err(HistoryError::Refused(format!(
                 "{id} is no edit, but what an interrupted one had displaced; \
@@ -256,7 +256,8 @@ fn parents(entry: &Entry, undos: &[Undo]) -> Vec<PathBuf> {
 }
 
 fn find(store: &Store, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
-    let found = EditId::parse(id).map(|id| store.history.get(&id)).transpose().map_err(unreadable)?;
+    let found = EditId::parse(id).map(|id| store.history.get(&id)).transpose();
+    let found = found.map_err(|reason| unreadable(store, &reason))?;
     found.flatten().ok_or_else(|| unknown(id))
 }
 
@@ -265,13 +266,12 @@ fn unknown(id: &str) -> HistoryError {
     HistoryError::Refused(format!("no edit {id} is kept; mcp-text-editor history lists those that are"))
 }
 
-fn unreadable(reason: NotKept) -> HistoryError {
+fn unreadable(store: &Store, reason: &NotKept) -> HistoryError {
     HistoryError::Refused(match reason {
-        NotKept::Unavailable { reason } => format!(
-            "the history cannot be read: {reason}. It is in history.db in the state directory; \
-             mcp-text-editor history forget begins a new one, if this one is of no use any more"
-        ),
-        _ => "there is no history: it is switched off, or the state directory cannot be opened".to_owned(),
+        NotKept::Unavailable { reason, remedy } => {
+            format!("the history cannot be read: {reason}; {}", help(store.state.as_ref(), *remedy))
+        }
+        _ => "there is no history: it is switched off".to_owned(),
     })
 }
 

@@ -111,6 +111,14 @@ fn store(
         }
         Some(Err(error)) => {
             tracing::warn!(%error, "no state directory: edits have no journal and no history");
+            if keeping.history.is_some() {
+                let why = error.source.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+                let reason = format!("the state directory {} cannot be opened{why}", error.path.display());
+                store.history = History::without_state(reason);
+            }
+        }
+        None if keeping.history.is_some() => {
+            store.history = History::without_state("there is no state directory".to_owned());
         }
         None => {}
     }

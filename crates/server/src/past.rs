@@ -30,7 +30,7 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     let wanted = |entry: &Entry| is_in_roots(store, entry);
     // One more says whether there are more.
     let found = store.history.list(path.as_deref(), limit.saturating_add(1), &wanted);
-    let mut entries = found.map_err(|reason| fail(words::unreadable(&reason)))?;
+    let mut entries = found.map_err(|reason| fail(words::unreadable(store.state.as_ref(), &reason)))?;
     let mut truncated = entries.len() > limit;
     entries.truncate(limit);
     let budget = usize::try_from(context.config.max_response_bytes).unwrap_or(usize::MAX);
@@ -75,7 +75,7 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
     let options = Options { tool: tool.name, dry_run: request.dry_run, is_cancelled: &is_cancelled };
     let undone = undo::undo(&context.store, &id, options).map_err(|reason| match reason {
         NotUndone::Unknown => unknown(),
-        NotUndone::History(reason) => fail(words::unreadable(&reason)),
+        NotUndone::History(reason) => fail(words::unreadable(context.store.state.as_ref(), &reason)),
         NotUndone::Displaced(_) => fail(words::displaced(&id)),
         NotUndone::Refused(refused) => {
             let call = call(context, tool, refused.entry.files.len() > 1, cancel);

@@ -78,7 +78,10 @@ pub struct Problem {
     /// Where the wanted text stands now, the closest first.
     pub found_at: Vec<LineRange>,
     /// Similar places and their text, the best first.
-    pub nearest: Vec<(LineRange, String)>,
+    pub nearest: Vec<Excerpt>,
+    /// What to do instead where the text that the hint goes by (what those lines hold, and the best of the similar places)
+    /// is not told whole.
+    pub if_cut: Option<Instead>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
     /// How many lines the file has, where that is worth saying.
@@ -89,6 +92,15 @@ pub struct Problem {
     pub suggestion: Option<&'static str>,
     /// Whether files may have changed all the same, as they could not be put back.
     pub has_left_changes: bool,
+}
+
+/// Another hint, and the tool that it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Instead {
+    /// What to do.
+    pub hint: String,
+    /// The tool to call next; `None` for the one that was called.
+    pub suggestion: Option<&'static str>,
 }
 
 /// A past edit of a file that has changed since.
@@ -125,6 +137,7 @@ impl Problem {
             actual: None,
             found_at: Vec::new(),
             nearest: Vec::new(),
+            if_cut: None,
             file_hash: None,
             total_lines: None,
             conflict: None,
@@ -162,7 +175,10 @@ pub struct Failure {
 impl Failure {
     /// A failure of a tool. The tool to call next is what the first problem suggests, if it `is_offered`, else the same
     /// one with a corrected call.
-    pub fn of_tool(tool: &Tool, problems: Vec<Problem>, is_offered: impl Fn(&str) -> bool) -> Self {
+    pub fn of_tool(tool: &Tool, mut problems: Vec<Problem>, is_offered: impl Fn(&str) -> bool) -> Self {
+        for instead in problems.iter_mut().filter_map(|problem| problem.if_cut.as_mut()) {
+            instead.suggestion = instead.suggestion.filter(|name| is_offered(name));
+        }
         let suggested = problems.first().and_then(|problem| problem.suggestion);
         let suggestion = suggested.filter(|name| is_offered(name)).unwrap_or(tool.name).to_owned();
         let editing = !tool.read_only && !problems.iter().any(|problem| problem.has_left_changes);

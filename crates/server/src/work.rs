@@ -2,7 +2,7 @@
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
-use mcp_text_editor_core::resolve::Options as Matching;
+use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 use mcp_text_editor_store::document::{self, Document};
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Outcome, Reason, Refusal, edit};
@@ -242,7 +242,7 @@ fn edit_files(
     };
     let done = edit(&context.store, edits, options).map_err(|refusals| {
         let call = call(context, tool, edits.len() > 1, cancel);
-        let ranges: Vec<Vec<usize>> = edits.iter().map(ranges_of_patches).collect();
+        let ranges: Vec<Vec<&[GuardedRange]>> = edits.iter().map(ranges_of_patches).collect();
         let explained = |refusal: &Refusal| {
             let edit = edits.get(refusal.entry);
             let named = Named {
@@ -258,11 +258,11 @@ fn edit_files(
     Ok(edit_reply(context, &done, name, dry_run))
 }
 
-/// How many ranges each patch of an edit names.
-fn ranges_of_patches(edit: &Edit<'_>) -> Vec<usize> {
+/// The ranges that each patch of an edit names.
+fn ranges_of_patches<'a>(edit: &Edit<'a>) -> Vec<&'a [GuardedRange]> {
     match edit.change {
-        Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.len()).collect(),
-        Change::Delete(ranges) => vec![ranges.len()],
+        Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.as_slice()).collect(),
+        Change::Delete(ranges) => vec![ranges],
         Change::Append(_) | Change::Insert(..) | Change::Restore { .. } => Vec::new(),
     }
 }
@@ -310,19 +310,30 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
 /// What is known of the file that is in the way, and the call that would replace everything in it.
 fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() -> bool) -> Problem {
     let file_path = request.file_path.as_str();
-    let facts = context.store.roots.resolve(file_path).ok().and_then(|place| {
-        // The patch call has to name the encoding, if the file needs one.
-        let labels = [None, request.encoding.as_deref()];
-        labels.into_iter().find_map(|label| {
-            let encoding = label.and_then(Label::parse).map(|label| label.encoding);
+    let place = context.store.roots.resolve(file_path).ok();
+    if let Some(place) = place.as_ref().filter(|place| place.is_dangling()) {
+        return explain::exists_dangling(file_path, place.path());
+    }
+    let facts = place.and_then(|place| {
+        // The patch call has to name the encoding, if the file needs one; the last of these is tried first.
+        let mut labels = vec![request.encoding.clone(), None];
+        while let Some(label) = labels.pop() {
+            let encoding = label.as_deref().and_then(Label::parse).map(|label| label.encoding);
             let read = |document: &Document<'_>| {
+                if let Some(fault) = document.not_text()? {
+                    return Ok(Err(fault.looks_like()));
+                }
                 let scan = &document.scan;
                 let lines = scan.digest_of(document, scan.lines.bytes())?;
-                let is_text = scan.nul.is_none() && scan.undecodable.is_none();
-                Ok(is_text.then_some((scan.digest, scan.lines.count(), lines, label)))
+                Ok(Ok((scan.digest, scan.lines.count(), lines)))
             };
-            document::read(&context.store.index, &place, encoding, is_cancelled, read).ok().flatten()
-        })
+            match document::read(&context.store.index, &place, encoding, is_cancelled, read).ok()? {
+                Ok((digest, total_lines, lines)) => return Some((digest, total_lines, lines, label)),
+                Err(Some(guess)) if label.is_none() => labels.insert(0, Some(guess.name().to_owned())),
+                Err(_) => {}
+            }
+        }
+        None
     });
     let Some((digest, total_lines, all_lines, label)) = facts else {
         let mut problem = explain::exists_unreadable(file_path);

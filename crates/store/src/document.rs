@@ -110,6 +110,16 @@ pub enum NotText {
     },
 }
 
+impl NotText {
+    /// The encoding by which it would be text, as far as its bytes show.
+    #[must_use]
+    pub fn looks_like(&self) -> Option<Encoding> {
+        match self {
+            Self::Binary { looks_like, .. } | Self::Undecodable { looks_like, .. } => *looks_like,
+        }
+    }
+}
+
 /// Opens and reads a file, and works on it. `label` is the encoding that the client named. What the index remembers of
 /// the file is not read again.
 ///

@@ -81,6 +81,8 @@ pub enum StoreErrorKind {
     LinkLoop,
     /// The path, or one name in it, is longer than the system takes.
     NameTooLong,
+    /// The path is not Unicode, so that nothing can name it.
+    NotUnicode,
     /// The disk, or the quota, is full.
     NoSpace,
     /// Somebody else held the lock until the time was over.

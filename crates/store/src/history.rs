@@ -41,9 +41,15 @@ pub struct Settings {
 /// The edits that were made through this server, kept in the state directory.
 ///
 /// The default one keeps nothing. It may be used from several threads; they wait for each other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct History {
-    kept: Option<Kept>,
+    kept: Result<Kept, NotKept>,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { kept: Err(NotKept::Off) }
+    }
 }
 
 /// Where edits are kept, and which.
@@ -148,7 +154,7 @@ pub enum Kind {
 /// Why an edit is not kept, or cannot be looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotKept {
-    /// There is to be no history, or no state directory to hold it.
+    /// There is to be no history.
     Off,
     /// One of its files may hold a secret.
     Secret,
@@ -158,7 +164,22 @@ pub enum NotKept {
     Unavailable {
         /// In the words of the system or of the database.
         reason: String,
+        /// What a person can do about it.
+        remedy: Remedy,
     },
+}
+
+/// What helps where the history is not available.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    /// To try again: another process was in the way, or the system.
+    Retry,
+    /// To [forget](History::forget) it all, since it is damaged.
+    Forget,
+    /// To move its file away: it is not this program's, or another version of it needs it.
+    MoveAway,
+    /// To have a state directory.
+    StateDirectory,
 }
 
 impl History {
@@ -166,7 +187,13 @@ impl History {
     #[must_use]
     pub fn new(state: &State, settings: Settings) -> Self {
         let database = Mutex::new(Database::new(state.path().join(FILE_NAME)));
-        Self { kept: Some(Kept { settings, database }) }
+        Self { kept: Ok(Kept { settings, database }) }
+    }
+
+    /// The history that is wanted, but has no state directory to be in.
+    #[must_use]
+    pub fn without_state(reason: String) -> Self {
+        Self { kept: Err(NotKept::Unavailable { reason, remedy: Remedy::StateDirectory }) }
     }
 
     /// Whether edits of a file, given by its absolute path and by that from its root on, are kept at all.
@@ -212,7 +239,7 @@ impl History {
     }
 
     fn kept(&self) -> Result<&Kept, NotKept> {
-        self.kept.as_ref().ok_or(NotKept::Off)
+        self.kept.as_ref().map_err(Clone::clone)
     }
 }
 

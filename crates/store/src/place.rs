@@ -103,6 +103,18 @@ impl Place {
         self.by_link
     }
 
+    /// Whether the path that was resolved named a symbolic link whose target, this place, does not exist.
+    #[must_use]
+    pub fn is_dangling(&self) -> bool {
+        self.by_link && self.is_free()
+    }
+
+    /// Whether nothing is here.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.identity().is_err_and(|error| error.kind == StoreErrorKind::NotFound)
+    }
+
     /// Opens the file, for reading or for reading and writing; whoever has a lock on it does not matter.
     ///
     /// Returns at once whatever it is: only a regular file is opened. A symbolic link that took the place since it was

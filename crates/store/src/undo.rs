@@ -19,7 +19,7 @@ use crate::diff::diff;
 use crate::document::{self, Document, Extent, ROUNDS};
 use crate::edit::{self, Change, Edit, Edited, Outcome, Reason, Refusal, Warning, edit};
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Undo};
+use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
 use crate::lock::{Patience, Wait};
 use crate::new_file::{check_free, create_recorded};
 use crate::place::{Place, WritablePlace};
@@ -107,7 +107,7 @@ pub fn undo(store: &Store, id: &EditId, options: Options<'_>) -> Result<Undone, 
         several => {
             let Some(splices) = several.iter().map(splices).collect::<Option<Vec<_>>>() else {
                 let reason = "an edit of several kinds".to_owned();
-                return Err(NotUndone::History(NotKept::Unavailable { reason }));
+                return Err(NotUndone::History(NotKept::Unavailable { reason, remedy: Remedy::Retry }));
             };
             work.restore(&splices)
         }
@@ -342,8 +342,7 @@ fn with_id(mut edited: Edited, noted: Result<EditId, NotKept>) -> Outcome {
 }
 
 fn unnameable(path: &Path) -> Reason {
-    let source = io::Error::new(io::ErrorKind::InvalidFilename, "the path is not Unicode");
-    Reason::Store(StoreError::from_io(Operation::Resolve, path, source))
+    Reason::Store(StoreError::new(Operation::Resolve, path, StoreErrorKind::NotUnicode))
 }
 
 /// What happens to all lines of a file that comes or goes; `None` if there are none.

@@ -4,7 +4,8 @@ use crate::digest::Tag;
 use crate::scan::Scan;
 use crate::source::Source;
 
-use super::{Position, Resolution, insert};
+use super::insert::unguarded;
+use super::{Position, Resolution, guarded};
 
 /// Appends lines: what [`insert`](fn@super::insert) does after the last line.
 pub fn append<S: Source + ?Sized>(
@@ -13,7 +14,8 @@ pub fn append<S: Source + ?Sized>(
     file_hash: Option<&Tag>,
     contents: &str,
 ) -> Result<Resolution, S::Error> {
-    insert(source, scan, file_hash, contents, Position::After(scan.lines.count()))
+    let resolution = unguarded(source, scan, contents, Position::After(scan.lines.count()))?;
+    Ok(guarded(scan, file_hash, resolution))
 }
 
 #[cfg(test)]

@@ -3,14 +3,15 @@
 use crate::cause::{Cause, cause, cause_inside, cause_without_place};
 use crate::digest::{Digest, Tag, digest_of};
 use crate::error::{At, Evidence, Excerpt, Rejection};
-use crate::line::LineRange;
+use crate::line::{LineNumber, LineRange};
 use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search};
-use crate::nearest::Nearest;
+use crate::nearest::{Near, Nearest};
 use crate::scan::Scan;
-use crate::show::excerpt;
+use crate::show::{Budget, excerpt, show};
 use crate::source::{Source, read_range};
 
 use super::Options;
+use super::patch::without_blanks;
 
 /// A match that failed, before anything is known of why.
 pub(super) enum Failed<'a> {
@@ -27,11 +28,14 @@ const MOST_EXPLAINED: usize = 8;
 /// So many lines of actual text are told, and so many bytes.
 const MOST_LINES: u64 = 20;
 const MOST_BYTES: usize = 2000;
+/// Where a line is too long for that, so many characters are told before the one that differs.
+const CHARS_BEFORE: u64 = 40;
 /// Similar places are looked for in so many bytes, around the range where there is one.
 const MOST_SEARCHED: u64 = 64 * 1024 * 1024;
 /// Of a line so many bytes are looked at.
 const LONGEST_LINE: usize = 4096;
-/// A longer text is compared with the actual one only where a failure is looked into: there may be thousands.
+/// Why a text differs is looked for in no more than this; in a longer one that was sent only where a failure is looked
+/// into: there may be thousands.
 const LONG: usize = 16 * 1024;
 /// Lines with a remembered digest are looked for by hashing at most this much.
 const MOST_HASHED: u64 = 32 * 1024 * 1024;
@@ -66,6 +70,21 @@ pub(super) fn explain<S: Source + ?Sized>(
     Ok(())
 }
 
+/// Where lines first differ from wanted ones.
+#[derive(Clone, Copy)]
+struct Difference {
+    line: LineNumber,
+    /// The character in it, counted from 1.
+    character: u64,
+}
+
+/// Whether a wanted text is whole lines, or may begin and end inside of lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Lines,
+    Part,
+}
+
 struct View<'a, S: ?Sized> {
     source: &'a S,
     scan: &'a Scan,
@@ -75,17 +94,82 @@ struct View<'a, S: ?Sized> {
 
 impl<S: Source + ?Sized> View<'_, S> {
     fn actual(&self, lines: LineRange) -> Result<Excerpt, S::Error> {
-        excerpt(self.source, self.scan, lines, MOST_LINES, MOST_BYTES)
+        self.from(lines, lines.start(), 1)
+    }
+
+    fn from(&self, of: LineRange, start: LineNumber, from_char: u64) -> Result<Excerpt, S::Error> {
+        excerpt(self.source, self.scan, of, (start, from_char), MOST_LINES, MOST_BYTES)
+    }
+
+    /// As much of the lines as is told, so that what differs is in it: where they are too many, from the line before on; where
+    /// that is too much, from the line itself; where that is too long, from some characters before.
+    fn with_difference(&self, lines: LineRange, at: Option<Difference>) -> Result<Excerpt, S::Error> {
+        let head = self.actual(lines)?;
+        let Some(Difference { line, character }) = at.filter(|_| head.truncated) else { return Ok(head) };
+        if let Some(before) = line.index().checked_sub(1).filter(|before| *before >= lines.start().index()) {
+            let excerpt = self.from(lines, LineNumber::from_index(before), 1)?;
+            if excerpt.text.lines().count() > 1 {
+                return Ok(excerpt);
+            }
+        }
+        let excerpt = self.from(lines, line, 1)?;
+        if excerpt.text.ends_with('\n') || !excerpt.truncated {
+            return Ok(excerpt);
+        }
+        self.from(lines, line, character.saturating_sub(CHARS_BEFORE).max(1))
+    }
+
+    /// All of the lines, unless that is more than `most` bytes.
+    fn whole(&self, lines: LineRange, most: usize) -> Result<Option<String>, S::Error> {
+        let (shown, _) = show(self.source, self.scan, lines, 1, Budget { bytes: most, gutter: false })?;
+        Ok(shown.cut.is_none().then_some(shown.content))
+    }
+
+    /// Where the lines first differ from `old`; `None` if they do not, or not before `old` has more.
+    fn difference(&self, lines: LineRange, old: &str, as_: Wanted) -> Result<Option<Difference>, S::Error> {
+        let bytes = self.scan.lines.bytes_of(self.source, lines)?;
+        // Of a longer line the beginning is enough: a character takes at most 8 bytes, its escape sequences included.
+        let longest = old.len().saturating_mul(8).saturating_add(64);
+        let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n').peekable();
+        let mut difference = None;
+        self.scan.lines.for_each(self.source, lines.start(), bytes, longest, |line| {
+            let found = self.decode_head(line.text);
+            let old = wanted.next();
+            let is_end = [line.number == lines.start(), wanted.peek().is_none()];
+            let is_alike = old.is_some_and(|old| {
+                old == found
+                    || !self.options.strict && without_blanks(old) == without_blanks(&found)
+                    || as_ == Wanted::Part
+                        && match is_end {
+                            [true, true] => found.contains(old),
+                            [true, false] => found.ends_with(old),
+                            [false, true] => found.starts_with(old),
+                            [false, false] => false,
+                        }
+            });
+            if !is_alike {
+                let both = old.unwrap_or_default().chars().zip(found.chars());
+                let same = both.take_while(|(old, found)| old == found).count() as u64;
+                difference = Some(Difference { line: line.number, character: same + 1 });
+            }
+            is_alike && line.number.get() < lines.end()
+        })?;
+        Ok(difference)
     }
 
     fn content(&self, lines: LineRange, old: &str, new: &str) -> Result<Evidence, S::Error> {
-        let actual = self.actual(lines)?;
         let is_cheap = self.thorough || old.len().max(new.len()) <= LONG;
-        let why = if actual.truncated || !is_cheap { None } else { cause(old, &actual.text, new) };
-        let mut evidence = Evidence { actual: Some(actual), cause: why, ..Evidence::default() };
+        let most = if self.thorough { LONG } else { MOST_BYTES };
+        let whole = if is_cheap { self.whole(lines, most)? } else { None };
+        let why = whole.and_then(|whole| cause(old, &whole, new));
+        let mut evidence = Evidence { cause: why, ..Evidence::default() };
         if !self.thorough {
+            evidence.actual = Some(self.actual(lines)?);
             return Ok(evidence);
         }
+        let difference = self.difference(lines, old, Wanted::Lines)?;
+        evidence.actual = Some(self.with_difference(lines, difference)?);
+        evidence.differs_at = difference.map(|at| at.line);
         let mut whole = old.to_owned();
         if !whole.ends_with('\n') {
             whole.push('\n');
@@ -95,8 +179,12 @@ impl<S: Source + ?Sized> View<'_, S> {
             (evidence.found_at, evidence.whole_lines) = (self.places(old, false, Some(lines))?, false);
         }
         if evidence.found_at.is_empty() {
-            evidence.nearest = self.nearest(old, Some(lines))?;
-            evidence.nearest.retain(|near| near.lines != lines);
+            let mut nearest = self.nearest(old, Some(lines))?;
+            nearest.retain(|near| near.lines != lines);
+            for near in nearest {
+                let difference = self.difference(near.lines, old, Wanted::Lines)?;
+                evidence.nearest.push(self.with_difference(near.lines, difference)?);
+            }
         }
         if evidence.cause.is_none() && evidence.found_at.is_empty() {
             evidence.cause = cause_without_place(old);
@@ -119,15 +207,24 @@ impl<S: Source + ?Sized> View<'_, S> {
                 return Ok(evidence);
             }
         }
-        evidence.nearest = self.nearest(old, None)?;
-        if evidence.nearest.is_empty() && evidence.cause == Some(Cause::Elided) {
+        let mut nearest = self.nearest(old, None)?;
+        if nearest.is_empty() && evidence.cause == Some(Cause::Elided) {
             // What stands before the lines that were left out shows the place.
             let head: Vec<&str> =
                 old.lines().take_while(|line| !line.contains("...") && !line.contains('…')).collect();
-            evidence.nearest = self.nearest(&head.join("\n"), None)?;
+            nearest = self.nearest(&head.join("\n"), None)?;
         }
-        if let Some(best) = evidence.nearest.first() {
-            evidence.cause = cause_inside(old, &best.text, new).or(evidence.cause);
+        if let Some(best) = nearest.first() {
+            let whole = self.whole(best.lines, LONG)?;
+            let text = whole.as_deref().unwrap_or(&best.text);
+            evidence.cause = cause_inside(old, text, new).or(evidence.cause);
+        }
+        for near in nearest {
+            let difference = self.difference(near.lines, old, Wanted::Part)?;
+            if evidence.nearest.is_empty() {
+                evidence.differs_at = difference.map(|at| at.line);
+            }
+            evidence.nearest.push(self.with_difference(near.lines, difference)?);
         }
         // A text of a few characters stands somewhere by chance.
         if evidence.cause.is_none() && new.trim().chars().count() >= 8 {
@@ -182,7 +279,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(lines)
     }
 
-    fn nearest(&self, old: &str, near: Option<LineRange>) -> Result<Vec<crate::nearest::Near>, S::Error> {
+    fn nearest(&self, old: &str, near: Option<LineRange>) -> Result<Vec<Near>, S::Error> {
         let lines = &self.scan.lines;
         let from = match near {
             Some(range) => lines.offset_of(self.source, range.start())?.saturating_sub(MOST_SEARCHED / 2),

@@ -1,10 +1,11 @@
 //! `insert_text_file_contents`: new lines before or after one.
 
 use crate::digest::Tag;
-use crate::error::{At, Rejection};
+use crate::error::{At, Fit, Rejection};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::scan::Scan;
+use crate::show::excerpt;
 use crate::source::Source;
 use crate::splice::Splice;
 
@@ -20,11 +21,43 @@ pub enum Position {
     Before(u64),
 }
 
+/// So many lines above and below the place are told if the file is not the one that is meant, and so many bytes.
+const AROUND: u64 = 3;
+const MOST_BYTES: usize = 2000;
+
 /// Inserts lines. `contents` has `\n` for line ends; the last line is ended if it is not.
+///
+/// The digest of the file is all that guards the place. In another file only the top is surely what was meant: also the
+/// last line can be one that was further up.
 pub fn insert<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,
     file_hash: Option<&Tag>,
+    contents: &str,
+    position: Position,
+) -> Result<Resolution, S::Error> {
+    let mut resolution = guarded(scan, file_hash, unguarded(source, scan, contents, position)?);
+    if let Err(rejections) = &mut resolution
+        && let [Rejection::HashMismatch { fit: fit @ Fit::Holds, .. }] = rejections.as_mut_slice()
+        && let Position::After(named @ 1..) | Position::Before(named @ 2..) = position
+    {
+        let total = scan.lines.count();
+        // One line more is the end.
+        let line = LineNumber::from_index(named.min(total) - 1);
+        let first = line.index().saturating_sub(AROUND);
+        let last = (line.get() + AROUND).min(total);
+        let around = LineRange::new(LineNumber::from_index(first), last - first);
+        let from = (around.start(), 1);
+        let around = Box::new(excerpt(source, scan, around, from, around.count(), MOST_BYTES)?);
+        *fit = Fit::Unsure { line, around };
+    }
+    Ok(resolution)
+}
+
+/// As [`insert`], whatever file was meant.
+pub(super) fn unguarded<S: Source + ?Sized>(
+    source: &S,
+    scan: &Scan,
     contents: &str,
     position: Position,
 ) -> Result<Resolution, S::Error> {
@@ -59,7 +92,7 @@ pub fn insert<S: Source + ?Sized>(
             claims.extend(claim);
         }
     }
-    Ok(guarded(scan, file_hash, plan(source, scan, claims, rejections)?))
+    plan(source, scan, claims, rejections)
 }
 
 /// New lines after the line `above`, which is 0 for the top of the file; `None` if the encoding lacks a character.
@@ -146,7 +179,13 @@ mod tests {
             told(file, insert(file.as_bytes(), &scan(file.as_bytes()), Some(&tag), "x", position).unwrap())
         };
         insta::assert_snapshot!(resolve("a\n", "a\n", After(1)), @r#""a\nx\n""#);
-        insta::assert_snapshot!(resolve("a\n", "b\n", After(1)), @"HashMismatch, still applies: true");
-        insta::assert_snapshot!(resolve("a\n", "b\n", After(2)), @"HashMismatch, still applies: false; LineOutOfRange 2 to None of 1");
+        insta::assert_snapshot!(resolve("a\n", "b\n", After(2)), @"HashMismatch, Broken; LineOutOfRange 2 to None of 1");
+        // The top is the top; any other line may be another one.
+        insta::assert_snapshot!(resolve("a\n", "b\n", After(0)), @"HashMismatch, Holds");
+        insta::assert_snapshot!(resolve("a\n", "b\n", Before(1)), @"HashMismatch, Holds");
+        let file = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        insta::assert_snapshot!(resolve(file, "b\n", After(5)), @r#"HashMismatch, unsure of 5 in "2\n3\n4\n5\n6\n7\n8\n""#);
+        insta::assert_snapshot!(resolve(file, "b\n", Before(2)), @r#"HashMismatch, unsure of 2 in "1\n2\n3\n4\n5\n""#);
+        insta::assert_snapshot!(resolve(file, "b\n", Before(10)), @r#"HashMismatch, unsure of 9 in "6\n7\n8\n9\n""#);
     }
 }

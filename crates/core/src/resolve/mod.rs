@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use crate::digest::Tag;
 use crate::encoding::{Seam, Unencodable, Validator, sniff_bom};
-use crate::error::{At, Rejection};
+use crate::error::{At, Fit, Rejection};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::scan::Scan;
@@ -88,8 +88,8 @@ fn guarded(scan: &Scan, expected: Option<&Tag>, resolution: Resolution) -> Resol
         (None, Err(rejections)) => rejections,
         (Some(_), resolution) => {
             let mut rejections = resolution.err().unwrap_or_default();
-            let still_applies = rejections.is_empty();
-            rejections.push(Rejection::HashMismatch { actual: scan.digest, still_applies });
+            let fit = if rejections.is_empty() { Fit::Holds } else { Fit::Broken };
+            rejections.push(Rejection::HashMismatch { actual: scan.digest, fit });
             rejections
         }
     };
@@ -254,9 +254,10 @@ mod tests {
 
     fn brief(rejection: &Rejection) -> String {
         match rejection {
-            Rejection::HashMismatch { still_applies, .. } => {
-                format!("HashMismatch, still applies: {still_applies}")
+            Rejection::HashMismatch { fit: Fit::Unsure { line, around }, .. } => {
+                format!("HashMismatch, unsure of {line} in {:?}", around.text)
             }
+            Rejection::HashMismatch { fit, .. } => format!("HashMismatch, {fit:?}"),
             Rejection::InvalidRange { start, end, .. } => format!("InvalidRange {start} to {end}"),
             Rejection::LineOutOfRange { start, end, total, .. } => {
                 format!("LineOutOfRange {start} to {end:?} of {total}")
@@ -280,7 +281,7 @@ mod tests {
         let parts = [
             evidence.actual.as_ref().map(|actual| format!(", is {:?}", actual.text)),
             (!evidence.found_at.is_empty()).then(|| format!(", at {:?}", evidence.found_at)),
-            evidence.nearest.first().map(|near| format!(", near {:?}", near.lines)),
+            evidence.nearest.first().map(|near| format!(", near {:?}", near.of)),
             evidence.cause.map(|cause| format!(", {cause:?}")),
         ];
         parts.into_iter().flatten().collect()

@@ -309,7 +309,7 @@ fn without_final_newline(text: &str, starts_line: bool) -> String {
     }
 }
 
-fn without_blanks(line: &str) -> &str {
+pub(super) fn without_blanks(line: &str) -> &str {
     line.trim_end_matches([' ', '\t'])
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
         Warning::NotInHistory(NotKept::TooLarge) => {
             "too large to be kept in the history, so it cannot be undone"
         }
-        Warning::NotInHistory(NotKept::Unavailable { reason }) => {
+        Warning::NotInHistory(NotKept::Unavailable { reason, .. }) => {
             return format!("not kept in the history, so it cannot be undone: {reason}").into();
         }
     };

@@ -5,6 +5,7 @@ mod rejection;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::resolve::GuardedRange;
 use mcp_text_editor_store::document::NotText;
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
 use mcp_text_editor_store::error::{Operation, SpecialFile, StoreError, StoreErrorKind};
@@ -41,8 +42,8 @@ pub(crate) struct Named<'a> {
     pub(crate) file_path: &'a str,
     /// The encoding that the client named, in its own word.
     pub(crate) encoding: Option<&'a str>,
-    /// How many ranges each of its patches names; empty for tools without patches.
-    pub(crate) patches: &'a [usize],
+    /// The ranges that each of its patches names; empty for tools without patches.
+    pub(crate) patches: &'a [&'a [GuardedRange]],
 }
 
 /// Puts a refusal into words.
@@ -146,6 +147,23 @@ pub(crate) fn exists_unreadable(file_path: &str) -> Problem {
     Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path)
 }
 
+/// What is said of a name that is taken by a symbolic link to a file that is not there.
+pub(crate) fn exists_dangling(file_path: &str, target: &Path) -> Problem {
+    let (what, hint) = dangling(target);
+    Problem::new(Code::AlreadyExists, format!("{file_path} already exists: it is {what}"), hint)
+        .of_file(file_path)
+}
+
+/// What a dangling link is, and the call that creates its target.
+fn dangling(target: &Path) -> (String, String) {
+    let target = target.to_string_lossy();
+    let create = json!({"file_path": target, "contents": "…"});
+    (
+        format!("a symbolic link to {target}, which does not exist"),
+        format!("to create the file that it leads to, call create_text_file {create}"),
+    )
+}
+
 /// What is said of a name that is taken by a text file: `replace` is the call that would replace everything in it.
 pub(crate) fn exists(file_path: &str, replace: &Value) -> Problem {
     let hint = format!("to replace everything in it, call patch_text_file_contents {replace}");
@@ -170,6 +188,7 @@ pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
 /// What the operating system, or a lock, had against it.
 pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
     let (code, reason, hint) = match &error.kind {
+        kind if let Some(told) = of_name(call, file_path, kind) => told,
         StoreErrorKind::NotFound if !call.tool.read_only => (
             Code::NotFound,
             format!("there is no file {file_path}"),
@@ -230,6 +249,11 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             "the path, or a name in it, is too long for the file system".to_owned(),
             "use a shorter one".to_owned(),
         ),
+        StoreErrorKind::NotUnicode => (
+            Code::IoError,
+            format!("the path of the file, {file_path}, is not Unicode, so it cannot be found by it"),
+            "restore the lines you want by a patch of the path by which the file was edited".to_owned(),
+        ),
         StoreErrorKind::NoSpace => no_space(call, file_path, error),
         StoreErrorKind::Busy => (
             Code::Busy,
@@ -258,6 +282,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         Code::NotFound if !call.tool.read_only => problem.suggest(&tools::create::TOOL),
         Code::AlreadyExists => problem.suggest(&tools::patch::TOOL),
         Code::Conflict => problem.suggest(&tools::get::TOOL),
+        _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(&tools::patch::TOOL),
         // As its hint says.
         _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(&tools::get::TOOL),
         _ => problem,
@@ -272,6 +297,35 @@ pub(crate) fn cancelled() -> Problem {
 /// What is said of a call whose time is over.
 pub(crate) fn out_of_time(limits: &Limits) -> Problem {
     limits.problem(Limit::Seconds, "the call was not done in time, and was stopped")
+}
+
+/// What is to be said of a dangling link, and of a slash at the end of a path, if that is why.
+fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Code, String, String)> {
+    let place = call.roots.resolve(file_path).ok()?;
+    let ends_in_slash = file_path.ends_with(std::path::is_separator);
+    let path = Path::new(file_path).components().collect::<PathBuf>();
+    let path = path.display();
+    match kind {
+        StoreErrorKind::NotFound if place.is_dangling() => {
+            let (what, create) = dangling(place.path());
+            let reason = format!("{file_path} is {what}");
+            let check = "check the path, and where the link leads".to_owned();
+            Some((Code::NotFound, reason, if call.tool.read_only { check } else { create }))
+        }
+        StoreErrorKind::NotADirectory if ends_in_slash => Some((
+            Code::NotADirectory,
+            format!("{file_path} ends in a slash, but is a file, not a directory"),
+            format!("send the path without the slash: {path}"),
+        )),
+        StoreErrorKind::IsADirectory if ends_in_slash && place.is_free() => Some((
+            Code::IsADirectory,
+            format!("{file_path} ends in a slash, so it names a directory, and there is none"),
+            format!(
+                "send the path of a file, such as {path}; directories that are missing above it are made"
+            ),
+        )),
+        _ => None,
+    }
 }
 
 /// What is full is named by what is on it: the file, or the state directory.

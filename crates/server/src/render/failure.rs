@@ -5,10 +5,11 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::error::Excerpt;
+use mcp_text_editor_core::line::LineRange;
 use serde_json::{Map, Value, json};
 
-use crate::problem::{Conflict, Failure, Later, Problem};
+use crate::problem::{Conflict, Failure, Instead, Later, Problem};
 
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
@@ -121,7 +122,7 @@ fn text_in(failure: &Failure, detail: Detail) -> String {
     };
     let mut out = format!("error: {}: {}\n", first.code.as_str(), headline(failure, first, detail));
     let several = failure.problems.len() > 1;
-    let shared = shared_hint(failure);
+    let shared = shared_hint(failure, detail);
     for (index, problem) in failure.problems.iter().take(detail.problems).enumerate() {
         if out.len() > HOPELESS {
             break;
@@ -143,16 +144,18 @@ fn text_in(failure: &Failure, detail: Detail) -> String {
             let _ = writeln!(out, "in {place}");
         }
         details(&mut out, problem, detail);
-        if several && shared.is_none() && !problem.hint.is_empty() {
-            let _ = writeln!(out, "hint: {}", one_line(&problem.hint, detail.words));
+        let hint = hint_of(problem, detail);
+        if several && shared.is_none() && !hint.is_empty() {
+            let _ = writeln!(out, "hint: {}", one_line(hint, detail.words));
         }
     }
     let left = failure.problems.len().saturating_sub(detail.problems);
     if left > 0 {
         let _ = writeln!(out, "[{left} more problems are not shown]");
     }
-    if !failure.suggestion.is_empty() {
-        let _ = writeln!(out, "suggestion: {}", one_line(&failure.suggestion, detail.words));
+    let suggestion = suggestion(failure, detail);
+    if !suggestion.is_empty() {
+        let _ = writeln!(out, "suggestion: {}", one_line(suggestion, detail.words));
     }
     let _ = write!(out, "hint: {}", hint(failure, detail));
     out
@@ -171,14 +174,31 @@ fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
     reason
 }
 
+/// What holds instead of a problem's hint and suggestion, since the text that they go by is not told whole.
+fn instead(problem: &Problem, detail: Detail) -> Option<&Instead> {
+    let is_told = |excerpt: &Excerpt| excerpt.is_whole() && !bare(&excerpt.text, detail).1;
+    let is_whole = problem.actual.as_ref().is_none_or(is_told)
+        && problem.nearest.first().is_none_or(|best| detail.nearest && is_told(best));
+    problem.if_cut.as_ref().filter(|_| !is_whole)
+}
+
+fn hint_of(problem: &Problem, detail: Detail) -> &str {
+    instead(problem, detail).map_or(&problem.hint, |instead| &instead.hint)
+}
+
+fn suggestion(failure: &Failure, detail: Detail) -> &str {
+    let instead = failure.problems.first().and_then(|first| instead(first, detail));
+    instead.and_then(|instead| instead.suggestion).unwrap_or(&failure.suggestion)
+}
+
 /// The hint that all problems have in common.
-fn shared_hint(failure: &Failure) -> Option<&str> {
-    let first = failure.problems.first()?;
-    failure.problems.iter().all(|problem| problem.hint == first.hint).then_some(first.hint.as_str())
+fn shared_hint(failure: &Failure, detail: Detail) -> Option<&str> {
+    let first = hint_of(failure.problems.first()?, detail);
+    failure.problems.iter().all(|problem| hint_of(problem, detail) == first).then_some(first)
 }
 
 fn hint(failure: &Failure, detail: Detail) -> String {
-    match shared_hint(failure) {
+    match shared_hint(failure, detail) {
         Some(hint) => one_line(hint, detail.words),
         None if failure.editing => "put all of these right and send the whole call again".to_owned(),
         None => "correct each of them as its own hint says".to_owned(),
@@ -199,26 +219,16 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
         && detail.lines > 0
     {
         out.push_str("actual text:\n");
-        let cut = excerpt(actual.start, &actual.text, detail, |line| {
-            let _ = writeln!(out, "{line}");
-        });
-        if cut || actual.truncated {
-            out.push_str("[cut]\n");
-        }
+        excerpt(out, actual, detail);
     }
     if !problem.found_at.is_empty() {
         let places: Vec<String> = problem.found_at.iter().take(MOST_PLACES).map(|at| spelled(*at)).collect();
         let _ = writeln!(out, "found at: {}", places.join(", "));
     }
     if detail.nearest {
-        for (lines, text) in problem.nearest.iter().take(MOST_NEAREST) {
-            let _ = writeln!(out, "similar: {}", spelled(*lines));
-            let cut = excerpt(lines.start(), text, detail, |line| {
-                let _ = writeln!(out, "{line}");
-            });
-            if cut {
-                out.push_str("[cut]\n");
-            }
+        for near in problem.nearest.iter().take(MOST_NEAREST) {
+            let _ = writeln!(out, "similar: {}", spelled(near.of));
+            excerpt(out, near, detail);
         }
     }
     if let Some(Conflict { diff, later }) = problem.conflict.as_deref() {
@@ -250,19 +260,27 @@ fn diff_lines(out: &mut String, diff: &str, detail: Detail) {
     }
 }
 
-/// Calls `line` with each line that is told, behind its number; returns whether anything was left out.
-fn excerpt(start: LineNumber, text: &str, detail: Detail, mut line: impl FnMut(&str)) -> bool {
-    let mut cut = false;
+/// The lines that are told, each behind its number, and where any are left out.
+fn excerpt(out: &mut String, excerpt: &Excerpt, detail: Detail) {
+    let Excerpt { of, start, from_char, .. } = excerpt;
+    if *from_char > 1 {
+        let _ = writeln!(out, "[cut; from character {from_char} of line {start} on]");
+    } else if *start != of.start() {
+        out.push_str("[cut]\n");
+    }
+    let mut cut = excerpt.truncated;
     let mut number = start.get();
-    let mut lines = text.split_inclusive('\n');
+    let mut lines = excerpt.text.split_inclusive('\n');
     for content in lines.by_ref().take(detail.lines) {
         let content = content.strip_suffix('\n').unwrap_or(content);
         let (shown, clipped) = clip(content, detail.width);
         cut |= clipped;
-        line(&format!("{number}\t{shown}{}", if clipped { "…" } else { "" }));
+        let _ = writeln!(out, "{number}\t{shown}{}", if clipped { "…" } else { "" });
         number = number.saturating_add(1);
     }
-    cut || lines.next().is_some()
+    if cut || lines.next().is_some() {
+        out.push_str("[cut]\n");
+    }
 }
 
 pub(super) fn spelled(lines: LineRange) -> String {
@@ -313,7 +331,7 @@ fn json_in(failure: &Failure, detail: Detail) -> Value {
         "result": "error",
         "code": code,
         "reason": reason,
-        "suggestion": clipped(&failure.suggestion, detail.words),
+        "suggestion": clipped(suggestion(failure, detail), detail.words),
         "hint": hint(failure, detail),
         "errors": errors,
     });
@@ -334,17 +352,13 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
     }
     put("code", json!(problem.code.as_str()));
     put("reason", json!(clipped(&problem.reason, detail.words)));
-    put("hint", json!(clipped(&problem.hint, detail.words)));
+    put("hint", json!(clipped(hint_of(problem, detail), detail.words)));
     if let Some(lines) = problem.lines {
         put("start", json!(lines.start().get()));
         put("end", json!(lines.end()));
     }
     if let Some(actual) = &problem.actual {
-        let (text, cut) = bare(&actual.text, detail);
-        put("actual", json!(text));
-        if cut || actual.truncated {
-            put("actual_truncated", json!(true));
-        }
+        put_excerpt(&mut put, actual, detail);
     }
     if !problem.found_at.is_empty() {
         let places: Vec<Value> =
@@ -352,8 +366,12 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
         put("found_at", json!(places));
     }
     if detail.nearest && !problem.nearest.is_empty() {
-        let similar = problem.nearest.iter().take(MOST_NEAREST).map(|(lines, text)| {
-            json!({"start": lines.start().get(), "end": lines.end(), "actual": bare(text, detail).0})
+        let similar = problem.nearest.iter().take(MOST_NEAREST).map(|near| {
+            let mut out = range_json(near.of);
+            if let Some(map) = out.as_object_mut() {
+                put_excerpt(&mut |key, value| _ = map.insert(key.to_owned(), value), near, detail);
+            }
+            out
         });
         put("nearest", similar.collect());
     }
@@ -374,6 +392,21 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
         put("total_lines", json!(lines));
     }
     Value::Object(out)
+}
+
+/// The text that is told, and what is left out of it.
+fn put_excerpt(put: &mut impl FnMut(&str, Value), excerpt: &Excerpt, detail: Detail) {
+    let (text, cut) = bare(&excerpt.text, detail);
+    put("actual", json!(text));
+    if cut || !excerpt.is_whole() {
+        put("actual_truncated", json!(true));
+    }
+    if excerpt.start != excerpt.of.start() {
+        put("actual_start", json!(excerpt.start.get()));
+    }
+    if excerpt.from_char > 1 {
+        put("actual_from_char", json!(excerpt.from_char));
+    }
 }
 
 fn range_json(lines: LineRange) -> Value {
@@ -403,22 +436,21 @@ mod tests {
 
     use super::*;
     use crate::problem::Code;
-    use mcp_text_editor_core::error::Excerpt;
 
     fn lines(start: u64, end: u64) -> LineRange {
         LineRange::inclusive(start, end).unwrap()
     }
 
+    fn excerpt(of: LineRange, text: &str, truncated: bool) -> Excerpt {
+        Excerpt { of, start: of.start(), from_char: 1, text: text.to_owned(), truncated }
+    }
+
     fn full() -> Problem {
         Problem {
             lines: Some(lines(5, 6)),
-            actual: Some(Excerpt {
-                start: lines(5, 6).start(),
-                text: "\tlet a = 1;\nb\n".to_owned(),
-                truncated: false,
-            }),
+            actual: Some(excerpt(lines(5, 6), "\tlet a = 1;\nb\n", false)),
             found_at: vec![lines(8, 9), lines(20, 20)],
-            nearest: vec![(lines(30, 31), "    let a = 1;\nc\n".to_owned())],
+            nearest: vec![excerpt(lines(30, 31), "    let a = 1;\nc\n", false)],
             file_hash: Some(Digest::of(b"")),
             ..Problem::new(Code::ContentMismatch, "lines 5-6 do not hold old_string", "use the range 8-9")
                 .of_file("/abs/app.rs")
@@ -476,7 +508,7 @@ mod tests {
     #[test]
     fn what_is_too_long_goes_in_order() {
         let mut long = full();
-        long.nearest = vec![(lines(1, 40), "similar\n".repeat(40)); 3];
+        long.nearest = vec![excerpt(lines(1, 40), &"similar\n".repeat(40), false); 3];
         long.actual.as_mut().unwrap().text = "x".repeat(300) + "\n";
         let actual = long.actual.as_mut().unwrap();
         actual.text = actual.text.repeat(21);
@@ -523,11 +555,13 @@ mod tests {
             rows in 1_usize..30, count in 1_usize..60, places in 0_usize..40, editing: bool,
         ) {
             let actual = (actual + "\n").repeat(rows);
+            let far = lines(u64::MAX - 1, u64::MAX - 1);
             let problem = Problem {
                 lines: LineRange::inclusive(1, u64::MAX - 1),
-                actual: Some(Excerpt { start: lines(u64::MAX - 1, u64::MAX - 1).start(), text: actual, truncated: true }),
-                found_at: vec![LineRange::inclusive(u64::MAX - 1, u64::MAX - 1).unwrap(); places],
-                nearest: vec![(lines(u64::MAX - 1, u64::MAX - 1), nearest); 5],
+                actual: Some(Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) }),
+                found_at: vec![far; places],
+                nearest: vec![Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }; 5],
+                if_cut: Some(Instead { hint: hint.clone() + "…", suggestion: None }),
                 file_hash: Some(Digest::of(b"")),
                 ..Problem::new(Code::OutsideAllowedDirectories, reason.clone(), hint).of_file(path)
             };

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use mcp_text_editor_store::history::{EditId, Entry, Kind, NotKept};
+use mcp_text_editor_store::history::{EditId, Entry, FILE_NAME, Kind, NotKept, Remedy};
+use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::undo::Refused;
 use serde_json::{Value, json};
 
@@ -187,14 +188,33 @@ pub(crate) fn displaced(id: &EditId) -> Problem {
     Problem::new(Code::Conflict, reason, hint)
 }
 
-/// Why the history cannot be looked at.
-pub(crate) fn unreadable(reason: &NotKept) -> Problem {
-    match reason {
-        NotKept::Unavailable { reason } => Problem::new(
-            Code::IoError,
-            format!("the history of edits cannot be read: {reason}"),
-            "edit the files themselves; a person can look at the history with: mcp-text-editor history",
+/// What a person can do about a history that is not available.
+pub(crate) fn help(state: Option<&State>, remedy: Remedy) -> String {
+    let file = state.map_or_else(|| FILE_NAME.into(), |state| state.path().join(FILE_NAME));
+    let file = file.display();
+    match remedy {
+        Remedy::Retry => format!("a person can try again; if it stays so, look at {file}"),
+        Remedy::Forget => {
+            "a person can remove it, and so begin a new one, with: mcp-text-editor history forget".to_owned()
+        }
+        Remedy::MoveAway => format!(
+            "it is left alone, since that other program or version may need it; a person can begin a new history by moving \
+             {file} away, and {FILE_NAME}-wal and {FILE_NAME}-shm beside it"
         ),
+        Remedy::StateDirectory => {
+            "a person can name a directory that can be written to by MCP_TEXT_EDITOR_STATE_DIR".to_owned()
+        }
+    }
+}
+
+/// Why the history cannot be looked at.
+pub(crate) fn unreadable(state: Option<&State>, reason: &NotKept) -> Problem {
+    match reason {
+        NotKept::Unavailable { reason, remedy } => {
+            let hint = format!("restore the lines you want by a patch; {}", help(state, *remedy));
+            Problem::new(Code::IoError, format!("the history of edits cannot be read: {reason}"), hint)
+                .suggest(&tools::patch::TOOL)
+        }
         _ => Problem::new(
             Code::NotFound,
             "this server keeps no history of edits",

@@ -349,7 +349,7 @@ fn files_that_have_another_hash() {
             ("patch, still applies", PATCH, patch("two")),
             ("patch, does not apply", PATCH, patch("2")),
             ("append", APPEND, call(json!({"contents": "four"}))),
-            ("insert, still applies", INSERT, call(json!({"contents": "four", "after": 3}))),
+            ("insert, by a line that may be another", INSERT, call(json!({"contents": "four", "after": 3}))),
             ("insert, does not apply", INSERT, call(json!({"contents": "four", "after": 5}))),
             ("delete, still applies", DELETE, call(range("$RANGE(t.txt,2,2)"))),
             ("delete, does not apply", DELETE, call(range("$RANGE(t.txt,1,1)"))),

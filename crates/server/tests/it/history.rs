@@ -210,10 +210,99 @@ fn a_history_that_cannot_be_read_stops_nothing() {
     let warning = said["files"][0]["warnings"][0].as_str().unwrap();
     assert!(warning.contains("cannot be undone: file is not a database"), "{warning}");
     let (code, said) = shell.run(&["history"]);
-    assert!(code == 1 && said.contains("history forget begins a new one"), "{said}");
-    let said = shell.call("list_text_file_edits", &json!({}));
-    assert!(said.starts_with("error: io_error: the history of edits cannot be read"), "{said}");
+    assert_eq!(code, 1);
+    insta::assert_snapshot!(said, @"mcp-text-editor: the history cannot be read: file is not a database; a person can remove it, and so begin a new one, with: mcp-text-editor history forget");
+    insta::assert_snapshot!(shell.call("list_text_file_edits", &json!({})), @r"
+    error: io_error: the history of edits cannot be read: file is not a database
+    suggestion: patch_text_file_contents
+    hint: restore the lines you want by a patch; a person can remove it, and so begin a new one, with: mcp-text-editor history forget
+    ");
     assert_eq!(shell.run(&["history", "forget"]).0, 0);
     shell.create("b", "x");
     assert!(shell.run(&["history"]).1.contains("created "));
+}
+
+/// An SQLite database of this program with nothing in it, made by its hundredth version.
+fn made_by_a_newer_version() -> Vec<u8> {
+    let mut page = b"SQLite format 3\0\x10\0\x01\x01\0\x40\x20\x20\0\0\0\x01\0\0\0\x01".to_vec();
+    page.resize(4096, 0);
+    page[59] = 1;
+    page[63] = 100;
+    page[68..72].copy_from_slice(b"mteh");
+    // An empty leaf, and where its content would begin.
+    page[100] = 13;
+    page[105] = 16;
+    page
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test puts another history there, and a person moves it away"
+)]
+fn a_history_of_a_newer_version_is_not_forgotten() {
+    let shell = Shell::new();
+    let path = shell.state.path().join("history.db");
+    std::fs::write(&path, made_by_a_newer_version()).unwrap();
+    let state = shell.state.path().canonicalize().unwrap();
+    let masked = |text: &str| text.replace(state.to_str().unwrap(), "$STATE");
+    let (code, said) = shell.run(&["history", "forget"]);
+    assert_eq!((code, std::fs::read(&path).unwrap()), (1, made_by_a_newer_version()));
+    insta::assert_snapshot!(masked(&said), @"mcp-text-editor: the history cannot be read: it was made by a newer version of this program (it has form 100, and this one knows 1); it is left alone, since that other program or version may need it; a person can begin a new history by moving $STATE/history.db away, and history.db-wal and history.db-shm beside it");
+    assert_eq!(shell.run(&["history"]), (1, said));
+    insta::assert_snapshot!(masked(&shell.call("list_text_file_edits", &json!({}))), @r"
+    error: io_error: the history of edits cannot be read: it was made by a newer version of this program (it has form 100, and this one knows 1)
+    suggestion: patch_text_file_contents
+    hint: restore the lines you want by a patch; it is left alone, since that other program or version may need it; a person can begin a new history by moving $STATE/history.db away, and history.db-wal and history.db-shm beside it
+    ");
+    // As the hint says.
+    std::fs::rename(&path, shell.state.path().join("history.db.newer")).unwrap();
+    shell.create("a", "x");
+    assert!(shell.run(&["history"]).1.contains("created "));
+}
+
+#[cfg(unix)]
+#[test]
+fn without_a_state_directory_it_is_said_why_there_is_no_history() {
+    let shell = Shell::new();
+    shell.world.write("state", "a file");
+    let run = |options: &[&str], arguments: &[&str]| {
+        let arguments = [&["call", "--tools", "all"], options, arguments].concat();
+        let output =
+            shell.command(&arguments).env("MCP_TEXT_EDITOR_STATE_DIR", shell.world.path("state")).output();
+        let said = String::from_utf8(output.unwrap().stdout).unwrap();
+        shell.masked(&said, &[])
+    };
+    let create = |path: &'static str| ["create_text_file", path, "contents=x"];
+    let said: Value = serde_json::from_str(&run(&[], &create("file_path=$ROOT/a"))).unwrap();
+    insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["not kept in the history, so it cannot be undone: the state directory $ROOT/state cannot be opened: File exists (os error 17)"]"#);
+    insta::assert_snapshot!(run(&[], &["list_text_file_edits"]), @r"
+    error: io_error: the history of edits cannot be read: the state directory $ROOT/state cannot be opened: File exists (os error 17)
+    suggestion: patch_text_file_contents
+    hint: restore the lines you want by a patch; a person can name a directory that can be written to by MCP_TEXT_EDITOR_STATE_DIR
+    ");
+    // That it is off needs no reason.
+    let said: Value = serde_json::from_str(&run(&["--no-history"], &create("file_path=$ROOT/b"))).unwrap();
+    insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["not kept in the history, so it cannot be undone"]"#);
+}
+
+/// A call can name it by a link alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_edit_of_a_path_that_is_not_unicode_is_not_undone() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let shell = Shell::new();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    std::fs::create_dir(shell.world.path("").join(name)).unwrap();
+    std::os::unix::fs::symlink(name, shell.world.path("link")).unwrap();
+    shell.world.write("link/t.txt", "one\n");
+    let id = shell.patch(&["link/t.txt"], "one", "two");
+    let said = shell.call("undo_text_file_edits", &json!({"edit_id": id}));
+    insta::assert_snapshot!(shell.masked(&said, &[&id]), @r"
+    error: io_error: the path of the file, $ROOT/caf�/t.txt, is not Unicode, so it cannot be found by it; nothing was written
+    in $ROOT/caf�/t.txt
+    suggestion: patch_text_file_contents
+    hint: restore the lines you want by a patch of the path by which the file was edited
+    ");
+    shell.patch(&["link/t.txt"], "two", "one");
 }

@@ -11,6 +11,7 @@ mod arguments;
 mod attacks;
 mod cli;
 mod errors;
+mod hints;
 mod history;
 mod limits;
 mod oddities;

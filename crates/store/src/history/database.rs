@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::NotKept;
+use super::{NotKept, Remedy};
 use crate::platform;
 
 /// The version of the tables that this program knows, in SQLite's `user_version`.
@@ -61,8 +61,10 @@ const SCHEMA: &str = "
 pub(super) enum Fault {
     Sql(rusqlite::Error),
     System(io::Error),
-    /// The bytes are no database that this program can read, now or later.
-    Unreadable(String),
+    /// The database is damaged.
+    Damaged,
+    /// What has its name is not this program's to write to, or to remove.
+    Foreign(String),
     Other(String),
 }
 
@@ -81,12 +83,13 @@ impl From<io::Error> for Fault {
 impl Fault {
     /// What is in the database was not put there by this program.
     pub(super) fn garbled() -> Self {
-        Self::Unreadable("the database is damaged".to_owned())
+        Self::Damaged
     }
 
+    /// Whether the bytes are no database that any program can read, now or later.
     pub(super) fn is_unreadable(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        matches!(self, Self::Unreadable(_)) || matches!(self.code(), Some(DatabaseCorrupt | NotADatabase))
+        matches!(self, Self::Damaged) || matches!(self.code(), Some(DatabaseCorrupt | NotADatabase))
     }
 
     fn code(&self) -> Option<rusqlite::ErrorCode> {
@@ -110,8 +113,9 @@ impl Fault {
     fn into_reason(self) -> String {
         match self {
             Self::Sql(rusqlite::Error::SqliteFailure(_, Some(words)))
-            | Self::Unreadable(words)
+            | Self::Foreign(words)
             | Self::Other(words) => words,
+            Self::Damaged => "the database is damaged".to_owned(),
             Self::Sql(error) => error.to_string(),
             Self::System(error) => error.to_string(),
         }
@@ -120,10 +124,15 @@ impl Fault {
 
 impl From<Fault> for NotKept {
     fn from(fault: Fault) -> Self {
-        match fault.code() {
-            Some(rusqlite::ErrorCode::TooBig) => Self::TooLarge,
-            _ => Self::Unavailable { reason: fault.into_reason() },
+        if fault.code() == Some(rusqlite::ErrorCode::TooBig) {
+            return Self::TooLarge;
         }
+        let remedy = match fault {
+            Fault::Foreign(_) => Remedy::MoveAway,
+            _ if fault.is_unreadable() => Remedy::Forget,
+            _ => Remedy::Retry,
+        };
+        Self::Unavailable { reason: fault.into_reason(), remedy }
     }
 }
 
@@ -267,7 +276,7 @@ fn open(path: &Path, make: bool, patience: Duration) -> Result<Option<Open>, Fau
     for _ in 0..ROUNDS {
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.is_file() => {
-                return Err(Fault::Other("there is something else of its name".to_owned()));
+                return Err(Fault::Foreign("there is something else of its name".to_owned()));
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             Err(_) if !make => return Ok(None),
@@ -319,14 +328,14 @@ fn check(connection: &Connection) -> Result<bool, Fault> {
         return Ok(false);
     }
     if application == APPLICATION && version > VERSION {
-        return Err(Fault::Unreadable(format!(
+        return Err(Fault::Foreign(format!(
             "it was made by a newer version of this program (it has form {version}, and this one knows {VERSION})"
         )));
     }
     if (version, application) == (0, 0) && number("SELECT count(*) FROM sqlite_schema")? == 0 {
         return Ok(true);
     }
-    Err(Fault::Other("it is the database of another program".to_owned()))
+    Err(Fault::Foreign("it is the database of another program".to_owned()))
 }
 
 /// Makes the tables, unless another process was first.

@@ -51,7 +51,7 @@ pub struct EntryFile {
 /// What was forgotten.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Forgotten {
-    /// How many edits; `None` if the database was removed unread, since it cannot be read.
+    /// How many edits; `None` if the database was removed unread, since it is damaged.
     pub edits: Option<u64>,
     /// Why their bytes may still be on disk: another process reads in the database, or the disk is full.
     pub remains: Option<String>,
@@ -140,7 +140,7 @@ impl History {
     /// Forgets all edits, or those of a file or of files below a directory, together with what they did to other files:
     /// an edit is undone as a whole or not at all. Their bytes are overwritten, in the database and in its log.
     ///
-    /// With no path, a database that cannot be read is removed.
+    /// With no path, a database that is damaged is removed; one of a newer version, or of another program, is left.
     pub fn forget(&self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
         let mut database = self.kept()?.database();
         let forgotten = database.read(|open| {
@@ -151,7 +151,7 @@ impl History {
             Ok(forgotten) => Ok(forgotten.unwrap_or(Forgotten { edits: Some(0), remains: None })),
             Err(fault) if path.is_none() && fault.is_unreadable() => {
                 let removed = database.remove();
-                removed.map_err(|error| NotKept::Unavailable { reason: error.to_string() })?;
+                removed.map_err(Fault::from)?;
                 Ok(Forgotten { edits: None, remains: None })
             }
             Err(fault) => Err(fault.into()),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use super::database::{Database, Fault, Open};
-use super::{EditId, FileEdit, NewEdit, NotKept, Settings, format};
+use super::{EditId, FileEdit, NewEdit, NotKept, Remedy, Settings, format};
 use crate::document;
 use crate::platform;
 
@@ -35,7 +35,8 @@ pub(super) fn record(
     edit: &NewEdit<'_>,
     sync: bool,
 ) -> Result<EditId, NotKept> {
-    let no_bytes = || NotKept::Unavailable { reason: "a path is not Unicode".to_owned() };
+    let no_bytes =
+        || NotKept::Unavailable { reason: "a path is not Unicode".to_owned(), remedy: Remedy::Retry };
     let bytes_of = |path: &PathBuf| platform::bytes_of(path).map(<[u8]>::to_vec);
     let encoded = |file: &FileEdit| {
         let paths = [bytes_of(&file.path)?, bytes_of(&file.relative)?];

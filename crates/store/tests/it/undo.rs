@@ -533,7 +533,7 @@ fn a_full_disk_is_told_and_stops_nothing() {
         let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
         let made = create(&world.store, new, options()).unwrap();
         told = made.files[0].warnings.iter().find_map(|warning| match warning {
-            Warning::NotInHistory(NotKept::Unavailable { reason }) => Some(reason.clone()),
+            Warning::NotInHistory(NotKept::Unavailable { reason, .. }) => Some(reason.clone()),
             _ => None,
         });
         if told.is_some() {

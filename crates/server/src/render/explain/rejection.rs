@@ -1,32 +1,27 @@
 //! What the core rejects, in words: guards that do not hold, texts that are not there, lines that do not exist.
 
 use mcp_text_editor_core::cause::Cause;
-use mcp_text_editor_core::error::{At, Evidence, Rejection};
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::error::{At, Evidence, Fit, Rejection};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::{CLOSEST, Tier};
-use serde_json::{Value, json};
+use mcp_text_editor_core::resolve::GuardedRange;
+use serde_json::{Map, Value, json};
 
 use super::{Call, Named};
 use crate::limits::{Exceeded, Limit};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Instead, Problem};
 use crate::render::failure::spelled;
 use crate::tools::{self, Tool};
+
+/// So many lines above and below the one that was named are to be read again.
+const AROUND: u64 = 20;
 
 /// Puts a rejection into words.
 pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
     let place = |at: At| place(call, named, at);
     let mut problem = match rejection {
-        Rejection::HashMismatch { actual, still_applies: true } => Problem::new(
-            Code::HashMismatch,
-            "the file is not the one that file_hash was taken of, but all that the call names is still there",
-            format!("send the same call with \"file_hash\": \"{}\"", actual.short()),
-        ),
-        Rejection::HashMismatch { still_applies: false, .. } => Problem::new(
-            Code::HashMismatch,
-            "the file is not the one that file_hash was taken of, and the call does not fit it any more",
-            format!("read it again: get_text_file_contents {}", read_call(named)),
-        )
-        .suggest(&tools::get::TOOL),
+        Rejection::HashMismatch { actual, fit } => another_file(named, actual, fit, total_lines),
         Rejection::InvalidRange { start, end, .. } => Problem::new(
             Code::InvalidRange,
             format!("end {end} is before start {start}"),
@@ -39,8 +34,9 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
                 }
                 None => format!("line {start} is not in the file, which has {}", counted(*total)),
             };
-            Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call.tool, *total))
-                .suggest(&tools::get::TOOL)
+            let problem = Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call.tool, *total));
+            // An empty file has nothing to be read; the hint is about the same tool.
+            if *total == 0 { problem } else { problem.suggest(&tools::get::TOOL) }
         }
         Rejection::EmptyOldString { .. } => Problem::new(
             Code::InvalidArguments,
@@ -102,7 +98,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
         Rejection::RangeHashMismatch { .. }
         | Rejection::ContentMismatch { .. }
         | Rejection::NoMatch { .. }
-        | Rejection::AmbiguousMatch { .. } => mismatched(call.tool, named, rejection),
+        | Rejection::AmbiguousMatch { .. } => mismatched(call, named, rejection, total_lines),
     };
     if let Some(at) = rejection.at() {
         problem.reason.insert_str(0, &place(at));
@@ -110,38 +106,71 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
     problem
 }
 
+/// The file has changed: whether the call can be sent again as it is.
+fn another_file(named: Named<'_>, actual: &Digest, fit: &Fit, total_lines: u64) -> Problem {
+    let problem = |why: &str, hint| {
+        let reason = format!("the file is not the one that file_hash was taken of, {why}");
+        Problem::new(Code::HashMismatch, reason, hint)
+    };
+    match fit {
+        Fit::Holds => problem(
+            "but all that the call names is still there",
+            format!("send the same call with \"file_hash\": \"{}\"", actual.short()),
+        ),
+        Fit::Unsure { line, around } => {
+            let line = line.get();
+            let near = (line.saturating_sub(AROUND).max(1), line.saturating_add(AROUND).min(total_lines));
+            let hint = format!(
+                "look which line is meant now: get_text_file_contents {}; then send that line with the file_hash of that read",
+                read_call(named, Some(near))
+            );
+            let problem = problem(&format!("and its line {line} may be another one now"), hint);
+            let (lines, actual) = (Some(around.of), Some(around.as_ref().clone()));
+            Problem { lines, actual, ..problem }.suggest(&tools::get::TOOL)
+        }
+        Fit::Broken => problem(
+            "and the call does not fit it any more",
+            format!("read it again: get_text_file_contents {}", read_call(named, None)),
+        )
+        .suggest(&tools::get::TOOL),
+    }
+}
+
 /// A guard that does not hold: what is there instead, and where the wanted text is.
-fn mismatched(tool: &Tool, named: Named<'_>, rejection: &Rejection) -> Problem {
+fn mismatched(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
+    let meant = |at: At| Meant::of(call, named, at, total_lines);
     let (problem, lines, evidence) = match rejection {
-        Rejection::RangeHashMismatch { lines, digest, expected, is_old_there, evidence, .. } => {
+        Rejection::RangeHashMismatch { at, lines, digest, expected, is_old_there, evidence } => {
             let reason =
                 format!("the bytes of {} are not those that range_hash was taken of", spelled(*lines));
+            let meant = meant(*at);
+            let mut if_cut = None;
             let hint = match evidence.found_at.first() {
                 _ if *is_old_there => format!(
-                    "old_string is their text: leave \"range_hash\" out, or send \"range_hash\": \"{}\"",
-                    digest.short()
+                    "old_string is their text: leave \"range_hash\" out, or {}",
+                    meant.with_hash(*lines, &digest.short())
                 ),
                 Some(found) => {
-                    let (start, end) = (found.start().get(), found.end());
-                    let range = json!({"start": start, "end": end, "range_hash": expected.as_str()});
+                    let range = range(*found, Some(expected.as_str()));
+                    format!("the lines now stand at {}: {}", spelled(*found), meant.with_range(&range))
+                }
+                None => {
+                    if_cut = Some(meant.unseen(*lines));
                     format!(
-                        "the lines now stand at {}: call {} with \"ranges\": [{range}]",
-                        spelled(*found),
-                        tool.name
+                        "if the text shown is what you mean, {}; else read the file again",
+                        meant.with_hash(*lines, &digest.short())
                     )
                 }
-                None => format!(
-                    "if the text shown is what you mean, send \"range_hash\": \"{}\"; else read the file again",
-                    digest.short()
-                ),
             };
-            (Problem::new(Code::RangeHashMismatch, reason, hint), Some(*lines), evidence)
+            let problem = Problem::new(Code::RangeHashMismatch, reason, hint);
+            (Problem { if_cut, ..problem }, Some(*lines), evidence)
         }
-        Rejection::ContentMismatch { lines, evidence, .. } => {
+        Rejection::ContentMismatch { at, lines, evidence } => {
             let reason =
                 format!("the text of {} is not old_string{}", spelled(*lines), because(evidence, *lines));
-            let hint = content_hint(*lines, evidence);
-            (Problem::new(Code::ContentMismatch, reason, hint), Some(*lines), evidence)
+            let (hint, if_cut) = content_hint(&meant(*at), *lines, evidence);
+            let problem = Problem::new(Code::ContentMismatch, reason, hint);
+            (Problem { if_cut, ..problem }, Some(*lines), evidence)
         }
         Rejection::AmbiguousMatch { count, tier, evidence, .. } => {
             let blanks =
@@ -151,11 +180,10 @@ fn mismatched(tool: &Tool, named: Named<'_>, rejection: &Rejection) -> Problem {
                         with whole lines as old_string, or send \"replace_all\": true to change them all";
             (Problem::new(Code::AmbiguousMatch, reason, hint), None, evidence)
         }
-        Rejection::NoMatch { evidence, .. } => {
-            let reason =
-                format!("old_string is not in the file{}", evidence.cause.map_or_else(String::new, cause));
-            let hint = no_match_hint(named, evidence);
-            let mut problem = Problem::new(Code::NoMatch, reason, hint);
+        Rejection::NoMatch { at, evidence } => {
+            let reason = format!("old_string is not in the file{}", because_of_nearest(evidence));
+            let (hint, if_cut) = no_match_hint(&meant(*at), evidence);
+            let mut problem = Problem { if_cut, ..Problem::new(Code::NoMatch, reason, hint) };
             if evidence.nearest.is_empty() && evidence.actual.is_none() {
                 problem = problem.suggest(&tools::get::TOOL);
             }
@@ -168,7 +196,7 @@ fn mismatched(tool: &Tool, named: Named<'_>, rejection: &Rejection) -> Problem {
         lines,
         actual: evidence.actual.clone(),
         found_at: evidence.found_at.clone(),
-        nearest: evidence.nearest.iter().map(|near| (near.lines, near.text.clone())).collect(),
+        nearest: evidence.nearest.clone(),
         ..problem
     }
 }
@@ -182,18 +210,29 @@ fn place(call: Call<'_>, named: Named<'_>, at: At) -> String {
     if named.patches.len() > 1 {
         parts.push(format!("patches[{}]", at.patch));
     }
-    let ranges = named.patches.get(at.patch).copied().unwrap_or(2);
-    if let Some(range) = at.range.filter(|_| ranges > 1) {
+    let is_alone = named.patches.get(at.patch).is_some_and(|ranges| ranges.len() < 2);
+    if let Some(range) = at.range.filter(|_| !is_alone) {
         parts.push(format!("ranges[{range}]"));
     }
     if parts.is_empty() { String::new() } else { parts.join(".") + ": " }
 }
 
 fn because(evidence: &Evidence, lines: LineRange) -> String {
-    match (evidence.cause, evidence.found_at.first()) {
-        (Some(why), _) => cause(why),
-        (None, Some(found)) if *found != lines => format!(": it stands at {}", spelled(*found)),
-        (None, _) => String::new(),
+    match (evidence.cause, evidence.found_at.first(), evidence.differs_at) {
+        (Some(why), ..) => cause(why),
+        (None, Some(found), _) if *found != lines => format!(": it stands at {}", spelled(*found)),
+        (None, None, Some(line)) if lines.count() > 1 => format!(": it differs first at line {line}"),
+        (None, ..) => String::new(),
+    }
+}
+
+fn because_of_nearest(evidence: &Evidence) -> String {
+    match (evidence.cause, evidence.nearest.first(), evidence.differs_at) {
+        (Some(why), ..) => cause(why),
+        (None, Some(best), Some(line)) if best.of.count() > 1 => {
+            format!(": {}, which are similar, differ first at line {line}", spelled(best.of))
+        }
+        (None, ..) => String::new(),
     }
 }
 
@@ -216,53 +255,185 @@ fn cause(cause: Cause) -> String {
     format!(": {why}")
 }
 
-fn content_hint(lines: LineRange, evidence: &Evidence) -> String {
-    match (evidence.found_at.as_slice(), evidence.cause) {
-        (_, Some(Cause::AlreadyThere)) => {
-            "if the text shown is what you want, nothing is left to do".to_owned()
+/// What a hint puts right: a range of a patch or of a deletion, or a patch without ranges.
+struct Meant<'a> {
+    tool: &'a Tool,
+    named: Named<'a>,
+    /// Its name in the call, where its patch has other ranges, which are to stay.
+    part: Option<String>,
+    /// Those others.
+    others: Vec<&'a GuardedRange>,
+    total_lines: u64,
+}
+
+impl<'a> Meant<'a> {
+    fn of(call: Call<'a>, named: Named<'a>, at: At, total_lines: u64) -> Self {
+        let ranges = named.patches.get(at.patch).copied().unwrap_or_default();
+        let others = ranges.iter().enumerate().filter(|(index, _)| Some(*index) != at.range);
+        let others: Vec<_> = others.map(|(_, range)| range).collect();
+        let name = || place(call, named, at).trim_end_matches(": ").to_owned();
+        Self { tool: call.tool, named, part: (!others.is_empty()).then(name), others, total_lines }
+    }
+
+    /// To send this range.
+    fn with_range(&self, range: &Value) -> String {
+        match &self.part {
+            Some(part) => format!("in place of {part} send {range}"),
+            None => format!("call {} with \"ranges\": [{range}]", self.tool.name),
         }
-        ([found], _) if evidence.whole_lines => {
-            format!(
-                "old_string stands at {}: send the patch with \"ranges\": [{}]",
-                spelled(*found),
-                range(*found)
-            )
+    }
+
+    /// To send the same lines with this digest.
+    fn with_hash(&self, lines: LineRange, hash: &str) -> String {
+        match &self.part {
+            Some(_) => self.with_range(&range(lines, Some(hash))),
+            None => format!("send \"range_hash\": \"{hash}\""),
         }
-        ([found, ..], _) if evidence.whole_lines => format!(
-            "old_string stands at {}{} places; for the first of them send the patch with \"ranges\": [{}]",
-            // More are not kept.
-            if evidence.found_at.len() < CLOSEST { "" } else { "at least " },
-            evidence.found_at.len(),
-            range(*found)
-        ),
-        ([found, ..], _) => format!(
-            "old_string is a part of {}: send the patch without ranges, or the whole lines as old_string",
-            spelled(*found)
-        ),
-        ([], _) => match evidence.nearest.first() {
-            Some(near) => format!(
-                "copy old_string from the text of the lines you mean: {}, or the similar {}",
-                spelled(lines),
-                spelled(near.lines)
-            ),
-            None => format!("copy old_string from the text of {} shown above", spelled(lines)),
-        },
+    }
+
+    /// To send a patch that is made in another way, by which the other ranges could not be patched.
+    fn apart(&self) -> String {
+        let in_place_of = |part| format!("in place of {part}, in a patch of its own, ");
+        self.part.as_ref().map_or_else(String::new, in_place_of)
+    }
+
+    /// To read lines before their digest is sent: that of a text that was not shown guards nothing.
+    fn unseen(&self, lines: LineRange) -> Instead {
+        let (read, send) = (self.read(lines), self.with_hash(lines, "…"));
+        let hint = format!(
+            "read the lines whole: {read}; if they are what you mean, {send}, with the range_hash of that read"
+        );
+        Instead { hint, suggestion: Some(tools::get::TOOL.name) }
+    }
+
+    /// To name lines by their digest, as they are too many to be copied; of one long line a part will do.
+    fn uncopied(&self, lines: LineRange) -> Instead {
+        let apart = self.apart();
+        if lines.count() == 1 {
+            let hint = format!(
+                "{} is too long to be shown whole; {apart}send as old_string only the part of it that is to change, without \
+                 ranges",
+                spelled(lines)
+            );
+            return Instead { hint, suggestion: None };
+        }
+        let (read, range) = (self.read(lines), range(lines, Some("…")));
+        let hint = format!(
+            "read the lines whole: {read}; if they are what you mean, {apart}send \"ranges\": [{range}], with the range_hash \
+             of that read, and no old_string"
+        );
+        Instead { hint, suggestion: Some(tools::get::TOOL.name) }
+    }
+
+    fn read(&self, lines: LineRange) -> String {
+        let lines = (lines.start().get(), lines.end());
+        format!("get_text_file_contents {}", read_call(self.named, Some(lines)))
+    }
+
+    /// Whether another range of the patch names some of these lines.
+    fn is_taken(&self, lines: LineRange) -> bool {
+        self.others.iter().any(|other| {
+            let first = u64::try_from(other.start).unwrap_or_default();
+            let last = other.end.map_or(self.total_lines, |end| u64::try_from(end).unwrap_or_default());
+            first <= lines.end() && lines.start().get() <= last
+        })
+    }
+
+    /// The ranges of the patch, all of them, where its old text stands: if there are as many places as ranges, each of
+    /// which it alone guards.
+    fn all_at(&self, places: &[LineRange]) -> Option<String> {
+        let is_all = places.len() == self.others.len() + 1 && places.len() < CLOSEST;
+        let mut places = places.to_vec();
+        places.sort_by_key(|lines| lines.start());
+        let ranges: Vec<String> = places.into_iter().map(|lines| range(lines, None).to_string()).collect();
+        (is_all && self.others.iter().all(|other| other.range_hash.is_none())).then(|| ranges.join(","))
     }
 }
 
-fn no_match_hint(named: Named<'_>, evidence: &Evidence) -> String {
-    match (evidence.cause, evidence.nearest.first()) {
-        (Some(Cause::AlreadyThere), _) => {
+fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> (String, Option<Instead>) {
+    let hint = match (evidence.found_at.as_slice(), evidence.cause) {
+        (_, Some(Cause::AlreadyThere)) => {
             "if the text shown is what you want, nothing is left to do".to_owned()
         }
-        (_, Some(near)) => format!(
-            "if {} is what you mean, copy old_string from the text shown above, without line numbers",
-            spelled(near.lines)
-        ),
-        (_, None) if !evidence.found_at.is_empty() => {
-            "copy old_string from the text shown above, with the blanks at line ends".to_owned()
+        ([], _) => {
+            let copy = match evidence.nearest.first() {
+                Some(near) => format!(
+                    "copy old_string from the text of the lines you mean: {}, or the similar {}",
+                    spelled(lines),
+                    spelled(near.of)
+                ),
+                None => format!("copy old_string from the text of {} shown above", spelled(lines)),
+            };
+            let mut if_cut = meant.uncopied(lines);
+            if let Some(near) = evidence.nearest.first() {
+                if_cut.hint = format!("{}; or name the similar {}", if_cut.hint, spelled(near.of));
+            }
+            return (meant.apart() + &copy, Some(if_cut));
         }
-        (_, None) => format!("read the file: get_text_file_contents {}", read_call(named)),
+        (places, _) if evidence.whole_lines => stands_at(meant, places),
+        ([found, ..], _) => format!(
+            "old_string is a part of {}: {}send the patch without ranges, or the whole lines as old_string",
+            spelled(*found),
+            meant.apart()
+        ),
+    };
+    (hint, None)
+}
+
+/// The call for places where the old text stands as whole lines; there is at least one.
+fn stands_at(meant: &Meant<'_>, places: &[LineRange]) -> String {
+    if let (Some(part), [first, ..]) = (&meant.part, places) {
+        return match (meant.all_at(places), places.iter().find(|place| !meant.is_taken(**place))) {
+            (Some(all), _) => {
+                let places: Vec<String> = places.iter().map(|place| spelled(*place)).collect();
+                format!(
+                    "old_string stands at {}: send the patch with \"ranges\": [{all}]",
+                    places.join(" and ")
+                )
+            }
+            (None, Some(free)) => {
+                format!("old_string stands at {}: {}", spelled(*free), meant.with_range(&range(*free, None)))
+            }
+            (None, None) => format!(
+                "old_string stands at {}, which another of the ranges names: leave {part} out, or make it a patch of its own, \
+                 with its text as old_string",
+                spelled(*first)
+            ),
+        };
+    }
+    let first = places.first().map_or(Value::Null, |first| range(*first, None));
+    match places {
+        [only] => {
+            format!("old_string stands at {}: send the patch with \"ranges\": [{first}]", spelled(*only))
+        }
+        _ => format!(
+            "old_string stands at {}{} places; for the first of them send the patch with \"ranges\": [{first}]",
+            // More are not kept.
+            if places.len() < CLOSEST { "" } else { "at least " },
+            places.len(),
+        ),
+    }
+}
+
+fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> (String, Option<Instead>) {
+    match (evidence.cause, evidence.nearest.first(), &evidence.actual) {
+        (Some(Cause::AlreadyThere), ..) => {
+            ("if the text shown is what you want, nothing is left to do".to_owned(), None)
+        }
+        (_, Some(near), _) => (
+            format!(
+                "if {} is what you mean, copy old_string from the text shown above, without line numbers",
+                spelled(near.of)
+            ),
+            Some(meant.uncopied(near.of)),
+        ),
+        (_, None, Some(there)) => (
+            "copy old_string from the text shown above, with the blanks at line ends".to_owned(),
+            Some(meant.uncopied(there.of)),
+        ),
+        (_, None, None) => {
+            (format!("read the file: get_text_file_contents {}", read_call(meant.named, None)), None)
+        }
     }
 }
 
@@ -271,23 +442,33 @@ fn out_of_range_hint(tool: &Tool, total: u64) -> String {
         _ if tool.name == tools::insert::TOOL.name => {
             format!("after takes 0 to {total}, before takes 1 to {}", total + 1)
         }
-        0 => "the file is empty; to add lines, call append_text_file_contents".to_owned(),
+        0 if tool.name == tools::patch::TOOL.name => {
+            "the file is empty: to put text into it, send the patch without ranges, with \"old_string\": \"\""
+                .to_owned()
+        }
+        0 => "the file is empty: nothing is left to do".to_owned(),
         _ => format!("lines are 1 to {total}; to add lines at the end, call append_text_file_contents"),
     }
 }
 
-/// The arguments that read the file as the call did.
-fn read_call(named: Named<'_>) -> Value {
-    match named.encoding {
-        Some(encoding) => json!({"file_path": named.file_path, "encoding": encoding}),
-        None => json!({"file_path": named.file_path}),
+/// The arguments that read the file, or some of its lines, as the call did.
+fn read_call(named: Named<'_>, lines: Option<(u64, u64)>) -> Value {
+    let mut call = Map::from_iter([("file_path".to_owned(), json!(named.file_path))]);
+    if let Some((start, end)) = lines {
+        call.extend([("line_start".to_owned(), json!(start)), ("line_end".to_owned(), json!(end))]);
     }
+    call.extend(named.encoding.map(|encoding| ("encoding".to_owned(), json!(encoding))));
+    Value::Object(call)
 }
 
 fn counted(lines: u64) -> String {
     if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") }
 }
 
-fn range(lines: LineRange) -> String {
-    json!({"start": lines.start().get(), "end": lines.end()}).to_string()
+fn range(lines: LineRange, hash: Option<&str>) -> Value {
+    let (start, end) = (lines.start().get(), lines.end());
+    match hash {
+        Some(hash) => json!({"start": start, "end": end, "range_hash": hash}),
+        None => json!({"start": start, "end": end}),
+    }
 }

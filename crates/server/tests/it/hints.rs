@@ -1,0 +1,363 @@
+//! Hints, followed to the letter: the call that a hint gives works, and edits the place that was meant.
+
+use serde_json::{Value, json};
+
+use crate::session::Session;
+use crate::world::{Entry, Reply, World};
+
+const GET: &str = "get_text_file_contents";
+const PATCH: &str = "patch_text_file_contents";
+const CREATE: &str = "create_text_file";
+const INSERT: &str = "insert_text_file_contents";
+const DELETE: &str = "delete_text_file_contents";
+
+/// A file in a root, and a client that edits it.
+struct Client {
+    world: World,
+    session: Session,
+}
+
+impl Client {
+    fn new(text: &str) -> Self {
+        let world = World::new();
+        world.write("t.txt", text);
+        let session = world.serve(&[]);
+        Self { world, session }
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Reply {
+        self.world.call(&mut self.session, tool, arguments)
+    }
+
+    /// What is said of a call that fails.
+    fn fails(&mut self, tool: &str, arguments: &Value) -> String {
+        let reply = self.call(tool, arguments);
+        assert!(reply.is_error, "{}", reply.text);
+        reply.text
+    }
+
+    #[track_caller]
+    fn succeeds(&mut self, tool: &str, arguments: &Value) -> String {
+        let reply = self.call(tool, arguments);
+        assert!(!reply.is_error, "{}", reply.text);
+        reply.text
+    }
+
+    /// Reads as a hint says, which must be the call that is suggested; returns a digest of the read.
+    #[track_caller]
+    fn read_as(&mut self, said: &str, digest: &str) -> String {
+        assert!(said.contains("\nsuggestion: get_text_file_contents\n"), "{said}");
+        let read = self.succeeds(GET, &named(said, "get_text_file_contents "));
+        read.split_once(digest).unwrap().1.split(' ').nth(1).unwrap().to_owned()
+    }
+
+    fn text(&self) -> String {
+        match self.world.tree().get("t.txt") {
+            Some(Entry::File(bytes)) => String::from_utf8(bytes.clone()).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// The JSON value that the hint has behind some words.
+#[track_caller]
+fn named(said: &str, words: &str) -> Value {
+    let hint = said.split_once("\nhint: ").unwrap().1;
+    let from = hint.split_once(words).unwrap_or_else(|| panic!("{hint}")).1;
+    serde_json::Deserializer::from_str(from).into_iter().next().unwrap().unwrap()
+}
+
+fn patch(patch: &Value) -> Value {
+    json!({"files": [{"file_path": "$ROOT/t.txt", "patches": [patch]}]})
+}
+
+/// `line 1`, `line 2` and so on; one of them is another.
+fn lines(count: u32, other: Option<u32>) -> String {
+    let line = |number| match other {
+        Some(other) if other == number => format!("LINE {number}, changed\n"),
+        _ => format!("line {number}\n"),
+    };
+    (1..=count).map(line).collect()
+}
+
+/// What becomes of an error's long middle in a snapshot.
+fn ends(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().collect();
+    let is_kept = |index: usize| index < 8 || index + 5 > lines.len();
+    let kept = lines.iter().enumerate().filter(|(index, _)| is_kept(*index)).map(|(_, line)| *line);
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_insertion_finds_its_line_again() {
+    let mut client = Client::new("a\nb\nc\n");
+    let after = |line: u64, hash: &str| json!({"file_path": "$ROOT/t.txt", "file_hash": hash, "after": line, "contents": "x"});
+    let old = client.world.filled_text("$HASH(t.txt)");
+    client.world.write("t.txt", "new1\nnew2\na\nb\nc\n");
+    let said = client.fails(INSERT, &after(1, &old));
+    insta::assert_snapshot!(said, @r#"
+    error: hash_mismatch: the file is not the one that file_hash was taken of, and its line 1 may be another one now; nothing was written
+    in $ROOT/t.txt lines 1-4
+    actual text:
+    1	new1
+    2	new2
+    3	a
+    4	b
+    file_hash: 5553223e97ff9d04
+    suggestion: get_text_file_contents
+    hint: look which line is meant now: get_text_file_contents {"file_path":"$ROOT/t.txt","line_start":1,"line_end":5}; then send that line with the file_hash of that read
+    "#);
+    let hash = client.read_as(&said, "file_hash");
+    client.succeeds(INSERT, &after(3, &hash));
+    assert_eq!(client.text(), "new1\nnew2\na\nx\nb\nc\n");
+    // The last line now can be one from the middle; the top is the top.
+    client.world.write("t.txt", "a\n");
+    assert!(client.fails(INSERT, &after(1, &old)).contains("its line 1 may be another one now"));
+    let said = client.fails(INSERT, &after(0, &old));
+    let hash = named(&said, "\"file_hash\": ");
+    client.succeeds(INSERT, &after(0, hash.as_str().unwrap()));
+    assert_eq!(client.text(), "x\na\n");
+}
+
+#[test]
+fn a_digest_is_not_given_of_what_is_not_shown() {
+    let mut client = Client::new(&lines(60, None));
+    let range = |hash: &str| json!({"start": 3, "end": 52, "range_hash": hash});
+    let said = client.fails(PATCH, &patch(&json!({"ranges": [range("0123456789ab")], "new_string": "x"})));
+    insta::assert_snapshot!(ends(&said), @r#"
+    error: range_hash_mismatch: the bytes of lines 3-52 are not those that range_hash was taken of; nothing was written
+    in $ROOT/t.txt lines 3-52
+    actual text:
+    3	line 3
+    4	line 4
+    5	line 5
+    6	line 6
+    7	line 7
+    [cut]
+    file_hash: 48f12c137e3b430d
+    suggestion: get_text_file_contents
+    hint: read the lines whole: get_text_file_contents {"file_path":"$ROOT/t.txt","line_start":3,"line_end":52}; if they are what you mean, send "range_hash": "…", with the range_hash of that read
+    "#);
+    let hash = client.read_as(&said, "range_hash");
+    client.succeeds(PATCH, &patch(&json!({"ranges": [range(&hash)], "new_string": "x"})));
+    assert_eq!(client.text().lines().count(), 11);
+
+    // One of several ranges, cut for its length, in a file that has to be read by its encoding.
+    let mut client = Client::new("");
+    client.world.write("t.txt", [&b"caf\xe9\n"[..], &[b'w'; 3000], b"\nend\n"].concat());
+    let delete = |hash: &str| {
+        let ranges = json!([{"start": 1, "end": 1, "range_hash": "$RANGE(t.txt,1,1)"}, {"start": 2, "end": 2, "range_hash": hash}]);
+        json!({"file_path": "$ROOT/t.txt", "encoding": "latin1", "file_hash": "$HASH(t.txt)", "ranges": ranges})
+    };
+    let said = client.fails(DELETE, &delete("0123456789ab"));
+    insta::assert_snapshot!(said.lines().last().unwrap(), @r#"hint: read the lines whole: get_text_file_contents {"file_path":"$ROOT/t.txt","line_start":2,"line_end":2,"encoding":"latin1"}; if they are what you mean, in place of ranges[1] send {"start":2,"end":2,"range_hash":"…"}, with the range_hash of that read"#);
+    let hash = client.read_as(&said, "range_hash");
+    client.succeeds(DELETE, &delete(&hash));
+    assert_eq!(client.text(), "end\n");
+}
+
+#[test]
+fn of_several_ranges_none_is_dropped() {
+    let old = |ranges: &Value| patch(&json!({"old_string": "x", "new_string": "y", "ranges": ranges}));
+    // As many places as ranges: these are the ranges.
+    let mut client = Client::new("x\nq\nq\nq\nq\nx2\nx\n");
+    let said = client.fails(PATCH, &old(&json!([{"start": 1, "end": 1}, {"start": 6, "end": 6}])));
+    insta::assert_snapshot!(said, @r#"
+    error: content_mismatch: ranges[1]: the text of line 6 is not old_string: it stands at line 7; nothing was written
+    in $ROOT/t.txt line 6
+    actual text:
+    6	x2
+    found at: line 7, line 1
+    file_hash: 184b8debe8e2a173
+    suggestion: patch_text_file_contents
+    hint: old_string stands at line 7 and line 1: send the patch with "ranges": [{"start":1,"end":1},{"start":7,"end":7}]
+    "#);
+    client.succeeds(PATCH, &old(&named(&said, "\"ranges\": ")));
+    assert_eq!(client.text(), "y\nq\nq\nq\nq\nx2\ny\n");
+
+    // More places: the closest that no other range names.
+    let mut client = Client::new("x\nx2\nx\nq\nx\n");
+    let said = client.fails(PATCH, &old(&json!([{"start": 1, "end": 1}, {"start": 2, "end": 2}])));
+    insta::assert_snapshot!(said.lines().last().unwrap(), @r#"hint: old_string stands at line 3: in place of ranges[1] send {"start":3,"end":3}"#);
+    client
+        .succeeds(PATCH, &old(&json!([{"start": 1, "end": 1}, named(&said, "in place of ranges[1] send ")])));
+    assert_eq!(client.text(), "y\nx2\ny\nq\nx\n");
+
+    // Fewer: all is in the other ranges.
+    let mut client = Client::new("x\nx2\n");
+    let said = client.fails(PATCH, &old(&json!([{"start": 1, "end": 1}, {"start": 2, "end": 2}])));
+    insta::assert_snapshot!(said.lines().last().unwrap(), @"hint: old_string stands at line 1, which another of the ranges names: leave ranges[1] out, or make it a patch of its own, with its text as old_string");
+    client.succeeds(PATCH, &old(&json!([{"start": 1, "end": 1}])));
+    assert_eq!(client.text(), "y\nx2\n");
+
+    // Other text, in a range of several.
+    let mut client = Client::new("x\nq\nother\n");
+    let said = client.fails(PATCH, &old(&json!([{"start": 1, "end": 1}, {"start": 3, "end": 3}])));
+    insta::assert_snapshot!(said.lines().last().unwrap(), @"hint: old_string stands at line 1, which another of the ranges names: leave ranges[1] out, or make it a patch of its own, with its text as old_string");
+
+    // By digest.
+    let mut client = Client::new("a\nb\nc\nd\n");
+    let b = client.world.filled_text("$RANGE(t.txt,2,2)");
+    let first = json!({"start": 1, "end": 1, "range_hash": "$RANGE(t.txt,1,1)"});
+    let by_hash = |range: &Value| patch(&json!({"ranges": [first.clone(), range], "new_string": "y"}));
+    let said = client.fails(PATCH, &by_hash(&json!({"start": 3, "end": 3, "range_hash": b})));
+    client.succeeds(PATCH, &by_hash(&named(&said, "in place of ranges[1] send ")));
+    assert_eq!(client.text(), "y\ny\nc\nd\n");
+    let said = client.fails(PATCH, &by_hash(&json!({"start": 3, "end": 3, "range_hash": "0123456789ab"})));
+    client.succeeds(PATCH, &by_hash(&named(&said, "in place of ranges[1] send ")));
+    assert_eq!(client.text(), "y\ny\ny\nd\n");
+}
+
+#[test]
+fn a_long_text_is_shown_where_it_differs() {
+    let old = lines(50, Some(41));
+    let by_hash = |range: &Value, hash: &str| {
+        let mut range = range[0].clone();
+        range["range_hash"] = json!(hash);
+        patch(&json!({"ranges": [range], "new_string": "x"}))
+    };
+    let ranged = patch(&json!({"old_string": old, "new_string": "x", "ranges": [{"start": 1, "end": 50}]}));
+    let by_text = patch(&json!({"old_string": old, "new_string": "x"}));
+    for (what, call) in [("ranged", ranged), ("by_text", by_text)] {
+        let mut client = Client::new(&lines(60, None));
+        let said = client.fails(PATCH, &call);
+        insta::assert_snapshot!(format!("a_long_text_{what}"), said);
+        let hash = client.read_as(&said, "range_hash");
+        client.succeeds(PATCH, &by_hash(&named(&said, "\"ranges\": "), &hash));
+        assert_eq!(client.text().lines().count(), 11);
+    }
+}
+
+#[test]
+fn a_long_line_is_shown_where_it_differs() {
+    let line = |word: &str| format!("{}{word}{}\n", "0123456789".repeat(1500), "abcdefghij".repeat(1500));
+    let ranged =
+        patch(&json!({"old_string": line("old"), "new_string": "x", "ranges": [{"start": 2, "end": 2}]}));
+    let by_text = patch(&json!({"old_string": line("old"), "new_string": "x"}));
+    for (what, call) in [("ranged", ranged), ("by_text", by_text)] {
+        let mut client = Client::new(&format!("first\n{}last\n", line("new")));
+        let said = client.fails(PATCH, &call);
+        let shown = said.replace(&"abcdefghij".repeat(150), "$MANY");
+        insta::assert_snapshot!(format!("a_long_line_{what}"), shown);
+        client.succeeds(PATCH, &patch(&json!({"old_string": "789newabc", "new_string": "789otherabc"})));
+        assert_eq!(client.text(), format!("first\n{}last\n", line("other")));
+    }
+}
+
+/// A program is told the same.
+#[test]
+fn what_is_cut_is_marked_as_json_too() {
+    let world = World::new();
+    world.write("t.txt", lines(60, None));
+    let mut session = world.serve(&["--output", "json"]);
+    let call =
+        patch(&json!({"old_string": lines(50, Some(41)), "new_string": "x", "ranges": [{"start": 1}]}));
+    let told: Value = serde_json::from_str(&world.call(&mut session, PATCH, &call).raw).unwrap();
+    let error = &told["errors"][0];
+    assert_eq!((&error["start"], &error["end"], &error["actual_start"]), (&json!(1), &json!(60), &json!(40)));
+    assert!(error["actual"].as_str().unwrap().starts_with("line 40\nline 41\n"), "{error}");
+    assert_eq!(error["actual_truncated"], json!(true));
+    assert_eq!(told["suggestion"], GET);
+    let near = &error["nearest"][0];
+    assert_eq!((&near["start"], &near["end"], &near["actual_start"]), (&json!(1), &json!(50), &json!(40)));
+    assert_eq!(near["actual_truncated"], json!(true));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_dangling_link_leads_to_can_be_created() {
+    let mut client = Client::new("");
+    client.world.link("link", "new/target.txt");
+    let edit =
+        json!({"files": [{"file_path": "$ROOT/link", "patches": [{"old_string": "", "new_string": "x"}]}]});
+    let said = client.fails(PATCH, &edit);
+    insta::assert_snapshot!(said, @r#"
+    error: not_found: $ROOT/link is a symbolic link to $ROOT/new/target.txt, which does not exist; nothing was written
+    in $ROOT/link
+    suggestion: create_text_file
+    hint: to create the file that it leads to, call create_text_file {"file_path":"$ROOT/new/target.txt","contents":"…"}
+    "#);
+    let taken = client.fails(CREATE, &json!({"file_path": "$ROOT/link", "contents": "x"}));
+    insta::assert_snapshot!(taken, @r#"
+    error: already_exists: $ROOT/link already exists: it is a symbolic link to $ROOT/new/target.txt, which does not exist; nothing was written
+    in $ROOT/link
+    suggestion: create_text_file
+    hint: to create the file that it leads to, call create_text_file {"file_path":"$ROOT/new/target.txt","contents":"…"}
+    "#);
+    let mut create = named(&said, "create_text_file ");
+    assert_eq!(create, named(&taken, "create_text_file "));
+    create["contents"] = json!("");
+    client.succeeds(CREATE, &create);
+    client.succeeds(PATCH, &edit);
+    let target = client.world.tree().remove("new/target.txt");
+    assert_eq!(target, Some(Entry::File(b"x".to_vec())));
+}
+
+#[test]
+fn a_file_in_the_way_is_replaced_by_the_encoding_that_it_looks_like() {
+    let mut client = Client::new("");
+    let text = shift_jis("日本語のテキストです。文字コードは何でしょうか。\n");
+    client.world.write("t.txt", &text);
+    let said = client.fails(CREATE, &json!({"file_path": "$ROOT/t.txt", "contents": "x"}));
+    insta::assert_snapshot!(said, @r#"
+    error: already_exists: $ROOT/t.txt already exists; nothing was written
+    in $ROOT/t.txt
+    file_hash: 90e36ec7e3c39b4b
+    total_lines: 1
+    suggestion: patch_text_file_contents
+    hint: to replace everything in it, call patch_text_file_contents {"files":[{"file_path":"$ROOT/t.txt","patches":[{"ranges":[{"start":1,"range_hash":"90e36ec7e3c39b4b"}],"new_string":"…"}],"encoding":"shift_jis"}]}
+    "#);
+    let mut replace = named(&said, "patch_text_file_contents ");
+    replace["files"][0]["patches"][0]["new_string"] = json!("new\n");
+    client.succeeds(PATCH, &replace);
+    assert_eq!(client.text(), "new\n");
+}
+
+/// The text in that encoding.
+fn shift_jis(text: &str) -> Vec<u8> {
+    mcp_text_editor_core::encoding::Label::parse("shift_jis").unwrap().encoding.encode(text).unwrap()
+}
+
+#[test]
+fn a_slash_at_the_end_of_a_path_is_left_out() {
+    let mut client = Client::new("a\n");
+    let said = client.fails(GET, &json!({"file_path": "$ROOT/t.txt/"}));
+    insta::assert_snapshot!(said, @r"
+    error: not_a_directory: $ROOT/t.txt/ ends in a slash, but is a file, not a directory
+    in $ROOT/t.txt/
+    suggestion: get_text_file_contents
+    hint: send the path without the slash: $ROOT/t.txt
+    ");
+    client.succeeds(GET, &json!({"file_path": said.rsplit_once(' ').unwrap().1}));
+    let create = |path: &str| json!({"file_path": path, "contents": "x"});
+    let said = client.fails(CREATE, &create("$ROOT/new/"));
+    insta::assert_snapshot!(said, @r"
+    error: is_a_directory: $ROOT/new/ ends in a slash, so it names a directory, and there is none; nothing was written
+    in $ROOT/new/
+    suggestion: create_text_file
+    hint: send the path of a file, such as $ROOT/new; directories that are missing above it are made
+    ");
+    let path = said.split_once("such as ").unwrap().1.split_once(';').unwrap().0;
+    client.succeeds(CREATE, &create(path));
+    // Where there is a directory, it is one.
+    client.world.write("dir/t.txt", "");
+    let said = client.fails(CREATE, &create("$ROOT/dir/"));
+    assert!(said.starts_with("error: already_exists: $ROOT/dir/ already exists"), "{said}");
+}
+
+#[test]
+fn an_empty_file_is_patched_without_ranges() {
+    let mut client = Client::new("");
+    let said =
+        client.fails(PATCH, &patch(&json!({"old_string": "a", "new_string": "x", "ranges": [{"start": 1}]})));
+    insta::assert_snapshot!(said, @r#"
+    error: line_out_of_range: line 1 is not in the file, which has 0 lines; nothing was written
+    in $ROOT/t.txt
+    file_hash: e3b0c44298fc1c14
+    suggestion: patch_text_file_contents
+    hint: the file is empty: to put text into it, send the patch without ranges, with "old_string": ""
+    "#);
+    client
+        .succeeds(PATCH, &patch(&json!({"old_string": named(&said, "\"old_string\": "), "new_string": "x"})));
+    assert_eq!(client.text(), "x");
+}
