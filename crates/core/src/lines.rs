@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::encoding::Unit;
 use crate::line::{LineNumber, LineRange};
 use crate::line_ending::{CR, Census, Convention, LineEnding, ends_with_unit, find_unit, width};
-use crate::source::{Source, for_each_chunk};
+use crate::source::{CHUNK, Source, for_each_chunk};
 
 /// A place in the file and the number of line ends (and of CRs, in case they turn out to be line ends) before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,33 +159,9 @@ impl Lines {
             offset: self.bytes.start,
             terminators: 0,
             start: Some(self.bytes.start),
+            block: Vec::new(),
+            block_at: 0,
         }
-    }
-
-    /// Calls `each` with blocks of whole code units, and the offset of each, until it returns false; `range` begins at a unit.
-    fn for_each_block<S: Source + ?Sized>(
-        &self,
-        source: &S,
-        range: Range<u64>,
-        mut each: impl FnMut(u64, &[u8]) -> bool,
-    ) -> Result<(), S::Error> {
-        let width = width(self.unit);
-        let mut carry: Vec<u8> = Vec::new();
-        for_each_chunk(source, range, |offset, chunk| {
-            // Chunks are multiples of any unit unless a read came back short: then the cut unit is carried over.
-            let base = offset - carry.len() as u64;
-            let joined;
-            let bytes = if carry.is_empty() {
-                chunk
-            } else {
-                joined = [carry.as_slice(), chunk].concat();
-                joined.as_slice()
-            };
-            let (whole, cut) = bytes.split_at(bytes.len() - bytes.len() % width);
-            let goes_on = each(base, whole);
-            carry = cut.to_vec();
-            goes_on
-        })
     }
 
     /// How many terminators a block holds, and where the last of them ends.
@@ -284,10 +260,13 @@ pub struct Cursor<'a, S: ?Sized> {
     terminators: u64,
     /// Where the line at `offset` begins, if that has been seen.
     start: Option<u64>,
+    /// What was read last, so that many places close together cost one read; and from where.
+    block: Vec<u8>,
+    block_at: u64,
 }
 
-/// How much a cursor reads at first on its way to a line: as much as lies between two marks of a small file.
-const SHORT_STEP: u64 = 1024;
+/// How much a cursor reads at least: as much as lies between two marks of a small file.
+const SHORTEST_READ: u64 = 1024;
 
 /// Terminators are counted in so many bytes at a time, which is much faster than finding them one by one.
 const COUNTED: usize = 1024;
@@ -302,21 +281,24 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         if mark.offset > self.offset || offset < self.offset {
             self.go_to(&mark);
         }
-        let (mut terminators, mut start) = (self.terminators, self.start);
         let to = offset.min(lines.bytes.end);
-        lines.for_each_block(self.source, self.offset..to, |base, block| {
-            let (count, last) = lines.terminators_in(block);
-            terminators += count;
-            start = last.map(|end| base + end as u64).or(start);
-            true
-        })?;
-        let number = LineNumber::from_index(terminators);
+        while self.offset < to {
+            let (base, block) = self.read(to - self.offset)?;
+            let ((count, last), length) = (lines.terminators_in(block), block.len() as u64);
+            if length == 0 {
+                break;
+            }
+            self.terminators += count;
+            self.start = last.map(|end| base + end as u64).or(self.start);
+            self.offset += length;
+        }
+        let number = LineNumber::from_index(self.terminators);
         // Where no line begins between the mark and the offset, the line began before the mark.
-        let start = match start {
+        let start = match self.start {
             Some(start) => start,
             None => lines.offset_of(self.source, number)?,
         };
-        (self.offset, self.terminators, self.start) = (to, terminators, Some(start));
+        (self.offset, self.start) = (to, Some(start));
         Ok((number, start))
     }
 
@@ -334,22 +316,20 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         if wanted <= self.terminators || self.offset < mark.offset {
             self.go_to(&mark);
         }
-        let mut left = wanted - self.terminators;
-        let mut found = None;
-        // Most lines are short: not much more is read than is needed.
-        let (mut from, mut step) = (self.offset, SHORT_STEP);
-        while found.is_none() && from < next_mark {
-            let to = (from + step).min(next_mark);
-            lines.for_each_block(self.source, from..to, |base, block| {
-                match lines.end_of_terminator(left, block) {
-                    Ok(end) => found = Some(base + end as u64),
-                    Err(count) => left -= count,
-                }
-                found.is_none()
-            })?;
-            (from, step) = (to, step * 2);
-        }
         // Only a file that changes while it is read has fewer than were counted.
+        let mut found = None;
+        let mut step = SHORTEST_READ;
+        while found.is_none() && self.offset < next_mark {
+            let left = wanted - self.terminators;
+            let (base, block) = self.read(step.min(next_mark - self.offset))?;
+            step *= 2;
+            let (end, length) = (lines.end_of_terminator(left, block), block.len() as u64);
+            match end {
+                Ok(end) => found = Some(base + end as u64),
+                Err(_) if length == 0 => break,
+                Err(count) => (self.offset, self.terminators) = (base + length, self.terminators + count),
+            }
+        }
         let start = found.unwrap_or(lines.bytes.end);
         (self.offset, self.terminators, self.start) = (start, wanted, Some(start));
         Ok(start)
@@ -359,6 +339,31 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         self.offset = mark.offset;
         self.terminators = self.lines.terminators_before(mark);
         self.start = (mark.offset == self.lines.bytes.start).then_some(mark.offset);
+    }
+
+    /// Whole code units from `offset` on, at most `most` bytes, and where they begin. Nothing at the end, where a unit can be
+    /// cut.
+    fn read(&mut self, most: u64) -> Result<(u64, &[u8]), S::Error> {
+        let (from, width) = (self.offset, width(self.lines.unit));
+        let is_at_hand = |at: u64, length: usize| at <= from && from + width as u64 <= at + length as u64;
+        if !is_at_hand(self.block_at, self.block.len()) {
+            let rest = self.lines.bytes.end - from;
+            let length = most.max(SHORTEST_READ).min(rest);
+            self.block.resize(usize::try_from(length).unwrap_or(CHUNK).min(CHUNK), 0);
+            let mut got = 0;
+            while let Some(part) = self.block.get_mut(got..).filter(|part| !part.is_empty()) {
+                match self.source.read_at(from + got as u64, part)? {
+                    0 => break,
+                    more => got += more,
+                }
+            }
+            self.block.truncate(got);
+            self.block_at = from;
+        }
+        let block = usize::try_from(from - self.block_at).ok().and_then(|skipped| self.block.get(skipped..));
+        let block = block.unwrap_or_default();
+        let length = usize::try_from(most).unwrap_or(usize::MAX).min(block.len());
+        Ok((from, block.get(..length - length % width).unwrap_or_default()))
     }
 }
 
