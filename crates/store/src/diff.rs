@@ -1,7 +1,10 @@
 //! What a dry run would change, as a unified diff of at most a few hundred lines.
 
+use std::ops::Range;
+
 use mcp_text_editor_core::diff::{Change, Side, unified};
-use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::lines::Cursor;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::source::Source;
@@ -28,17 +31,21 @@ where
     if lines > MOST_LINES {
         return Ok(summary(path, regions));
     }
+    // Read once each, however many regions there are.
+    let (mut of_old, mut of_new) = (old_scan.lines.cursor(old), new_scan.lines.cursor(new));
     let changes = regions.iter().map(|region| {
         let start = region.replaced.start();
+        let in_old = bytes_of(&mut of_old, region.replaced)?;
+        let in_new = bytes_of(&mut of_new, region.lines)?;
         Ok(Change {
             start,
-            old: text(old, old_scan, region.replaced)?,
-            new: text(new, new_scan, region.lines)?,
+            old: text((old, old_scan), region.replaced, in_old)?,
+            new: text((new, new_scan), region.lines, in_new)?,
         })
     });
     let changes = changes.collect::<Result<Vec<Change>, O::Error>>()?;
     let side = |scan: &Scan| Side { path, unterminated: scan.lines.is_unterminated() };
-    let context = |lines| text(old, old_scan, lines);
+    let context = |lines| text((old, old_scan), lines, old_scan.lines.bytes_of(old, lines)?);
     unified(side(old_scan), side(new_scan), old_scan.lines.count(), &changes, MOST_BYTES, context)
 }
 
@@ -53,12 +60,26 @@ fn summary(path: &str, regions: &[Region]) -> String {
     text
 }
 
-fn text<S: Source + ?Sized>(source: &S, scan: &Scan, lines: LineRange) -> Result<Vec<String>, S::Error> {
+fn bytes_of<S: Source + ?Sized>(
+    cursor: &mut Cursor<'_, S>,
+    lines: LineRange,
+) -> Result<Range<u64>, S::Error> {
+    if lines.is_empty() {
+        return Ok(0..0);
+    }
+    Ok(cursor.offset_of(lines.start())?..cursor.offset_of(LineNumber::from_index(lines.end()))?)
+}
+
+/// The text of some lines, whose bytes are known.
+fn text<S: Source + ?Sized>(
+    (source, scan): (&S, &Scan),
+    lines: LineRange,
+    bytes: Range<u64>,
+) -> Result<Vec<String>, S::Error> {
     let mut found = Vec::new();
     if lines.is_empty() {
         return Ok(found);
     }
-    let bytes = scan.lines.bytes_of(source, lines)?;
     scan.lines.for_each(source, lines.start(), bytes, LONGEST_LINE, |line| {
         let encoding = scan.encoding;
         let valid = |fault: usize| encoding.decode(line.text.get(..fault).unwrap_or_default()).ok();
