@@ -322,7 +322,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         while found.is_none() && self.offset < next_mark {
             let left = wanted - self.terminators;
             let (base, block) = self.read(step.min(next_mark - self.offset))?;
-            step *= 2;
+            step = (step * 2).min(CHUNK as u64);
             let (end, length) = (lines.end_of_terminator(left, block), block.len() as u64);
             match end {
                 Ok(end) => found = Some(base + end as u64),
@@ -413,5 +413,47 @@ impl OpenLine {
             ending,
             end,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many bytes, all alike but for one line end.
+    struct OneLineEnd {
+        size: u64,
+        at: u64,
+    }
+
+    impl Source for OneLineEnd {
+        type Error = std::convert::Infallible;
+
+        fn size(&self) -> u64 {
+            self.size
+        }
+
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+            let length = usize::try_from(self.size - offset).unwrap().min(buffer.len());
+            buffer[..length].fill(b'x');
+            if let Some(at) =
+                self.at.checked_sub(offset).map(|at| usize::try_from(at).unwrap()).filter(|at| *at < length)
+            {
+                buffer[at] = b'\n';
+            }
+            Ok(length)
+        }
+    }
+
+    /// Marks of a file of a terabyte are as far apart.
+    #[test]
+    fn a_line_far_behind_its_mark_is_found() {
+        let source = OneLineEnd { size: 40 << 20, at: 30 << 20 };
+        let census = Census { lf: 1, ..Census::default() };
+        let lines = Lines::new(Unit::Byte, Convention::Lf, 0..source.size, 1, true, census, Vec::new());
+        let Ok(start) = lines.offset_of(&source, LineNumber::from_index(1));
+        assert_eq!(start, (30 << 20) + 1);
+        let Ok(found) = lines.line_at(&source, source.size - 1);
+        assert_eq!(found, (LineNumber::from_index(1), start));
     }
 }

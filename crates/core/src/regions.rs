@@ -39,6 +39,7 @@ where
         old_size: old_scan.size,
         touched: old_scan.lines.cursor(old),
         touched_ends: old_scan.lines.cursor(old),
+        taken_ends: old_scan.lines.cursor(old),
         new,
         new_scan,
         joints: new_scan.lines.cursor(new),
@@ -124,6 +125,8 @@ struct Files<'a, O: ?Sized, N: ?Sized> {
     /// The lines that splices touch, and where these end.
     touched: Cursor<'a, O>,
     touched_ends: Cursor<'a, O>,
+    /// Where lines end that have become part of a region.
+    taken_ends: Cursor<'a, O>,
     new: &'a N,
     new_scan: &'a Scan,
     /// What follows a region.
@@ -165,7 +168,7 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
     fn take_next_line(&mut self, touched: &mut Touched) -> Result<(), O::Error> {
         touched.lines = LineRange::new(touched.lines.start(), touched.lines.count() + 1);
         let next = LineNumber::from_index(touched.lines.end());
-        touched.end = self.touched_ends.offset_of(next)?;
+        touched.end = self.taken_ends.offset_of(next)?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::error::Excerpt;
 use mcp_text_editor_core::line::LineRange;
 
-use crate::tools::Tool;
+use crate::tools::{self, Tool};
 
 macro_rules! codes {
     ($($variant:ident $name:literal $meaning:literal,)*) => {
@@ -79,9 +79,9 @@ pub struct Problem {
     pub found_at: Vec<LineRange>,
     /// Similar places and their text, the best first.
     pub nearest: Vec<Excerpt>,
-    /// What to do instead where the text that the hint goes by (what those lines hold, and the best of the similar places)
-    /// is not told whole.
-    pub if_cut: Option<Instead>,
+    /// The hint instead where the text that it goes by (what those lines hold, or else the best of the similar places) is not
+    /// told whole: to read it first.
+    pub if_cut: Option<String>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
     /// How many lines the file has, where that is worth saying.
@@ -92,15 +92,6 @@ pub struct Problem {
     pub suggestion: Option<&'static str>,
     /// Whether files may have changed all the same, as they could not be put back.
     pub has_left_changes: bool,
-}
-
-/// Another hint, and the tool that it is about.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Instead {
-    /// What to do.
-    pub hint: String,
-    /// The tool to call next; `None` for the one that was called.
-    pub suggestion: Option<&'static str>,
 }
 
 /// A past edit of a file that has changed since.
@@ -176,8 +167,10 @@ impl Failure {
     /// A failure of a tool. The tool to call next is what the first problem suggests, if it `is_offered`, else the same
     /// one with a corrected call.
     pub fn of_tool(tool: &Tool, mut problems: Vec<Problem>, is_offered: impl Fn(&str) -> bool) -> Self {
-        for instead in problems.iter_mut().filter_map(|problem| problem.if_cut.as_mut()) {
-            instead.suggestion = instead.suggestion.filter(|name| is_offered(name));
+        if !is_offered(tools::get::TOOL.name) {
+            for problem in &mut problems {
+                problem.if_cut = None;
+            }
         }
         let suggested = problems.first().and_then(|problem| problem.suggestion);
         let suggestion = suggested.filter(|name| is_offered(name)).unwrap_or(tool.name).to_owned();

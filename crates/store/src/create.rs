@@ -11,6 +11,7 @@ use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
+use crate::lock::lock_directory;
 use crate::place::{OpenFile, Place, WritablePlace};
 use crate::platform;
 use crate::roots::open_directory;
@@ -159,6 +160,9 @@ fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named
 /// another program writes to the empty file in between is lost.
 fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
+    // A process of ours that edits the empty file sees, when it has this lock, that it is gone.
+    let _one_at_a_time =
+        lock_directory(directory, temporary.path()).map_err(|_| io::ErrorKind::ResourceBusy)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).follow(FollowSymlinks::No);
     let claim = directory.open_with(name, &options)?.into_std();
@@ -169,7 +173,7 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     directory.rename(temporary.name(), directory, name).inspect_err(|_| {
-        unlink_if(directory, name, &claimed);
+        unmake(directory, name, &claimed);
     })?;
     Ok((file, *temporary.identity()))
 }

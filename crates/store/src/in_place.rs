@@ -166,12 +166,14 @@ impl Overwriting {
         (locked, is_clean)
     }
 
-    /// Leaves what was needed on the way to be recovered.
-    pub(crate) fn leave(self) {
-        for Target { overwrite, copy, .. } in self.targets {
-            overwrite.temporary.leave();
+    /// Leaves what was needed on the way to be recovered; returns the paths of the files.
+    pub(crate) fn leave(self) -> Vec<PathBuf> {
+        let leave = |Target { overwrite: Overwrite { place, temporary, .. }, copy, .. }: Target| {
+            temporary.leave();
             copy.leave();
-        }
+            place.path().to_owned()
+        };
+        self.targets.into_iter().map(leave).collect()
     }
 }
 

@@ -256,13 +256,14 @@ impl Found {
         Identity::at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
     }
 
-    /// Ends it, once all is done.
-    pub(crate) fn remove(self, sync: bool) {
-        unlink_if(&self.directory, Path::new(&self.name), &self.identity);
+    /// Ends it, once all is done; whether it is gone.
+    pub(crate) fn remove(self, sync: bool) -> bool {
+        let is_gone = unlink_if(&self.directory, Path::new(&self.name), &self.identity);
         if sync {
             platform::sync_directory(&self.directory).ok();
         }
         drop(self.file);
+        is_gone
     }
 }
 
@@ -384,7 +385,7 @@ mod tests {
         let found = Found::all(&state).unwrap().pop().unwrap();
         assert!(found.is_abandoned && found.is_there());
         assert!(!Found::all(&state).unwrap()[0].is_abandoned, "one process recovers it");
-        found.remove(true);
+        assert!(found.remove(true));
         assert!(Found::all(&state).unwrap().is_empty());
     }
 }

@@ -5,11 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cap_std::fs::Dir;
+
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::place::{OpenFile, Place, WritablePlace};
+use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 
 /// How long a call waits for a lock, unless told otherwise.
@@ -212,11 +215,11 @@ fn wait_for(
     }
 }
 
-/// Keeps other processes of this server from exchanging files in the place's directory until it is dropped.
+/// Keeps other processes of this server from exchanging files in a directory until it is dropped; `path` is for the error.
 ///
 /// A directory that may not be read, and one on a file system without locks, is nobody's.
-pub(crate) fn lock_directory(place: &Place) -> Result<Option<File>, StoreError> {
-    let Ok(directory) = platform::open_to_read(&place.directory) else { return Ok(None) };
+pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File>, StoreError> {
+    let Ok(directory) = platform::open_to_read(directory) else { return Ok(None) };
     let wait = Wait::default();
     let mut patience = Patience::new(&wait);
     loop {
@@ -224,7 +227,7 @@ pub(crate) fn lock_directory(place: &Place) -> Result<Option<File>, StoreError> 
             Ok(()) => return Ok(Some(directory)),
             Err(TryLockError::Error(_)) => return Ok(None),
             Err(TryLockError::WouldBlock) => {
-                patience.pause().map_err(|kind| StoreError::new(Operation::Lock, place.path(), kind))?;
+                patience.pause().map_err(|kind| StoreError::new(Operation::Lock, path, kind))?;
             }
         }
     }

@@ -25,6 +25,7 @@ use crate::lock::{
 use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::read::digest_of;
+use crate::remove::give_back;
 use crate::replace::swap_until_out;
 use crate::store::{Durability, Store};
 
@@ -115,8 +116,9 @@ enum Standing {
     UnderWay(PathBuf),
 }
 
-/// Records that this call could not recover, by path, and why.
-type GivenUp = BTreeMap<PathBuf, StoreError>;
+/// Records that this call is done with, by path: why it could not recover them, or nothing, if all is done but that they
+/// cannot be unlinked.
+type GivenUp = BTreeMap<PathBuf, Option<StoreError>>;
 
 fn standing(
     store: &Store,
@@ -140,8 +142,8 @@ fn standing(
             }
         } else if !given_up.contains_key(&record.path) && may_recover(store, &record.contents) {
             abandoned.push(record);
-        } else if is_ours {
-            if let Some(error) = given_up.remove(&record.path) {
+        } else if is_ours && !matches!(given_up.get(&record.path), Some(None)) {
+            if let Some(Some(error)) = given_up.remove(&record.path) {
                 return Err(error);
             }
             let paths = record.contents.paths().map(Path::to_owned).collect();
@@ -165,24 +167,31 @@ fn place_of(store: &Store, path: &Path) -> Option<WritablePlace> {
     place.map(WritablePlace::permitted)
 }
 
-/// Recovers a record; what fails is logged, and returned with the record's path.
+/// Recovers a record; what fails is logged, and returned with the record's path, as is one that is still there.
 fn try_recover(
     store: &Store,
     record: Found,
     patience: &mut Patience<'_>,
-) -> Result<(), (PathBuf, StoreError)> {
+) -> Result<(), (PathBuf, Option<StoreError>)> {
     let path = record.path.clone();
     let committed = record.contents.committed;
     let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
-    match recover(store, record, patience) {
-        // Its owner died before it had begun.
-        Ok(()) if files.is_empty() => {}
-        Ok(()) if committed => tracing::warn!(?files, "an edit that was cut off has been ended"),
-        Ok(()) => tracing::warn!(?files, "an edit that was cut off has been taken back"),
+    let is_gone = match recover(store, record, patience) {
+        Ok(is_gone) => is_gone,
         Err(error) => {
             tracing::warn!(%error, ?files, "an edit that was cut off cannot be recovered");
-            return Err((path, of_recovery(error)));
+            return Err((path, Some(of_recovery(error))));
         }
+    };
+    if !is_gone {
+        tracing::warn!(record = %path.display(), "the record of an edit that was cut off cannot be unlinked");
+        return Err((path, None));
+    }
+    if committed {
+        tracing::warn!(?files, "an edit that was cut off has been ended");
+    } else if !files.is_empty() {
+        // Else its owner died before it had begun.
+        tracing::warn!(?files, "an edit that was cut off has been taken back");
     }
     Ok(())
 }
@@ -197,7 +206,8 @@ fn of_recovery(error: StoreError) -> StoreError {
     StoreError { operation: Operation::Recover, path, kind, source }
 }
 
-fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<(), StoreError> {
+/// Whether the record is gone, once all is done.
+fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<bool, StoreError> {
     let contents = &record.contents;
     let places = contents.subjects.iter().map(|subject| place_of(store, &subject.path));
     let Some(places) = places.collect::<Option<Vec<WritablePlace>>>() else {
@@ -255,8 +265,7 @@ fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<
         site.discard()?;
     }
     drop(locked);
-    record.remove(sync);
-    Ok(())
+    Ok(record.remove(sync))
 }
 
 /// Whether an error of opening says that there is nothing that could be a transaction's.
@@ -354,6 +363,9 @@ impl Site<'_> {
         let is_old = displaced.digest == change.old;
         // A copy of the old bytes that is not whole brings nothing back.
         let is_spoiled = !is_old && displaced.name != self.name() && !self.is_the_old_file(&displaced);
+        if is_spoiled && now == Some(change.old) {
+            return Ok(());
+        }
         match self.locked {
             // It has been replaced for good; whatever came later came after that.
             _ if committed && is_old => Ok(()),
@@ -385,7 +397,7 @@ impl Site<'_> {
             return renamed.context(Operation::Recover, self.place.path());
         }
         let last_in = *locked.file().identity();
-        let _one_at_a_time = lock_directory(self.place)?;
+        let _one_at_a_time = lock_directory(directory, self.place.path())?;
         swap_until_out(self.place, Path::new(&displaced.name), last_in, platform::exchange)?;
         let out = self.left(self.name())?;
         if out.is_none_or(|out| out.digest == change.new) {
@@ -442,21 +454,7 @@ impl Site<'_> {
         }
         let Some(aside) = self.left(self.name())? else { return Ok(()) };
         let name = Path::new(self.place.name());
-        match platform::rename_new(&aside.directory, Path::new(&aside.name), name) {
-            Err(error) if platform::is_unsupported(&error) => {
-                let linked = aside.directory.hard_link(&aside.name, &aside.directory, name);
-                linked.or_else(|error| match aside.directory.symlink_metadata(name) {
-                    // Nor are there links; and another program's file is not to be written over.
-                    Err(gone) if gone.kind() == ErrorKind::NotFound => {
-                        aside.directory.rename(&aside.name, &aside.directory, name)
-                    }
-                    Ok(_) => Err(ErrorKind::AlreadyExists.into()),
-                    Err(_) => Err(error),
-                })
-            }
-            renamed => renamed,
-        }
-        .or_else(|error| match error.kind() {
+        give_back(&aside.directory, Path::new(&aside.name), name).or_else(|error| match error.kind() {
             ErrorKind::AlreadyExists => self.keep(&aside),
             _ => Err(StoreError::from_io(Operation::Recover, self.place.path(), error)),
         })

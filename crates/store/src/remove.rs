@@ -6,6 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cap_std::fs::Dir;
 use mcp_text_editor_core::digest::Digest;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
@@ -75,7 +76,7 @@ pub(crate) fn remove<T>(
             let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
             return Err(StoreError { kind, operation: Operation::Restore, ..error });
         }
-        return Err(match put_back(place, aside) {
+        return Err(match give_back(&place.directory, aside, Path::new(place.name())) {
             Ok(()) => {
                 // Else a power cut could bring the removal back when the record is gone already.
                 if sync(store, place).is_err() {
@@ -126,15 +127,20 @@ fn sync(store: &Store, place: &Place) -> Result<(), StoreError> {
     }
 }
 
-/// Gives a file its name back, unless another has it.
-fn put_back(place: &Place, aside: &Path) -> io::Result<()> {
-    let (directory, name) = (&place.directory, Path::new(place.name()));
+/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system can neither
+/// refuse a name that is taken nor link, a look has to do.
+pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
     match platform::rename_new(directory, aside, name) {
-        Err(error) if platform::is_unsupported(&error) => {
-            directory.hard_link(aside, directory, name)?;
-            directory.remove_file(aside)
-        }
-        renamed => renamed,
+        Err(error) if platform::is_unsupported(&error) => {}
+        renamed => return renamed,
+    }
+    match directory.hard_link(aside, directory, name) {
+        Ok(()) => directory.remove_file(aside),
+        Err(error) => match directory.symlink_metadata(name) {
+            Err(gone) if gone.kind() == io::ErrorKind::NotFound => directory.rename(aside, directory, name),
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => Err(error),
+        },
     }
 }
 

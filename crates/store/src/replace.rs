@@ -196,7 +196,7 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
     let (directory, name) = (&place.directory, Path::new(place.name()));
     // If another program has replaced the file since, another process of ours can hold the lock of that new file and be
     // here, too. Each must see whether it got what it had read before the other comes.
-    let _one_at_a_time = lock_directory(place)?;
+    let _one_at_a_time = lock_directory(directory, place.path())?;
     match swap(directory, name, temporary.name()) {
         Ok(()) => {
             // Looked at once more, now that nobody can open the old file by its name: a writer would go on with it.
@@ -343,7 +343,7 @@ impl Exchanged {
             let Prepared { place, temporary, .. } = &prepared;
             let (directory, name) = (&place.directory, Path::new(place.name()));
             // Whoever holds it for so long is not one of us.
-            let _one_at_a_time = lock_directory(place).ok();
+            let _one_at_a_time = lock_directory(directory, place.path()).ok();
             let is_back = match &old {
                 Old::Exchanged => put_back(&prepared, self.swap).is_ok(),
                 // Another program has written since: its file stays, as if it had come after a call that succeeded.

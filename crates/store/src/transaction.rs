@@ -277,7 +277,10 @@ fn leave(error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> S
         _ => Vec::new(),
     };
     paths.extend(exchanged.leave());
-    overwriting.leave();
+    // What could not be put back is among them already.
+    let overwritten =
+        overwriting.leave().into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>();
+    paths.extend(overwritten);
     StoreError { kind: StoreErrorKind::NotRestored { paths }, operation: Operation::Restore, ..error }
 }
 

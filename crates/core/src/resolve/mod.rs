@@ -174,7 +174,7 @@ fn plan<S: Source + ?Sized>(
                 let shifts = named.iter().map(|(at, lines)| Rejection::ShiftState { at: *at, lines: *lines });
                 return Ok(Err(shifts.collect()));
             }
-            if changes_bom(source, &splices)? {
+            if changes_bom(source, scan, &splices)? {
                 let at = named.first().map(|(at, _)| *at).unwrap_or_default();
                 return Ok(Err(vec![Rejection::ByteOrderMark { at }]));
             }
@@ -193,13 +193,14 @@ fn plan<S: Source + ?Sized>(
     }
 }
 
-/// Whether the new bytes begin with a byte order mark where the old did not, or with another, or with none: FF FE, that of
-/// UTF-16, is part of UTF-32's where U+0000 comes to stand behind it. In encodings that have no mark its bytes are text,
-/// which whoever does not name the encoding would take for one.
-fn changes_bom<S: Source + ?Sized>(source: &S, splices: &SpliceSet) -> Result<bool, S::Error> {
+/// Whether the new bytes begin with a byte order mark where the old did not, or with another: FF FE, that of UTF-16, is
+/// part of UTF-32's where U+0000 comes to stand behind it. In encodings that have no mark its bytes are text.
+fn changes_bom<S: Source + ?Sized>(source: &S, scan: &Scan, splices: &SpliceSet) -> Result<bool, S::Error> {
+    if !scan.encoding.is_unicode() {
+        return Ok(false);
+    }
     let new = Spliced::new(source, splices);
-    let old_mark = sniff_bom(&read_range(source, 0..source.size().min(4))?);
-    Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != old_mark)
+    Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != scan.bom.then_some(scan.encoding))
 }
 
 /// Whether the new bytes decode. Of ISO-2022-JP that is not a matter of course: an escape sequence may come to stand
@@ -227,7 +228,6 @@ pub fn place_of(text: &str, fault: &Unencodable) -> (LineNumber, u64) {
 mod tests {
     use super::*;
     use crate::digest::{Digest, digest_of};
-    use crate::encoding::Encoding;
     use crate::error::Evidence;
     use crate::scan::Scanner;
     use crate::source::read_range;
@@ -303,20 +303,6 @@ mod tests {
         // With U+0000 behind it the mark of UTF-16 becomes that of UTF-32.
         assert_eq!(delete_first(b"\xFF\xFEa\0\n\0\0\0b\0"), refused);
         assert!(delete_first(b"\xFF\xFEa\0\n\0b\0\0\0").is_ok());
-        // Nor in an encoding in which it is text.
-        let replace_first = |file: &[u8], text: &str| {
-            let mut scanner = Scanner::new(Some(Encoding::Latin1));
-            scanner.feed(file);
-            let ranges = vec![GuardedRange { start: 1, end: Some(1), range_hash: None }];
-            let patch = Patch { old_string: None, new_string: text.to_owned(), ranges, replace_all: false };
-            let Ok(done) = super::patch(file, &scanner.finish(), None, &[patch], Options::default());
-            done.map_err(|rejections| rejections.iter().map(brief).collect::<String>()).map(|_| ())
-        };
-        let refused =
-            |patch| Err(format!("ByteOrderMark {{ at: At {{ entry: 0, patch: {patch}, range: Some(0) }} }}"));
-        assert_eq!(replace_first(b"a\nb\n", "\u{ff}\u{fe}"), refused(0));
-        assert_eq!(replace_first(b"\xEF\xBB\xBFa\nb\n", "z"), refused(0));
-        assert_eq!(replace_first(b"\xEF\xBB\xBFa\nb\n", "\u{ef}\u{bb}\u{bf}z"), Ok(()));
     }
 
     /// The digest that a client would remember of `bytes`.

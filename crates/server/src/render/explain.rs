@@ -344,8 +344,8 @@ fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, Strin
 fn not_restored(paths: &[PathBuf]) -> (Code, String, String) {
     (
         Code::IoError,
-        format!("the edit failed, and these files could not be put back: {}", list(paths)),
-        "read them again before anything else".to_owned(),
+        format!("the edit failed, and these files could not be put back, or not for good: {}", list(paths)),
+        "read them again before anything else; an edit that is left half done is ended or taken back before the next one".to_owned(),
     )
 }
 

@@ -9,7 +9,8 @@ use mcp_text_editor_core::error::Excerpt;
 use mcp_text_editor_core::line::LineRange;
 use serde_json::{Map, Value, json};
 
-use crate::problem::{Conflict, Failure, Instead, Later, Problem};
+use crate::problem::{Conflict, Failure, Later, Problem};
+use crate::tools;
 
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
@@ -174,21 +175,24 @@ fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
     reason
 }
 
-/// What holds instead of a problem's hint and suggestion, since the text that they go by is not told whole.
-fn instead(problem: &Problem, detail: Detail) -> Option<&Instead> {
+/// The hint that holds instead of a problem's own, since the text that this goes by is not told whole.
+fn instead(problem: &Problem, detail: Detail) -> Option<&String> {
     let is_told = |excerpt: &Excerpt| excerpt.is_whole() && !bare(&excerpt.text, detail).1;
-    let is_whole = problem.actual.as_ref().is_none_or(is_told)
-        && problem.nearest.first().is_none_or(|best| detail.nearest && is_told(best));
+    // What the named lines hold is what a hint goes by, where there are any.
+    let is_whole = match (&problem.actual, problem.nearest.first()) {
+        (Some(actual), _) => is_told(actual),
+        (None, best) => best.is_none_or(|best| detail.nearest && is_told(best)),
+    };
     problem.if_cut.as_ref().filter(|_| !is_whole)
 }
 
 fn hint_of(problem: &Problem, detail: Detail) -> &str {
-    instead(problem, detail).map_or(&problem.hint, |instead| &instead.hint)
+    instead(problem, detail).unwrap_or(&problem.hint)
 }
 
 fn suggestion(failure: &Failure, detail: Detail) -> &str {
-    let instead = failure.problems.first().and_then(|first| instead(first, detail));
-    instead.and_then(|instead| instead.suggestion).unwrap_or(&failure.suggestion)
+    let is_cut = failure.problems.first().is_some_and(|first| instead(first, detail).is_some());
+    if is_cut { tools::get::TOOL.name } else { &failure.suggestion }
 }
 
 /// The hint that all problems have in common.
@@ -561,7 +565,7 @@ mod tests {
                 actual: Some(Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) }),
                 found_at: vec![far; places],
                 nearest: vec![Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }; 5],
-                if_cut: Some(Instead { hint: hint.clone() + "…", suggestion: None }),
+                if_cut: Some(hint.clone() + "…"),
                 file_hash: Some(Digest::of(b"")),
                 ..Problem::new(Code::OutsideAllowedDirectories, reason.clone(), hint).of_file(path)
             };

@@ -202,7 +202,7 @@ pub(crate) fn help(state: Option<&State>, remedy: Remedy) -> String {
              {file} away, and {FILE_NAME}-wal and {FILE_NAME}-shm beside it"
         ),
         Remedy::StateDirectory => {
-            "a person can name a directory that can be written to by MCP_TEXT_EDITOR_STATE_DIR".to_owned()
+            "a person can set MCP_TEXT_EDITOR_STATE_DIR to a directory that can be written to".to_owned()
         }
     }
 }

@@ -279,7 +279,7 @@ fn without_a_state_directory_it_is_said_why_there_is_no_history() {
     insta::assert_snapshot!(run(&[], &["list_text_file_edits"]), @r"
     error: io_error: the history of edits cannot be read: the state directory $ROOT/state cannot be opened: File exists (os error 17)
     suggestion: patch_text_file_contents
-    hint: restore the lines you want by a patch; a person can name a directory that can be written to by MCP_TEXT_EDITOR_STATE_DIR
+    hint: restore the lines you want by a patch; a person can set MCP_TEXT_EDITOR_STATE_DIR to a directory that can be written to
     ");
     // That it is off needs no reason.
     let said: Value = serde_json::from_str(&run(&["--no-history"], &create("file_path=$ROOT/b"))).unwrap();

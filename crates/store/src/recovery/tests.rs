@@ -339,6 +339,25 @@ fn what_a_later_version_has_left_is_left_to_it() {
 }
 
 #[test]
+fn a_record_that_cannot_be_unlinked_stops_nobody() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = cut_off(Cut::OneExchanged);
+    let journal = world.state.path().join(crate::state::JOURNAL);
+    let permit = |mode| std::fs::set_permissions(&journal, std::fs::Permissions::from_mode(mode)).unwrap();
+    permit(0o500);
+    if std::fs::write(journal.join("probe"), "").is_ok() {
+        permit(0o700);
+        return eprintln!("skipped: this user may write anywhere");
+    }
+    drop(lock_settled(&world.store, &[&world.place("a")], &mut Patience::new(&Wait::default())).unwrap());
+    permit(0o700);
+    assert_eq!(world.names(), all(OLD));
+    assert_eq!(world.records(), 1);
+    world.store.recover();
+    assert_eq!(world.records(), 0);
+}
+
+#[test]
 fn why_an_edit_could_not_be_taken_back_is_told() {
     let world = cut_off(Cut::OneExchanged);
     let before = world.names();

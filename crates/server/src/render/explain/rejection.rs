@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Call, Named};
 use crate::limits::{Exceeded, Limit};
-use crate::problem::{Code, Instead, Problem};
+use crate::problem::{Code, Problem};
 use crate::render::failure::spelled;
 use crate::tools::{self, Tool};
 
@@ -47,9 +47,8 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
         ),
         Rejection::ByteOrderMark { .. } => Problem::new(
             Code::InvalidArguments,
-            "the file would then begin with another byte order mark (U+FEFF) than it has, or lose it",
-            "leave U+FEFF, and in other encodings the bytes that stand for it, out of the text at the file's beginning, or as they \
-             are; to delete what stands before one, delete it, too",
+            "the file would then begin with a byte order mark (U+FEFF), which it does not have",
+            "leave U+FEFF out of the text; to delete what stands before one, delete it, too",
         ),
         Rejection::Overlap { first, second } => {
             let name = |at: At| place(at).trim_end_matches(": ").to_owned();
@@ -155,7 +154,7 @@ fn mismatched(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lin
                     format!("the lines now stand at {}: {}", spelled(*found), meant.with_range(&range))
                 }
                 None => {
-                    if_cut = Some(meant.unseen(*lines));
+                    if_cut = Some(meant.unseen(*lines, &digest.short()));
                     format!(
                         "if the text shown is what you mean, {}; else read the file again",
                         meant.with_hash(*lines, &digest.short())
@@ -293,36 +292,45 @@ impl<'a> Meant<'a> {
 
     /// To send a patch that is made in another way, by which the other ranges could not be patched.
     fn apart(&self) -> String {
-        let in_place_of = |part| format!("in place of {part}, in a patch of its own, ");
+        let in_place_of = |part| format!("leave {part} out; in a patch of its own, ");
         self.part.as_ref().map_or_else(String::new, in_place_of)
     }
 
-    /// To read lines before their digest is sent: that of a text that was not shown guards nothing.
-    fn unseen(&self, lines: LineRange) -> Instead {
-        let (read, send) = (self.read(lines), self.with_hash(lines, "…"));
-        let hint = format!(
+    /// To read lines before their digest is sent: that of a text that was not shown guards nothing. A read tells none of a
+    /// line that it cannot show whole.
+    fn unseen(&self, lines: LineRange, hash: &str) -> String {
+        let read = self.read(lines);
+        if lines.count() == 1 {
+            return format!("read it: {read}; if it is what you mean, {}", self.with_hash(lines, hash));
+        }
+        let send = self.with_hash(lines, "…");
+        format!(
             "read the lines whole: {read}; if they are what you mean, {send}, with the range_hash of that read"
-        );
-        Instead { hint, suggestion: Some(tools::get::TOOL.name) }
+        )
     }
 
-    /// To name lines by their digest, as they are too many to be copied; of one long line a part will do.
-    fn uncopied(&self, lines: LineRange) -> Instead {
-        let apart = self.apart();
+    /// To name whole lines by their digest, as they are too many to be copied.
+    fn unnamed(&self, lines: LineRange) -> String {
         if lines.count() == 1 {
-            let hint = format!(
-                "{} is too long to be shown whole; {apart}send as old_string only the part of it that is to change, without \
-                 ranges",
-                spelled(lines)
-            );
-            return Instead { hint, suggestion: None };
+            return self.uncopied(lines);
         }
-        let (read, range) = (self.read(lines), range(lines, Some("…")));
-        let hint = format!(
+        let (read, apart, range) = (self.read(lines), self.apart(), range(lines, Some("…")));
+        format!(
             "read the lines whole: {read}; if they are what you mean, {apart}send \"ranges\": [{range}], with the range_hash \
              of that read, and no old_string"
-        );
-        Instead { hint, suggestion: Some(tools::get::TOOL.name) }
+        )
+    }
+
+    /// To copy from a read what was not shown whole. It may begin and end inside of lines, so no digest will do.
+    fn uncopied(&self, lines: LineRange) -> String {
+        let (read, apart) = (self.read(lines), self.apart());
+        if lines.count() == 1 {
+            return format!(
+                "read {}: {read}; {apart}copy old_string from it, or, without ranges, the part of it that is to change",
+                spelled(lines)
+            );
+        }
+        format!("read the lines whole: {read}; {apart}copy old_string from them, without line numbers")
     }
 
     fn read(&self, lines: LineRange) -> String {
@@ -345,12 +353,17 @@ impl<'a> Meant<'a> {
         let is_all = places.len() == self.others.len() + 1 && places.len() < CLOSEST;
         let mut places = places.to_vec();
         places.sort_by_key(|lines| lines.start());
+        let are_apart = places.windows(2).all(|pair| match pair {
+            [one, next] => one.end() < next.start().get(),
+            _ => true,
+        });
         let ranges: Vec<String> = places.into_iter().map(|lines| range(lines, None).to_string()).collect();
-        (is_all && self.others.iter().all(|other| other.range_hash.is_none())).then(|| ranges.join(","))
+        (is_all && are_apart && self.others.iter().all(|other| other.range_hash.is_none()))
+            .then(|| ranges.join(","))
     }
 }
 
-fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> (String, Option<Instead>) {
+fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> (String, Option<String>) {
     let hint = match (evidence.found_at.as_slice(), evidence.cause) {
         (_, Some(Cause::AlreadyThere)) => {
             "if the text shown is what you want, nothing is left to do".to_owned()
@@ -364,9 +377,9 @@ fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> (St
                 ),
                 None => format!("copy old_string from the text of {} shown above", spelled(lines)),
             };
-            let mut if_cut = meant.uncopied(lines);
+            let mut if_cut = meant.unnamed(lines);
             if let Some(near) = evidence.nearest.first() {
-                if_cut.hint = format!("{}; or name the similar {}", if_cut.hint, spelled(near.of));
+                if_cut = format!("{if_cut}; or do so with the similar {}", spelled(near.of));
             }
             return (meant.apart() + &copy, Some(if_cut));
         }
@@ -415,14 +428,14 @@ fn stands_at(meant: &Meant<'_>, places: &[LineRange]) -> String {
     }
 }
 
-fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> (String, Option<Instead>) {
+fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> (String, Option<String>) {
     match (evidence.cause, evidence.nearest.first(), &evidence.actual) {
         (Some(Cause::AlreadyThere), ..) => {
             ("if the text shown is what you want, nothing is left to do".to_owned(), None)
         }
         (_, Some(near), _) => (
             format!(
-                "if {} is what you mean, copy old_string from the text shown above, without line numbers",
+                "if you mean {}, copy old_string from the text shown above, without line numbers",
                 spelled(near.of)
             ),
             Some(meant.uncopied(near.of)),
