@@ -21,6 +21,8 @@ use super::message::{self, Read};
 use crate::context::Withdrawal;
 use crate::limits::{Limit, Limits};
 
+type Message = RxJsonRpcMessage<RoleServer>;
+
 /// How much is read at once.
 const CHUNK: usize = 1 << 16;
 
@@ -230,7 +232,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// The SDK drops the future that calls this whenever it has something else to do, so nothing is kept outside `self`.
-    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<RxJsonRpcMessage<RoleServer>>> {
+    fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
         loop {
             {
                 let mut state = self.shared.lock();
@@ -267,37 +269,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
             };
             match read {
-                Some(Read::Message { mut message, length, values }) => match &mut message {
-                    JsonRpcMessage::Request(request) => {
-                        let withdrawal = Withdrawal::default();
-                        if !self.shared.begin(&request.id, &withdrawal) {
-                            let error = ErrorData::invalid_request(
-                                "a request with this id is in work: each needs an id of its own; this one was not carried out",
-                                None,
-                            );
-                            let _ =
-                                self.shared.answer(&JsonRpcMessage::error(error, Some(request.id.clone())));
-                            continue;
-                        }
-                        let extensions = request.request.extensions_mut();
-                        extensions.insert(withdrawal);
-                        extensions.insert(self.share(length, values));
+                Some(Read::Message { message, length, values }) => {
+                    if let Some(message) = self.admit(message, length, values) {
                         return Poll::Ready(Some(message));
                     }
-                    JsonRpcMessage::Notification(notification) => {
-                        let is_heard = match &notification.notification {
-                            ClientNotification::CancelledNotification(cancelled) => {
-                                let id = cancelled.params.request_id.as_ref();
-                                id.is_some_and(|id| self.shared.withdraw(id))
-                            }
-                            _ => false,
-                        };
-                        if !is_heard {
-                            return Poll::Ready(Some(message));
-                        }
-                    }
-                    _ => return Poll::Ready(Some(message)),
-                },
+                }
                 Some(Read::Refused(ids, error)) => {
                     for id in ids {
                         // If nobody reads the output any more, the next round ends the session.
@@ -307,6 +283,38 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 Some(Read::Nothing) | None => {}
             }
         }
+    }
+
+    /// Takes note of a request, and tells the work on one that it is withdrawn; what is left for the SDK, which would
+    /// serve two requests with one id, and drop the answer to what is withdrawn.
+    fn admit(&self, mut message: Message, length: usize, values: u64) -> Option<Message> {
+        match &mut message {
+            JsonRpcMessage::Request(request) => {
+                let withdrawal = Withdrawal::default();
+                if !self.shared.begin(&request.id, &withdrawal) {
+                    let error = ErrorData::invalid_request(
+                        "a request with this id is in work: each needs an id of its own; this one was not carried out",
+                        None,
+                    );
+                    // If nobody reads the output any more, the next round ends the session.
+                    let _ = self.shared.answer(&JsonRpcMessage::error(error, Some(request.id.clone())));
+                    return None;
+                }
+                let extensions = request.request.extensions_mut();
+                extensions.insert(withdrawal);
+                extensions.insert(self.share(length, values));
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                    && self.shared.withdraw(id)
+                {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        Some(message)
     }
 
     fn share(&self, length: usize, values: u64) -> InWork {
@@ -331,7 +339,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
         std::future::ready(if is_wanted { self.shared.answer(&item) } else { Ok(()) })
     }
 
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+    async fn receive(&mut self) -> Option<Message> {
         std::future::poll_fn(|cx| self.poll_message(cx)).await
     }
 
