@@ -11,7 +11,7 @@ use mcp_text_editor::limits::{Limit, Limits};
 use mcp_text_editor::stdio::Lines;
 use mcp_text_editor::weigh::weigh;
 use rmcp::RoleServer;
-use rmcp::model::RequestId;
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::RxJsonRpcMessage;
 use rmcp::transport::Transport as _;
 use serde_json::Value;
@@ -35,6 +35,8 @@ const PARSED: usize = 400;
 const DEEPEST: u64 = 66;
 /// What refusals take, as a multiple of what they refuse.
 const REFUSED: usize = 24;
+/// The code of the answer to a request that is handed on: then its id is free again.
+const DONE: i32 = 1;
 
 thread_local! {
     static RUNTIME: Runtime = Builder::new_current_thread().build().expect("a runtime");
@@ -98,7 +100,8 @@ fn session(input: &[u8], sizes: Vec<usize>, limit: usize) -> Session {
     let output = std::mem::take(&mut *output.lock().expect("nobody panicked"));
     assert!(output.is_empty() || output.ends_with(b"\n"));
     let answers = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let answers = answers.map(|line| serde_json::from_slice(line).expect("an answer is JSON")).collect();
+    let answers = answers.map(|line| serde_json::from_slice(line).expect("an answer is JSON"));
+    let answers = answers.filter(|answer: &Value| answer["error"]["code"] != DONE).collect();
     Session { messages, answers }
 }
 
@@ -115,7 +118,15 @@ fn run(
             let limits = Limits::default().with(Limit::Line, limit as u64);
             let mut lines = Lines::new(input, Output(output), limits);
             while let Some(message) = lines.receive().await {
+                let id = match &message {
+                    JsonRpcMessage::Request(request) => Some(request.id.clone()),
+                    _ => None,
+                };
                 each(message);
+                if id.is_some() {
+                    let done = ErrorData::new(ErrorCode(DONE), "", None);
+                    lines.send(JsonRpcMessage::error(done, id)).await.expect("the output takes everything");
+                }
             }
             lines.close().await.expect("the output takes everything");
         });
