@@ -174,16 +174,17 @@ fn check_line(line: &[u8], limit: usize, alone: &Session) {
         other => vec![other],
     };
     for id in batch.into_iter().filter_map(request_id).take(MOST_REFUSED) {
-        *wanted.entry(id.into_json_value().to_string()).or_default() += 1;
+        *wanted.entry(id.to_string()).or_default() += 1;
     }
     assert_eq!(refused, wanted, "{}", String::from_utf8_lossy(line));
 }
 
-/// The id of what looks like a request.
-fn request_id(value: &Value) -> Option<RequestId> {
+/// The id of what looks like a request; null for one that no request can have.
+fn request_id(value: &Value) -> Option<Value> {
     let message = value.as_object()?;
     message.get("method")?;
-    serde_json::from_value(message.get("id")?.clone()).ok()
+    let id = serde_json::from_value::<RequestId>(message.get("id")?.clone());
+    Some(id.map_or(Value::Null, RequestId::into_json_value))
 }
 
 /// An input that comes in chunks of these sizes, over and over; 0 is a moment in which nothing comes.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::context::Context;
 use crate::limits::{Limit, NONE};
 use crate::server::Server;
+use crate::session;
 use crate::stdio::{Lines, runtime};
 use crate::tools;
 
@@ -82,16 +83,16 @@ pub fn call(
         // Both ends speak at once while they introduce themselves.
         let (reader, writer) = tokio::io::split(far);
         let transport = Lines::new(reader, writer, limits);
-        let server = tokio::spawn(async move { Server::new(context).serve(transport).await });
-        let session = |error: String| CallError::Session(error);
-        let client = ().serve(near).await.map_err(|error| session(error.to_string()))?;
+        let server = session::start(Server::new(context), transport);
+        let failed = |error: String| CallError::Session(error);
+        let client = ().serve(near).await.map_err(|error| failed(error.to_string()))?;
         let request = CallToolRequestParams::new(tool).with_arguments(arguments);
         let result = client.call_tool(request).await.map_err(|error| match error {
-            ServiceError::McpError(error) => session(error.message.to_string()),
-            error => session(error.to_string()),
+            ServiceError::McpError(error) => failed(error.message.to_string()),
+            error => failed(error.to_string()),
         });
         let _ = client.cancel().await;
-        let _ = server.await;
+        let _ = server.waiting().await;
         result
     });
     runtime.shutdown_background();

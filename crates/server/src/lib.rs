@@ -1,6 +1,6 @@
 //! mcp-text-editor: a Model Context Protocol server through which a language model reads and edits text files.
 //!
-//! The way of a call: [`stdio`] (the transport) → [`server`] (the protocol) → [`tools`] (one file a tool: its words, its
+//! The way of a call: [`stdio`] (the transport) → [`session`] (its beginning) → [`server`] (the protocol) → [`tools`] (one file a tool: its words, its
 //! schema, its typed request, by way of [`arguments`]) → [`work`] (core and store) → [`render`] (the reply's words).
 //! [`cli`] decides once, at the start, what the process may do; [`call`] is the same way for a person at a shell.
 
@@ -15,6 +15,7 @@ pub mod problem;
 pub mod render;
 pub mod schema;
 pub mod server;
+pub mod session;
 pub mod stdio;
 pub mod tools;
 pub mod weigh;

@@ -11,14 +11,14 @@ mod transport;
 
 use std::io;
 
-use rmcp::ServiceExt as _;
-use rmcp::service::{QuitReason, ServerInitializeError};
+use rmcp::service::QuitReason;
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::transport::Lines;
 use crate::context::Context;
 use crate::limits::{Limit, Limits};
 use crate::server::Server;
+use crate::session;
 
 /// A runtime for one session: one thread for the protocol, and threads for the work as they are needed.
 pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
@@ -32,7 +32,7 @@ pub fn serve(context: Context) -> io::Result<()> {
         let limits = context.config.limits.clone();
         let transport = Lines::new(stream::input()?, stream::output()?, limits);
         let written = transport.written();
-        let ended = session(context, transport).await;
+        let ended = serve_lines(context, transport).await;
         match written.await {
             Err(error) if !is_gone(&error) => Err(error),
             _ => ended,
@@ -42,21 +42,11 @@ pub fn serve(context: Context) -> io::Result<()> {
     served
 }
 
-async fn session(
+async fn serve_lines(
     context: Context,
     transport: Lines<impl tokio::io::AsyncRead + Send + Unpin + 'static>,
 ) -> io::Result<()> {
-    let running = match Server::new(context).serve(transport).await {
-        Ok(running) => running,
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        // These two hold the message, and so perhaps the text of a file.
-        Err(
-            ServerInitializeError::ExpectedInitializeRequest(_)
-            | ServerInitializeError::UnexpectedInitializeResponse(_),
-        ) => return Err(io::Error::other("the session did not begin with initialize")),
-        Err(error) => return Err(io::Error::other(error)),
-    };
-    match running.waiting().await {
+    match session::start(Server::new(context), transport).waiting().await {
         Ok(QuitReason::JoinError(error)) | Err(error) => Err(io::Error::other(error)),
         Ok(_) => Ok(()),
     }

@@ -103,7 +103,7 @@ mod tests {
         check("", "");
         check("a\nb\r\n\nc", "a|b\r||c|");
         check("1234567890123456789012\n12345678901234567890123\nx", "1234567890123456789012|#[]|x|");
-        check("{\"method\":\"longer\",\"id\":1}", "#[Number(1)]|");
+        check("{\"method\":\"longer\",\"id\":1}", "#[Some(Number(1))]|");
     }
 
     proptest! {

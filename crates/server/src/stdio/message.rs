@@ -26,11 +26,18 @@ pub(super) enum Read {
         /// How many values the line holds.
         values: u64,
     },
-    /// Requests that cannot be served, and why.
-    Refused(Vec<RequestId>, ErrorData),
+    /// Requests that cannot be served, each by its id, if a request can have it, and why.
+    Refused(Vec<Option<RequestId>>, ErrorData),
     /// Nothing that waits for an answer.
     Nothing,
 }
+
+/// What is said to JSON that is no message.
+const NO_MESSAGE: &str = "the line is not a JSON-RPC 2.0 message";
+
+/// What is said to a request whose id no answer could repeat.
+const NO_ID: &str = "the id of a request must be a string, or an integer of at most 64 bits with its sign; this request \
+                     was not carried out";
 
 /// How deep the arguments of a call nest in its message.
 const ENVELOPE: u64 = 2;
@@ -87,6 +94,9 @@ pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
             tracing::debug!(why = %error.message, "a line of input was skipped");
             Read::Nothing
         }
+        ids if ids.contains(&None) && error.message == NO_MESSAGE => {
+            Read::Refused(ids, ErrorData::invalid_request(NO_ID, None))
+        }
         ids => Read::Refused(ids, error),
     }
 }
@@ -128,9 +138,7 @@ fn refusal(error: &serde_json::Error) -> ErrorData {
     match error.classify() {
         // These messages name places and kinds, never contents.
         Category::Syntax | Category::Eof => parse_error(format!("the line is not JSON: {error}")),
-        Category::Data | Category::Io => {
-            ErrorData::invalid_request("the line is not a JSON-RPC 2.0 message", None)
-        }
+        Category::Data | Category::Io => ErrorData::invalid_request(NO_MESSAGE, None),
     }
 }
 
@@ -149,7 +157,10 @@ mod tests {
                 Read::Message { .. } => "message".to_owned(),
                 Read::Nothing => "nothing".to_owned(),
                 Read::Refused(ids, error) => {
-                    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                    let ids: Vec<String> = ids
+                        .iter()
+                        .map(|id| id.as_ref().map_or("?".to_owned(), ToString::to_string))
+                        .collect();
                     format!("{} {} {}", ids.join(","), error.code.0, error.message)
                 }
             };
@@ -170,6 +181,16 @@ mod tests {
             r#"{"id":1,"result":"\ud800"}"#,
         ] {
             check(nothing.as_bytes(), "nothing");
+        }
+        for id in ["null", "1.5", "true", "{}", "[1]", "9223372036854775808", "-1e400"] {
+            let said = format!("? -32600 {NO_ID}");
+            check(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes(), &said);
+            check(format!(r#"{{"id":1,"jsonrpc":"2.0","method":"ping","id":{id}}}"#).as_bytes(), &said);
+            check(
+                format!(r#"[{{"jsonrpc":"2.0","id":{id},"method":"ping"}}]"#).as_bytes(),
+                "? -32600 batches are not served; send each request as a line of its own",
+            );
+            check(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).as_bytes(), "nothing");
         }
         check(br#"{"method":"ping","id":1}"#, "1 -32600 the line is not a JSON-RPC 2.0 message");
         check(

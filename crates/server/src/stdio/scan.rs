@@ -15,7 +15,7 @@ const MOST_FOUND: usize = 100;
 /// A scan of one line, fed in chunks of any size.
 ///
 /// An object is looked at where it is a message: the line's value, or an element of the line's array. It counts as a
-/// request if it has both `method` and an `id` that is a string or an integer; of equal keys the last holds.
+/// request if it has both `method` and `id`, whatever the id is; of equal keys the last holds.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// How many braces and brackets are open.
@@ -32,15 +32,25 @@ pub(super) struct Scan {
     place: Place,
     /// The key or the id that is being read, as it is spelled; `None` where it is too long.
     token: Option<Vec<u8>>,
-    id: Option<RequestId>,
+    id: Id,
     method: bool,
-    found: Vec<RequestId>,
+    found: Vec<Option<RequestId>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum InString {
     Text,
     AfterBackslash,
+}
+
+/// The id of a message, as far as it was read.
+#[derive(Debug, Default)]
+enum Id {
+    #[default]
+    None,
+    /// None that a request can have.
+    Wrong,
+    Read(RequestId),
 }
 
 /// Where in a message the scan is, at the depth of its keys.
@@ -77,9 +87,9 @@ impl Scan {
         }
     }
 
-    /// The ids of the requests in the line, in their order, once all of it was fed. A message that the line's end cuts
-    /// short counts with what was complete before.
-    pub(super) fn finish(mut self) -> Vec<RequestId> {
+    /// The ids of the requests in the line, in their order, once all of it was fed; `None` for one that is no string and
+    /// no integer of 64 bits, or is too long. A message that the line's end cuts short counts with what was complete before.
+    pub(super) fn finish(mut self) -> Vec<Option<RequestId>> {
         self.close_message();
         self.found
     }
@@ -158,7 +168,8 @@ impl Scan {
 
     fn end_value(&mut self) {
         if self.place == Place::Id {
-            self.id = self.token.take().and_then(|token| serde_json::from_slice(&token).ok());
+            let id = self.token.take().and_then(|token| serde_json::from_slice(&token).ok());
+            self.id = id.map_or(Id::Wrong, Id::Read);
         }
         self.place = Place::Key;
         self.token = Some(Vec::new());
@@ -167,12 +178,13 @@ impl Scan {
     fn close_message(&mut self) {
         self.message = None;
         self.token = None;
-        let id = self.id.take();
-        if std::mem::take(&mut self.method)
-            && let Some(id) = id
-            && self.found.len() < MOST_FOUND
-        {
-            self.found.push(id);
+        let id = match std::mem::take(&mut self.id) {
+            Id::None => None,
+            Id::Wrong => Some(None),
+            Id::Read(id) => Some(Some(id)),
+        };
+        if std::mem::take(&mut self.method) && self.found.len() < MOST_FOUND {
+            self.found.extend(id);
         }
     }
 
@@ -194,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    fn found(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<RequestId> {
+    fn found(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<Option<RequestId>> {
         let mut scan = Scan::default();
         for chunk in chunks {
             scan.feed(chunk.as_ref());
@@ -205,7 +217,10 @@ mod tests {
     #[test]
     fn requests_are_found() {
         let check = |line: &[u8], expected: &str| {
-            let whole: Vec<String> = found([line]).iter().map(ToString::to_string).collect();
+            let whole: Vec<String> = found([line])
+                .iter()
+                .map(|id| id.as_ref().map_or("?".to_owned(), ToString::to_string))
+                .collect();
             assert_eq!(whole.join(" "), expected, "{}", String::from_utf8_lossy(line));
             assert_eq!(found(line.chunks(1)), found([line]));
         };
@@ -217,13 +232,16 @@ mod tests {
         check(br#"{"params":{"method":"x"},"id":1}"#, "");
         check(br#"{"method":"x","params":"\",\"id\":7,\"","id":8}"#, "8");
         check(br#"{"result":{},"id":1}"#, "");
-        // No ids that a request can have.
-        for id in ["null", "1.5", "true", "[1]", "{\"id\":1}", "99999999999999999999", "1 2", "", "+1"] {
-            check(format!(r#"{{"method":"x","id":{id}}}"#).as_bytes(), "");
+        // No ids that a request can have, but requests.
+        for id in
+            ["null", "1.5", "true", "[1]", "{\"id\":1}", "99999999999999999999", "1e400", "1 2", "", "+1"]
+        {
+            check(format!(r#"{{"method":"x","id":{id}}}"#).as_bytes(), "?");
+            check(format!(r#"[{{"id":{id},"method":"x"}},{{"id":{id}}}]"#).as_bytes(), "?");
         }
         check(br#"{"method":"x","id":1e2}"#, "100");
         check(br#"{"id":1,"id":2,"method":"x","id":3}"#, "3");
-        check(br#"{"id":1,"method":"x","id":null}"#, "");
+        check(br#"{"id":1,"method":"x","id":null}"#, "?");
         // Broken text in strings; words that are no JSON; an end that comes early.
         check(b"{\"method\":\"x\",\"params\":[\"\\ud800\",\"\xff\",\"\x01\\q\"],\"id\":9}", "9");
         check(br#"{"method":"x","params":{bad, NaN},"id":9}"#, "9");
@@ -241,7 +259,7 @@ mod tests {
         check(br#""id":1,"method":"x""#, "");
         let long = "x".repeat(MOST_TOKEN - 2);
         check(format!(r#"{{"method":"x","id":"{long}"}}"#).as_bytes(), &long);
-        check(format!(r#"{{"method":"x","id":"{long}y"}}"#).as_bytes(), "");
+        check(format!(r#"{{"method":"x","id":"{long}y"}}"#).as_bytes(), "?");
         check(format!(r#"{{"method":"x","id":1 {}}}"#, " ".repeat(5_000)).as_bytes(), "1");
         let many = vec![r#"{"id":1,"method":"x"}"#; 500].join(",");
         assert_eq!(found([format!("[{many}]")]).len(), MOST_FOUND);
@@ -300,8 +318,8 @@ mod tests {
                 .collect();
             let line = format!("{{{}}}", fields.join(","));
             let parsed: Value = serde_json::from_str(&line).unwrap();
-            let id = parsed.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
-            let expected: Vec<RequestId> = id.filter(|_| parsed.get("method").is_some()).into_iter().collect();
+            let id = parsed.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+            let expected: Vec<Option<RequestId>> = id.filter(|_| parsed.get("method").is_some()).into_iter().collect();
             prop_assert_eq!(found(cut(line.as_bytes(), &sizes)), expected);
         }
 

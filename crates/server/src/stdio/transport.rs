@@ -11,9 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde_json::json;
 use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
 use super::frame::Framer;
@@ -60,6 +63,8 @@ struct State {
     requests: usize,
     /// Those that are not answered yet.
     unanswered: HashMap<RequestId, Withdrawal>,
+    /// The `initialize` among them: what comes behind it waits, for it decides how that is answered.
+    initializing: Option<RequestId>,
     /// Bytes of what is in work or waits to be written.
     held: usize,
     /// Answers that nobody writes yet.
@@ -99,12 +104,15 @@ impl Shared {
 
     /// Takes note of a request; false if one with its id is not answered yet, so that nobody could tell the two answers
     /// apart.
-    fn begin(&self, id: &RequestId, withdrawal: &Withdrawal) -> bool {
+    fn begin(&self, id: &RequestId, withdrawal: &Withdrawal, is_initialize: bool) -> bool {
         let mut state = self.lock();
         if state.unanswered.contains_key(id) {
             return false;
         }
         state.unanswered.insert(id.clone(), withdrawal.clone());
+        if is_initialize {
+            state.initializing = Some(id.clone());
+        }
         true
     }
 
@@ -122,18 +130,37 @@ impl Shared {
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let withdrawal = id.and_then(|id| self.lock().unanswered.remove(id));
+        let withdrawal = id.and_then(|id| {
+            let mut state = self.lock();
+            if state.initializing.as_ref() == Some(id) {
+                state.initializing = None;
+                wake(&mut state.reader);
+            }
+            state.unanswered.remove(id)
+        });
         !withdrawal.is_some_and(|withdrawal| withdrawal.is_heeded())
     }
 
     /// Gives an answer to the writer.
     fn answer(&self, answer: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
+        self.put(|answers| serde_json::to_writer(answers, answer))
+    }
+
+    /// Refuses a request; without an id one whose own cannot be read. JSON-RPC 2.0 (section 5) has null then, where the SDK,
+    /// as the revision of 2026-07-28, leaves the id out.
+    fn refuse(&self, id: Option<&RequestId>, error: &ErrorData) {
+        let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
+        // If nobody reads the output any more, the next round ends the session.
+        let _ = self.put(|answers| serde_json::to_writer(answers, &answer));
+    }
+
+    fn put(&self, write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) -> io::Result<()> {
         let mut state = self.lock();
         if let Some(written) = state.written {
             return Err(written.err().unwrap_or(io::ErrorKind::NotConnected).into());
         }
         let before = state.answers.len();
-        if let Err(error) = serde_json::to_writer(&mut state.answers, answer) {
+        if let Err(error) = write(&mut state.answers) {
             state.answers.truncate(before);
             return Err(error.into());
         }
@@ -237,7 +264,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             {
                 let mut state = self.shared.lock();
                 self.ended |= state.written.is_some();
-                let wait = if self.ended { state.requests > 0 } else { state.held >= MOST_HELD };
+                let wait = if self.ended {
+                    state.requests > 0
+                } else {
+                    state.held >= MOST_HELD || state.initializing.is_some()
+                };
                 if wait || !self.ended {
                     set(&mut state.reader, cx);
                 }
@@ -276,8 +307,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
                 Some(Read::Refused(ids, error)) => {
                     for id in ids {
-                        // If nobody reads the output any more, the next round ends the session.
-                        let _ = self.shared.answer(&JsonRpcMessage::error(error.clone(), Some(id)));
+                        self.shared.refuse(id.as_ref(), &error);
                     }
                 }
                 Some(Read::Nothing) | None => {}
@@ -291,13 +321,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
                 let withdrawal = Withdrawal::default();
-                if !self.shared.begin(&request.id, &withdrawal) {
+                let is_initialize = matches!(request.request, ClientRequest::InitializeRequest(_));
+                if !self.shared.begin(&request.id, &withdrawal, is_initialize) {
                     let error = ErrorData::invalid_request(
                         "a request with this id is in work: each needs an id of its own; this one was not carried out",
                         None,
                     );
-                    // If nobody reads the output any more, the next round ends the session.
-                    let _ = self.shared.answer(&JsonRpcMessage::error(error, Some(request.id.clone())));
+                    self.shared.refuse(Some(&request.id), &error);
                     return None;
                 }
                 let extensions = request.request.extensions_mut();

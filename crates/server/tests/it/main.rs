@@ -9,6 +9,7 @@
 
 mod arguments;
 mod attacks;
+mod beginning;
 mod cli;
 mod errors;
 mod hints;

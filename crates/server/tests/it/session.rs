@@ -10,11 +10,11 @@ use mcp_text_editor::context::{Context, Reply};
 use mcp_text_editor::limits::{Limit, Limits};
 use mcp_text_editor::problem::{Code, Failure, Problem};
 use mcp_text_editor::server::Server;
+use mcp_text_editor::session;
 use mcp_text_editor::stdio::{Lines, runtime};
 use mcp_text_editor::tools::{self, Run, Tool};
 use mcp_text_editor_store::roots::Roots;
 use mcp_text_editor_store::store::Store;
-use rmcp::ServiceExt as _;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
@@ -203,8 +203,7 @@ fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
         );
         let (reader, writer) = tokio::io::split(far);
         let transport = Lines::new(reader, writer, Limits::default());
-        let ended =
-            tokio::spawn(async move { server.serve(transport).await.unwrap().waiting().await.unwrap() });
+        let ended = tokio::spawn(async move { session::start(server, transport).waiting().await.unwrap() });
         let (reader, mut writer) = tokio::io::split(near);
         let first: [Sent; 2] = [INITIALIZE, INITIALIZED].map(|line| {
             let sent: Sent = (serde_json::from_str(line).unwrap(), || true);
