@@ -15,6 +15,7 @@ use mcp_text_editor_store::handles;
 use mcp_text_editor_store::history::History;
 use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::signals;
 use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::store::Store;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -33,6 +34,9 @@ fn main() -> ExitCode {
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     if let Err(error) = handles::raise_limit() {
         tracing::warn!(%error, "the limit of open files cannot be raised: an edit of very many files may fail");
+    }
+    if let Err(error) = signals::outlive_size_limit() {
+        tracing::warn!(%error, "SIGXFSZ cannot be handled: a write beyond ulimit -f will end this process");
     }
     let landlock = command.walls.landlock;
     let mut store = store(&command.roots, command.walls, command.keeping, &command.action)?;

@@ -85,6 +85,8 @@ pub enum StoreErrorKind {
     NotUnicode,
     /// The disk, or the quota, is full.
     NoSpace,
+    /// The file would be larger than this process may make one, or than its file system can hold one.
+    FileTooLarge,
     /// Somebody else held the lock until the time was over.
     Busy,
     /// The caller asked to stop while waiting.
@@ -151,6 +153,7 @@ impl StoreErrorKind {
             Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Self::PermissionDenied,
             Kind::InvalidFilename => Self::NameTooLong,
             Kind::StorageFull | Kind::QuotaExceeded => Self::NoSpace,
+            Kind::FileTooLarge => Self::FileTooLarge,
             // A system call that was interrupted is repeated, so this can only be the caller's wish.
             Kind::Interrupted => Self::Cancelled,
             _ => Self::Io,

@@ -33,6 +33,7 @@ mod recovery;
 mod remove;
 pub mod replace;
 pub mod roots;
+pub mod signals;
 pub mod state;
 pub mod store;
 pub mod temporary;

@@ -199,10 +199,10 @@ fn try_recover(
 /// The error as one of a call that has not begun: what a client can act on keeps its kind; the rest is nothing that could
 /// be said of the files that it named.
 fn of_recovery(error: StoreError) -> StoreError {
-    use StoreErrorKind::{Busy, Cancelled, Changed, Io, NoSpace};
+    use StoreErrorKind::{Busy, Cancelled, Changed, FileTooLarge, Io, NoSpace};
     let StoreError { path, kind, source, .. } = error;
     let source = source.or_else(|| Some(std::io::Error::other(kind.to_string())));
-    let kind = if matches!(kind, Busy | Cancelled | Changed | NoSpace) { kind } else { Io };
+    let kind = if matches!(kind, Busy | Cancelled | Changed | FileTooLarge | NoSpace) { kind } else { Io };
     StoreError { operation: Operation::Recover, path, kind, source }
 }
 

@@ -255,6 +255,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             "restore the lines you want by a patch of the path by which the file was edited".to_owned(),
         ),
         StoreErrorKind::NoSpace => no_space(call, file_path, error),
+        StoreErrorKind::FileTooLarge => file_too_large(&error.path),
         StoreErrorKind::Busy => (
             Code::Busy,
             format!("another process has held the lock on {file_path} for too long"),
@@ -338,6 +339,17 @@ fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, Strin
         Code::NoSpace,
         format!("there is no space left on the disk of {full}"),
         "free some space, then send the same call again".to_owned(),
+    )
+}
+
+fn file_too_large(path: &Path) -> (Code, String, String) {
+    (
+        Code::NoSpace,
+        format!(
+            "{} would be larger than the system lets this server make a file (ulimit -f), or than its file system holds one",
+            path.display()
+        ),
+        "divide the text among several files, or ask a person to raise that limit where the server is started".to_owned(),
     )
 }
 

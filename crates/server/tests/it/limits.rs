@@ -60,6 +60,47 @@ fn a_call_may_edit_as_many_files_as_it_may_name() {
     assert!(!reply.is_error, "{}", reply.text);
 }
 
+/// `ulimit -f` counts blocks of 512 bytes here (POSIX); what goes beyond ends a process that does not see to it.
+#[test]
+#[cfg(unix)]
+fn a_write_beyond_the_file_size_limit_is_an_error_and_leaves_nothing() {
+    let world = World::new();
+    let long = "line\n".repeat(40_000);
+    world.write("long", &long);
+    world.write("linked", &long);
+    std::fs::hard_link(world.path("linked"), world.path("other")).unwrap();
+    world.write("short", "one\n");
+    let before = world.tree();
+    let patch = |name: &str, old: &str, new: &str| json!({"file_path": format!("$ROOT/{name}"), "patches": [{"old_string": old, "new_string": new, "ranges": [{"start": 1, "end": 1}]}]});
+    // Neither is there room for the history where the limit is small.
+    for blocks in [200, 16, 1] {
+        let options = [world.path("").to_str().unwrap().to_owned()];
+        let mut session = Session::limited(&format!("ulimit -f {blocks}"), &[&options[0]]);
+        let refused = [
+            (PATCH, json!({"files": [patch("long", "line", "new")]})),
+            (PATCH, json!({"files": [patch("linked", "line", "new")]})),
+            (PATCH, json!({"files": [patch("short", "one", "new"), patch("long", "line", "new")]})),
+            ("create_text_file", json!({"file_path": "$ROOT/made/for/it", "contents": long})),
+            (
+                "append_text_file_contents",
+                json!({"file_path": "$ROOT/short", "file_hash": "$HASH(short)", "contents": long}),
+            ),
+        ];
+        for (tool, arguments) in refused {
+            let reply = world.call(&mut session, tool, &arguments);
+            assert_eq!(reply.code(), "no_space", "{blocks}: {}", reply.text);
+            assert!(reply.text.contains("(ulimit -f)"), "{}", reply.text);
+            assert!(reply.text.contains("; nothing was written"), "{}", reply.text);
+            assert_eq!(world.tree(), before, "{blocks}: {tool}");
+        }
+        for (old, new) in [("one", "two"), ("two", "one")] {
+            let reply = world.call(&mut session, PATCH, &json!({"files": [patch("short", old, new)]}));
+            assert_eq!(reply.code(), "ok", "{blocks}: {}", reply.text);
+        }
+        assert_eq!(world.tree(), before);
+    }
+}
+
 #[test]
 fn each_limit_is_named_by_its_error() {
     let world = World::new();

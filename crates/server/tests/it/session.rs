@@ -38,7 +38,13 @@ impl Session {
     /// A program that may have so many files open: by what it is given (`-S`), or at all (`-H`).
     #[cfg(unix)]
     pub(crate) fn with_handles(which: &str, most: u32, arguments: &[&str]) -> Self {
-        let limited = format!(r#"ulimit -S -n {most} && ulimit {which} -n {most} && exec "$0" "$@""#);
+        Self::limited(&format!("ulimit -S -n {most} && ulimit {which} -n {most}"), arguments)
+    }
+
+    /// A program that is started once a shell has carried out these commands.
+    #[cfg(unix)]
+    pub(crate) fn limited(commands: &str, arguments: &[&str]) -> Self {
+        let limited = format!(r#"{commands} && exec "$0" "$@""#);
         Self::start_by(Command::new("sh").args(["-c", &limited, BINARY]), arguments)
     }
 

@@ -360,7 +360,11 @@ impl Work<'_> {
             copied.map_err(|error| {
                 // The disk that is full is the one that was written to.
                 let elsewhere = temporary.as_ref().filter(|temporary| {
-                    StoreErrorKind::of(&error) == StoreErrorKind::NoSpace && !temporary.is_beside()
+                    let has_no_room = matches!(
+                        StoreErrorKind::of(&error),
+                        StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge
+                    );
+                    has_no_room && !temporary.is_beside()
                 });
                 let path = elsewhere.map_or(path, Temporary::path);
                 StoreError::from_io(Operation::WriteTemporary, path, error)
