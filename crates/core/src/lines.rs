@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::encoding::Unit;
 use crate::line::{LineNumber, LineRange};
 use crate::line_ending::{CR, Census, Convention, LineEnding, ends_with_unit, find_unit, width};
-use crate::source::{CHUNK, Source, for_each_chunk};
+use crate::source::{CHUNK, Source, for_each_chunk, read_range};
 
 /// A place in the file and the number of line ends (and of CRs, in case they turn out to be line ends) before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -333,6 +333,23 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         let start = found.unwrap_or(lines.bytes.end);
         (self.offset, self.terminators, self.start) = (start, wanted, Some(start));
         Ok(start)
+    }
+
+    /// What ends a line; `None` for one without terminator, or none at all. Its text is not read.
+    pub(crate) fn ending_of(&mut self, line: LineNumber) -> Result<Option<LineEnding>, S::Error> {
+        let lines = self.lines;
+        if line.get() > lines.terminators {
+            return Ok(None);
+        }
+        if lines.convention == Convention::Cr {
+            return Ok(Some(LineEnding::Cr));
+        }
+        let end = self.offset_of(LineNumber::from_index(line.get()))?;
+        let units = 2 * width(lines.unit) as u64;
+        let bytes = read_range(self.source, end.saturating_sub(units).max(lines.bytes.start)..end)?;
+        let before = bytes.len().saturating_sub(width(lines.unit));
+        let has_cr = ends_with_unit(lines.unit, CR, bytes.get(..before).unwrap_or_default());
+        Ok(Some(if has_cr { LineEnding::CrLf } else { LineEnding::Lf }))
     }
 
     fn go_to(&mut self, mark: &Mark) {

@@ -1,16 +1,16 @@
 //! Where new text stands after an edit, as a fresh read would number it.
 //!
-//! Splices that touch a line in common make one region. Its old lines are those that held what was removed; its new lines
-//! are what stands between the unchanged lines around them.
+//! A region reaches from a place where a line begins in both files to the next such place behind what is edited. That is asked
+//! of the bytes, never of the splices: whether one removes bytes, or only inserts some, or what another splice of the same line
+//! does, makes no difference. Between two splices there are two regions only where such a place lies between them.
 
 use crate::digest::Digest;
 use crate::line::{LineNumber, LineRange};
 use crate::lines::Cursor;
 use crate::matching::Tier;
-use crate::resolve::{Fact, Plan};
+use crate::resolve::Plan;
 use crate::scan::Scan;
 use crate::source::Source;
-use crate::splice::Splice;
 
 /// The whole lines that an edit left, and those that they replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +26,8 @@ pub struct Region {
 }
 
 /// The regions of an edit, in file order. Both files are read; an error is of either.
+///
+/// Where the edit changes what ends a line (a file without any LF ends its lines at CR), all lines are one region.
 pub fn regions<O, N>(
     (old, old_scan): (&O, &Scan),
     (new, new_scan): (&N, &Scan),
@@ -35,11 +37,20 @@ where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
 {
+    if old_scan.lines.convention() != new_scan.lines.convention() {
+        let tier = plan.facts.iter().map(|fact| fact.tier).max().unwrap_or(Tier::Exact);
+        let digest = new_scan.digest_of(new, new_scan.lines.bytes())?;
+        return Ok(vec![Region {
+            lines: new_scan.lines.all(),
+            digest,
+            replaced: old_scan.lines.all(),
+            tier,
+        }]);
+    }
     let mut files = Files {
-        old_size: old_scan.size,
-        touched: old_scan.lines.cursor(old),
-        touched_ends: old_scan.lines.cursor(old),
-        taken_ends: old_scan.lines.cursor(old),
+        old_scan,
+        splices: old_scan.lines.cursor(old),
+        ends: old_scan.lines.cursor(old),
         new,
         new_scan,
         joints: new_scan.lines.cursor(new),
@@ -47,89 +58,56 @@ where
         left_ends: new_scan.lines.cursor(new),
     };
     let mut regions = Vec::new();
-    let mut open: Option<Touched> = None;
-    for (splice, fact) in plan.splices.as_slice().iter().zip(&plan.facts) {
-        let shift = open.as_ref().map_or(Shift::default(), |open| open.after);
-        let mut touched = files.touched(splice, fact, shift)?;
-        if let Some(mut before) = open.take() {
-            while !before.shares_a_line(&touched) && files.is_joined(&before)? {
-                files.take_next_line(&mut before)?;
+    let mut open: Option<Open> = None;
+    let places = plan.splices.as_slice().iter().zip(plan.splices.new_places());
+    for ((splice, new_place), fact) in places.zip(&plan.facts) {
+        let after = Joint { old: splice.at.end, new: new_place.end };
+        let before = Joint { old: splice.at.start, new: new_place.start };
+        match files.beginning(before, fact.lead as u64, open.as_ref())? {
+            Some(begin) => {
+                if let Some(done) = open.take() {
+                    regions.push(files.region(&done)?);
+                }
+                open = Some(Open { begin, after, tier: fact.tier });
             }
-            if before.shares_a_line(&touched) {
-                touched = before.with(&touched);
-            } else {
-                regions.push(files.region(&before)?);
+            None => {
+                open = open.map(|open| Open { after, tier: open.tier.max(fact.tier), ..open });
             }
         }
-        open = Some(touched);
     }
-    if let Some(mut last) = open {
-        while files.is_joined(&last)? {
-            files.take_next_line(&mut last)?;
-        }
+    if let Some(last) = open {
         regions.push(files.region(&last)?);
     }
     Ok(regions)
 }
 
-/// How much has been removed and inserted up to some place.
-#[derive(Clone, Copy, Default)]
-struct Shift {
-    removed: u64,
-    inserted: u64,
-}
-
-impl Shift {
-    /// The place in the new file of an offset in the old one.
-    fn apply(self, offset: u64) -> u64 {
-        offset - self.removed + self.inserted
-    }
-}
-
-/// Lines of the old file that splices touch.
+/// The same place in both files: what stands next to it on one side at least is in both.
 #[derive(Clone, Copy)]
-struct Touched {
-    lines: LineRange,
-    /// Where the first of them begins, and how far the file has shifted there.
-    start: u64,
-    before: Shift,
-    /// Where the line after them begins, and how far the file has shifted there.
-    end: u64,
-    after: Shift,
-    /// How many of the inserted bytes end the line before.
-    lead: u64,
-    tier: Tier,
+struct Joint {
+    old: u64,
+    new: u64,
 }
 
-impl Touched {
-    fn shares_a_line(&self, next: &Self) -> bool {
-        next.lines.start().get() <= self.lines.end()
-    }
-
-    fn with(&self, next: &Self) -> Self {
-        let end = self.lines.end().max(next.lines.end());
-        let lines = LineRange::new(self.lines.start(), end - self.lines.start().index());
-        Self {
-            lines,
-            end: self.end.max(next.end),
-            after: next.after,
-            tier: self.tier.max(next.tier),
-            ..*self
-        }
-    }
+/// A region whose end is not known yet.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Where it begins, and how many old lines stand above that.
+    begin: (Joint, u64),
+    /// The end of its last splice so far.
+    after: Joint,
+    tier: Tier,
 }
 
 /// Both files, with a cursor for each question, so that each is read once for each question, however many regions there are.
 struct Files<'a, O: ?Sized, N: ?Sized> {
-    old_size: u64,
-    /// The lines that splices touch, and where these end.
-    touched: Cursor<'a, O>,
-    touched_ends: Cursor<'a, O>,
-    /// Where lines end that have become part of a region.
-    taken_ends: Cursor<'a, O>,
+    old_scan: &'a Scan,
+    /// The lines in which splices begin.
+    splices: Cursor<'a, O>,
+    /// The lines in which regions end.
+    ends: Cursor<'a, O>,
     new: &'a N,
     new_scan: &'a Scan,
-    /// What follows a region.
+    /// The lines that follow a splice.
     joints: Cursor<'a, N>,
     /// The lines that are left, and where these end.
     left: Cursor<'a, N>,
@@ -137,59 +115,61 @@ struct Files<'a, O: ?Sized, N: ?Sized> {
 }
 
 impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
-    fn touched(&mut self, splice: &Splice, fact: &Fact, before: Shift) -> Result<Touched, O::Error> {
-        let at = &splice.at;
-        let (first, start) = self.touched.line_at(at.start)?;
-        let removed = before.removed + (at.end - at.start);
-        let after = Shift { removed, inserted: before.inserted + splice.insert.len() as u64 };
-        let (lead, tier) = (fact.lead as u64, fact.tier);
-        if at.is_empty() {
-            // New lines; those at the end of a last line without terminator stand after that line.
-            let number = LineNumber::from_index(first.index() + u64::from(start < at.start));
-            let lines = LineRange::new(number, 0);
-            return Ok(Touched { lines, start: at.start, before, end: at.start, after, lead, tier });
+    /// Where a region begins that has a splice from `before` on, and how many old lines stand above; `None` if it is the one
+    /// that is open. The first `lead` bytes of what is inserted end the line above, which is the last of the old file.
+    fn beginning(
+        &mut self,
+        before: Joint,
+        lead: u64,
+        open: Option<&Open>,
+    ) -> Result<Option<(Joint, u64)>, O::Error> {
+        if lead > 0 && open.is_none() {
+            let begin = Joint { old: before.old, new: before.new + lead };
+            return Ok(Some((begin, self.old_scan.lines.count())));
         }
-        let (last, _) = self.touched.line_at(at.end - 1)?;
-        let lines = LineRange::new(first, last.get() - first.index());
-        let end = self.touched_ends.offset_of(LineNumber::from_index(last.get()))?;
-        Ok(Touched { lines, start, before, end, after, lead, tier })
+        let (line, start) = self.splices.line_at(before.old)?;
+        let begin = Joint { old: start, new: before.new.saturating_sub(before.old.saturating_sub(start)) };
+        let begins = match open.map(|open| open.after) {
+            // What lies between is in both files, so its lines are.
+            Some(after) if start <= after.old => start == after.old && self.begins_line(after.new)?,
+            _ => true,
+        };
+        Ok(begins.then_some((begin, line.index())))
     }
 
-    /// Whether the line after the touched ones has become part of the last of them, which lost its line end.
-    fn is_joined(&mut self, touched: &Touched) -> Result<bool, O::Error> {
-        let end = touched.after.apply(touched.end);
-        if touched.end >= self.old_size || touched.lines.is_empty() {
-            return Ok(false);
+    /// Whether a line of the new file begins at an offset.
+    fn begins_line(&mut self, offset: u64) -> Result<bool, O::Error> {
+        self.joints.line_at(offset).map(|(_, start)| start == offset)
+    }
+
+    /// The first place at or after the end of a splice at which a line begins in both files, or both end; and how many old
+    /// lines stand above.
+    fn end(&mut self, after: Joint) -> Result<(Joint, u64), O::Error> {
+        if after.old >= self.old_scan.lines.bytes().end {
+            return Ok((after, self.old_scan.lines.count()));
         }
-        let (_, line_start) = self.joints.line_at(end)?;
-        Ok(line_start < end)
+        let (line, start) = self.ends.line_at(after.old)?;
+        if start == after.old && self.begins_line(after.new)? {
+            return Ok((after, line.index()));
+        }
+        let old = self.ends.offset_of(LineNumber::from_index(line.get()))?;
+        Ok((Joint { old, new: after.new + old.saturating_sub(after.old) }, line.get()))
     }
 
-    fn take_next_line(&mut self, touched: &mut Touched) -> Result<(), O::Error> {
-        touched.lines = LineRange::new(touched.lines.start(), touched.lines.count() + 1);
-        let next = LineNumber::from_index(touched.lines.end());
-        touched.end = self.taken_ends.offset_of(next)?;
-        Ok(())
-    }
-
-    fn region(&mut self, touched: &Touched) -> Result<Region, O::Error> {
-        let start = touched.before.apply(touched.start) + touched.lead;
-        let end = touched.after.apply(touched.end);
-        let (first, line_start) = self.left.line_at(start)?;
-        let (lines, bytes) = if start < end {
-            let (last, _) = self.left.line_at(end - 1)?;
-            let lines = LineRange::new(first, last.get() - first.index());
-            (lines, line_start..self.left_ends.offset_of(LineNumber::from_index(lines.end()))?)
+    fn region(&mut self, open: &Open) -> Result<Region, O::Error> {
+        let ((begin, above), (end, upto)) = (open.begin, self.end(open.after)?);
+        let replaced = LineRange::new(LineNumber::from_index(above), upto.saturating_sub(above));
+        let (first, _) = self.left.line_at(begin.new)?;
+        let upto = if end.new >= self.new_scan.lines.bytes().end {
+            self.new_scan.lines.count()
         } else {
-            // Nothing is left; what is before it may have lost its terminator to another splice.
-            let next = LineNumber::from_index(first.index() + u64::from(line_start < start));
-            (LineRange::new(next, 0), start..start)
+            self.left_ends.line_at(end.new)?.0.index()
         };
         Ok(Region {
-            lines,
-            digest: self.new_scan.digest_of(self.new, bytes)?,
-            replaced: touched.lines,
-            tier: touched.tier,
+            lines: LineRange::new(first, upto.saturating_sub(first.index())),
+            digest: self.new_scan.digest_of(self.new, begin.new..end.new)?,
+            replaced,
+            tier: open.tier,
         })
     }
 }
@@ -269,6 +249,60 @@ mod tests {
         "a\nb\nc\n" -> "xyc\n": 1-3 to 1-1
         "a\nb\n" -> "x\n": 1-2 to 1-1
         "#);
+    }
+
+    /// As [`told`], for the undo of an edit: what it brings back is inserted, or takes the place of something.
+    fn told_of_undo(file: &str, patches: &[(&str, &str)]) -> String {
+        let patches: Vec<Patch> = patches
+            .iter()
+            .map(|(old, new)| Patch {
+                old_string: Some((*old).to_owned()),
+                new_string: (*new).to_owned(),
+                ranges: vec![],
+                replace_all: true,
+            })
+            .collect();
+        let plan = patch(file.as_bytes(), &scan(file.as_bytes()), None, &patches, Options::default());
+        let plan = plan.unwrap().unwrap();
+        let spliced = Spliced::new(file.as_bytes(), &plan.splices);
+        let edited = String::from_utf8(read_range(&spliced, 0..spliced.size()).unwrap()).unwrap();
+        let splices = plan.splices.inverse(file.as_bytes()).unwrap();
+        told(&edited, Ok(Plan { splices, ..plan }))
+    }
+
+    #[test]
+    fn text_that_comes_back_inside_of_a_line_changes_that_line() {
+        let undone = [
+            told_of_undo("one a two a\nnext a\n", &[("a", "")]),
+            told_of_undo("a\nb", &[("b", "")]),
+            told_of_undo("a\nb", &[("\nb", "")]),
+            told_of_undo("a\nb\nc\n", &[("b\n", "")]),
+            told_of_undo("a\nb\nc\n", &[("\nb", "")]),
+            told_of_undo("ab\nab\n", &[("b\n", "")]),
+            told_of_undo("a\r\nb\r\n", &[("b", "")]),
+            told_of_undo("a\n", &[("a\n", "")]),
+            told_of_undo("a-a\n", &[("a", "x\n")]),
+            // Undone, the second line goes, and the third one is what it was.
+            told_of_undo("a\nc\n", &[("c", "b\nc")]),
+        ];
+        insta::assert_snapshot!(undone.concat(), @r#"
+        "one  two \nnext \n" -> "one a two a\nnext a\n": 1-1 to 1-1, 2-2 to 2-2
+        "a\n" -> "a\nb": 2-1 to 2-2
+        "a" -> "a\nb": 1-1 to 1-2
+        "a\nc\n" -> "a\nb\nc\n": 2-1 to 2-2
+        "a\nc\n" -> "a\nb\nc\n": 1-1 to 1-2
+        "aa" -> "ab\nab\n": 1-1 to 1-2
+        "a\r\n\r\n" -> "a\r\nb\r\n": 2-2 to 2-2
+        "" -> "a\n": 1-0 to 1-1
+        "x\n-x\n\n" -> "a-a\n": 1-3 to 1-1
+        "a\nb\nc\n" -> "a\nc\n": 2-3 to 2-2
+        "#);
+    }
+
+    #[test]
+    fn lines_that_end_otherwise_all_change() {
+        // Without its only LF the file is a classic Mac's.
+        insta::assert_snapshot!(check(&[("a\rb\nc\rd\r", &[("b\n", "x", None)])]), @r#""a\rb\nc\rd\r" -> "a\rxc\rd\r": 1-2 to 1-3"#);
     }
 
     #[test]

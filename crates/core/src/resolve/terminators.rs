@@ -29,14 +29,12 @@ impl Terminators {
         if wanted == 0 {
             return Ok(Self { replaced: Vec::new(), last: LineEnding::Lf });
         }
+        let most = lines.count().min(u64::try_from(wanted).unwrap_or(u64::MAX));
+        // Their ends alone are looked at: there may be many places on one long line.
+        let mut cursor = scan.lines.cursor(source);
         let mut replaced = Vec::new();
-        let most = usize::try_from(lines.count()).unwrap_or(usize::MAX).min(wanted);
-        if !lines.is_empty() {
-            let bytes = scan.lines.bytes_of(source, lines)?;
-            scan.lines.for_each(source, lines.start(), bytes, 0, |line| {
-                replaced.extend(line.ending);
-                replaced.len() < most && line.number.get() < lines.end()
-            })?;
+        for index in lines.start().index()..lines.start().index().saturating_add(most) {
+            replaced.extend(cursor.ending_of(LineNumber::from_index(index))?);
         }
         // All replaced lines are in `replaced` if more new ones are to come; the last one may lack its terminator, and
         // then the one before it is the nearest above.
@@ -114,11 +112,5 @@ fn ending_of<S: Source + ?Sized>(
     let Some(line) = LineNumber::new(number).filter(|line| line.get() <= scan.lines.count()) else {
         return Ok(None);
     };
-    let bytes = scan.lines.bytes_of(source, LineRange::new(line, 1))?;
-    let mut ending = None;
-    scan.lines.for_each(source, line, bytes, 0, |line| {
-        ending = line.ending;
-        false
-    })?;
-    Ok(ending)
+    scan.lines.cursor(source).ending_of(line)
 }

@@ -10,6 +10,7 @@
 
 mod edits;
 mod model;
+mod regions;
 mod work;
 
 /// A file that nobody declares would silently not run.

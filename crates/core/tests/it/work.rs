@@ -5,7 +5,9 @@ use std::convert::Infallible;
 
 use mcp_text_editor_core::digest::{Digest, Tag};
 use mcp_text_editor_core::error::Rejection;
-use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch};
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::regions::regions;
+use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Plan};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source, read_range};
 use mcp_text_editor_core::splice::Spliced;
@@ -19,6 +21,10 @@ struct Counted {
 impl Counted {
     fn of_lines(many: usize) -> Self {
         let bytes = (0..many).flat_map(|line| format!("line {line:08}\n").into_bytes()).collect();
+        Self::of(bytes)
+    }
+
+    fn of(bytes: Vec<u8>) -> Self {
         Self { bytes, read: Cell::new(0) }
     }
 
@@ -148,4 +154,48 @@ fn new_text_counts_once_for_each_place() {
     assert!(
         check(&[nowhere], 0).unwrap_err().iter().all(|one| matches!(one, Rejection::ContentMismatch { .. }))
     );
+}
+
+/// The regions of an edit, and of its undo; and how many times as much as there is in the files was read for them.
+fn regions_there_and_back(bytes: Vec<u8>, old: &str, new: &str) -> ([Vec<LineRange>; 2], u64) {
+    let before = Counted::of(bytes);
+    let options = Options { most_occurrences: u64::MAX, ..Options::default() };
+    let plan = resolve::patch(&before, &before.scan(), None, &[all(old, new)], options).unwrap().unwrap();
+    let view = Spliced::new(&before, &plan.splices);
+    let after = Counted::of(read_range(&view, 0..view.size()).unwrap());
+    let splices = plan.splices.inverse(&before).unwrap();
+    let back = Plan { splices, ..plan.clone() };
+    let edited = before.read.replace(0);
+    let there = regions((&before, &before.scan()), (&after, &after.scan()), &plan).unwrap();
+    let back = regions((&after, &after.scan()), (&before, &before.scan()), &back).unwrap();
+    let of_both = before.read.get() + after.read.get() + edited;
+    let lines = [there, back].map(|found| found.iter().map(|region| region.replaced).collect());
+    (lines, of_both / (before.size() + after.size()).max(1))
+}
+
+#[test]
+fn places_on_one_line_are_one_region_and_read_it_a_bounded_number_of_times() {
+    let many = 20_000;
+    for (unit, old, new) in
+        [("ab", "a", ""), ("ab", "b", ""), ("ab", "a", "cc"), ("ab", "a", "x\n"), ("ab\n", "b\n", "")]
+    {
+        // With two kinds of line ends each new line asks for its own.
+        for last in ["", "\n", "\r\nend\n"] {
+            let bytes = [unit.repeat(many).as_bytes(), last.as_bytes()].concat();
+            let ([there, back], times) = regions_there_and_back(bytes, old, new);
+            assert_eq!((there.len(), back.len()), (1, 1), "{unit:?} {old:?} {new:?} {last:?}");
+            assert!(times <= 100, "{unit:?} {old:?} {new:?} {last:?}: {times} times");
+        }
+    }
+}
+
+#[test]
+fn places_on_lines_of_their_own_are_regions_of_their_own() {
+    let many = 20_000;
+    for (unit, old, new) in [("ab\n", "a", ""), ("ab\r\n", "b", ""), ("ab\n", "a", "x\n"), ("ab\n", "ab", "")]
+    {
+        let ([there, back], times) = regions_there_and_back(unit.repeat(many).into_bytes(), old, new);
+        assert_eq!((there.len(), back.len()), (many, many), "{unit:?} {old:?} {new:?}");
+        assert!(times <= 100, "{unit:?} {old:?} {new:?}: {times} times");
+    }
 }

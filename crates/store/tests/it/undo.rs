@@ -130,6 +130,43 @@ fn many_places_come_back() {
 }
 
 #[test]
+fn text_that_comes_back_inside_of_a_line_is_that_line_once() {
+    let world = kept();
+    world.write("@/root/a", "one a two a\nnext a");
+    let edit = patch(&world, &["@/root/a"], "a", "");
+    let dry = undo(&world.store, &edit, undo::Options { dry_run: true, ..UNDO }).unwrap().outcome;
+    let diff = dry.files[0].diff.clone().unwrap();
+    let (_, hunk) = diff.split_once("@@\n").unwrap();
+    assert_eq!(
+        hunk,
+        "-one  two \n-next \n\\ No newline at end of file\n+one a two a\n+next a\n\\ No newline at end of file\n"
+    );
+    let undone = undo(&world.store, &edit, UNDO).unwrap().outcome;
+    let regions: Vec<_> = undone.files[0]
+        .regions
+        .iter()
+        .map(|region| format!("{:?} {:?}", region.replaced, region.lines))
+        .collect();
+    assert_eq!(regions, ["1-1 1-1", "2-2 2-2"]);
+    assert_eq!(world.content("@/root/a"), "one a two a\nnext a");
+}
+
+/// Were each place to cost as much as its line, this would take hours.
+#[test]
+fn as_many_places_as_a_call_may_change_come_back() {
+    let world = kept();
+    for (unit, end) in [("ab", "\n"), ("ab", ""), ("ab\n", "")] {
+        let original = unit.repeat(100_000) + end;
+        world.write("@/root/a", &original);
+        let edit = patch(&world, &["@/root/a"], "a", "");
+        assert_eq!(world.content("@/root/a"), unit.replace('a', "").repeat(100_000) + end);
+        let undone = undo(&world.store, &edit, UNDO).unwrap().outcome;
+        assert_eq!(undone.files[0].regions.len(), if unit.ends_with('\n') { 100_000 } else { 1 });
+        assert_eq!(world.content("@/root/a"), original);
+    }
+}
+
+#[test]
 fn a_dry_run_shows_and_changes_nothing() {
     let world = kept();
     world.write("@/root/a", "one\n");
