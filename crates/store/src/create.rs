@@ -53,6 +53,7 @@ impl Creation {
         if place.ends_in_slash {
             return fail(StoreErrorKind::IsADirectory);
         }
+        check_directory(place)?;
         let mut round = 1;
         loop {
             let made = Made::below(place);
@@ -130,6 +131,12 @@ impl Write for Creation {
     fn flush(&mut self) -> io::Result<()> {
         self.temporary.flush()
     }
+}
+
+/// Whether its directory is marked so that no file can be made in it: or none that could be taken away again, if the call
+/// fails.
+pub(crate) fn check_directory(place: &WritablePlace) -> Result<(), StoreError> {
+    place.guard_of_directory().map_or(Ok(()), |by| Err(place.guarded(Operation::Create, by)))
 }
 
 /// A way to give a temporary a name that must be new; [`io::ErrorKind::Unsupported`] if the file system has it not.

@@ -16,6 +16,7 @@ use crate::document::{NotText, ROUNDS};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, NotKept};
 use crate::in_place::InPlace;
+use crate::inode_flags::Lost;
 use crate::lock::{Patience, Wait};
 use crate::roots::PathProblem;
 use crate::store::Store;
@@ -104,6 +105,8 @@ pub enum Warning {
     FinalNewlineAdded,
     /// The file was written over instead of being replaced.
     EditedInPlace(InPlace),
+    /// The file was replaced by one that could not be given all of its flags.
+    FlagsNotKept(Lost),
     /// The file system cannot exchange names: what another program wrote in the last instant is lost.
     NotExchanged,
     /// The file system has no locks: another process of this server could have written at the same time.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::inode_flags::{Guard, lacks_key};
 use crate::platform;
 
 /// An operation on a path that failed, why as far as a client can act on it, and the system's own error.
@@ -75,8 +76,19 @@ pub enum StoreErrorKind {
         /// What it is.
         what: SpecialFile,
     },
-    /// The system refused; a read-only file system does, too.
+    /// The system refused.
     PermissionDenied,
+    /// The file system is mounted read-only: no permission helps.
+    ReadOnlyFileSystem,
+    /// A mark on the file forbids it or, on its directory, what the edit would do there.
+    Guarded {
+        /// Which.
+        by: Guard,
+        /// Whether the path of the error is the directory's.
+        is_directory: bool,
+    },
+    /// It is encrypted by its file system, and locked.
+    NoKey,
     /// More than 40 symbolic links on the way (the limit of Linux, `path_resolution(7)`).
     LinkLoop,
     /// The path, or one name in it, is longer than the system takes.
@@ -145,12 +157,16 @@ impl StoreErrorKind {
         if platform::is_link_loop(error) {
             return Self::LinkLoop;
         }
+        if lacks_key(error) {
+            return Self::NoKey;
+        }
         match error.kind() {
             Kind::NotFound => Self::NotFound,
             Kind::AlreadyExists => Self::AlreadyExists,
             Kind::IsADirectory => Self::IsADirectory,
             Kind::NotADirectory => Self::NotADirectory,
-            Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Self::PermissionDenied,
+            Kind::PermissionDenied => Self::PermissionDenied,
+            Kind::ReadOnlyFilesystem => Self::ReadOnlyFileSystem,
             Kind::InvalidFilename => Self::NameTooLong,
             Kind::StorageFull | Kind::QuotaExceeded => Self::NoSpace,
             Kind::FileTooLarge => Self::FileTooLarge,
@@ -158,6 +174,11 @@ impl StoreErrorKind {
             Kind::Interrupted => Self::Cancelled,
             _ => Self::Io,
         }
+    }
+
+    /// Whether the system will not have something written, by permissions or otherwise; perhaps elsewhere it will.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::PermissionDenied | Self::ReadOnlyFileSystem | Self::Guarded { .. })
     }
 }
 

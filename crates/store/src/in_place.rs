@@ -10,6 +10,7 @@ use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 use crate::document::Content;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
+use crate::inode_flags::Guard;
 use crate::lock::LockedFile;
 use crate::metadata::NotKept;
 use crate::place::{OpenFile, WritablePlace};
@@ -39,6 +40,8 @@ pub enum InPlace {
     Mounted,
     /// No file can be made in its directory.
     DirectoryNotWritable,
+    /// No file can be made in its directory, or be taken away again, because of a mark on that.
+    DirectoryGuarded(Guard),
     /// A new file could not be given its owner or its group.
     Owner,
     /// A new file could not be given its extended attributes, or its access control list.

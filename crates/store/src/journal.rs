@@ -205,6 +205,12 @@ pub(crate) struct Found {
     pub(crate) is_abandoned: bool,
 }
 
+/// Gone, or another user's, who has a server of their own; or nobody can do anything about it, since the file system is read-only.
+fn is_not_ours(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem)
+}
+
 impl Found {
     /// All records in the journal. Who could be locked is abandoned, and stays locked until dropped.
     pub(crate) fn all(state: &State) -> Result<Vec<Self>, StoreError> {
@@ -225,12 +231,7 @@ impl Found {
         let mut options = OpenOptions::new();
         options.read(true).write(true).follow(FollowSymlinks::No);
         let file = match state.journal().open_with(name, &options) {
-            // Gone, or another user's, who has a server of their own.
-            Err(error)
-                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) =>
-            {
-                return Ok(None);
-            }
+            Err(error) if is_not_ours(error.kind()) => return Ok(None),
             opened => opened?.into_std(),
         };
         let is_abandoned = match file.try_lock() {

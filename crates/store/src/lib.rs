@@ -19,6 +19,7 @@ pub mod history;
 pub mod identity;
 pub mod in_place;
 pub mod index;
+pub mod inode_flags;
 mod journal;
 pub mod lock;
 pub mod metadata;

@@ -11,7 +11,7 @@ use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::resolve;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 
-use crate::create::Creation;
+use crate::create::{Creation, check_directory};
 use crate::diff::diff;
 use crate::edit::{Edited, Options, Outcome, Reason, Warning};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
@@ -150,7 +150,9 @@ fn fresh_region(bytes: &[u8], scan: &Scan) -> Option<Region> {
 /// What stands against creating a file, as far as a look can tell.
 pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     match place.identity() {
-        Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => Ok(()),
+        Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => {
+            check_directory(place)
+        }
         Err(error) if error.kind != StoreErrorKind::NotFound => Err(error),
         _ => Err(StoreError::new(Operation::Create, place.path(), StoreErrorKind::AlreadyExists)),
     }

@@ -15,6 +15,7 @@ use mcp_text_editor_core::source::Source;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
+use crate::inode_flags::{Guard, guard_at};
 use crate::platform;
 
 /// Where a file is, or would be: the handle of a directory beneath a root, and a name in it.
@@ -164,11 +165,35 @@ impl Place {
         Identity::at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
-    /// Whether the file may be written to, as far as its mode and the file system say.
+    /// Whether the file may be written to, as far as its mode, its marks and the file system say.
     ///
     /// A file is replaced by its directory's leave, not by its own; so this is what keeps a read-only file read-only.
     pub fn check_writable(&self) -> Result<(), StoreError> {
-        platform::may_write(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
+        let name = Path::new(&self.name);
+        let may_write = platform::may_write(&self.directory, name).context(Operation::Open, &self.path);
+        match guard_at(&self.directory, name) {
+            // Nothing could take the mark off there.
+            Some(by) if !matches!(&may_write, Err(error) if error.kind == StoreErrorKind::ReadOnlyFileSystem) =>
+            {
+                let kind = StoreErrorKind::Guarded { by, is_directory: false };
+                Err(StoreError::new(Operation::Open, &self.path, kind))
+            }
+            _ => may_write,
+        }
+    }
+
+    /// The mark on the directory that forbids names in it to come, to go, or to be given to other files.
+    pub(crate) fn guard_of_directory(&self) -> Option<Guard> {
+        guard_at(&self.directory, Path::new("."))
+    }
+
+    /// The error that the mark on the directory is to an operation.
+    pub(crate) fn guarded(&self, operation: Operation, by: Guard) -> StoreError {
+        let mut directory = self.path.as_path();
+        for _ in 0..=self.missing.len() {
+            directory = directory.parent().unwrap_or(directory);
+        }
+        StoreError::new(operation, directory, StoreErrorKind::Guarded { by, is_directory: true })
     }
 }
 

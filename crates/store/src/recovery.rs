@@ -128,7 +128,7 @@ fn standing(
     let Some(state) = &store.state else { return Ok(Standing::Clear) };
     let found = match Found::all(state) {
         // Removed while we run, or another's: then nothing can be written down either, as each edit says.
-        Err(error) if matches!(error.kind, StoreErrorKind::NotFound | StoreErrorKind::PermissionDenied) => {
+        Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
             return Ok(Standing::Clear);
         }
         found => found?,

@@ -54,6 +54,9 @@ pub(crate) fn remove<T>(
     note: impl FnOnce() -> T,
 ) -> Result<Removed<T>, StoreError> {
     let place = removal.place;
+    if let Some(by) = place.guard_of_directory() {
+        return Err(place.guarded(Operation::Remove, by));
+    }
     let id = TemporaryId::draw();
     let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove };
     let mut transaction = Transaction::begin(store, &[subject]);

@@ -129,6 +129,8 @@ impl Aside {
         }
         let size = old.size();
         let mut copy = Temporary::create_for_old(place, prepared.temporary.id(), size, None)?;
+        // As below.
+        let _ = copy.keep_flags(old);
         copy.copy_range(old, 0..old.size())?;
         // What cannot be kept could not be kept of the new file either, and was told of that.
         let _ = copy.keep_metadata(old)?;

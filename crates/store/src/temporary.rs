@@ -16,6 +16,7 @@ use mcp_text_editor_core::source::Source as _;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
+use crate::inode_flags::{self, Lost};
 use crate::metadata::{self, NotKept};
 use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
@@ -144,8 +145,13 @@ impl Temporary {
         size: u64,
         state: Option<&State>,
     ) -> Result<Self, StoreError> {
-        match Self::create_in(&place.directory, name.clone(), place.path(), 0o600) {
-            Err(error) if error.kind == StoreErrorKind::PermissionDenied => {
+        let created = match place.guard_of_directory() {
+            // In one that is append-only a file can be made, and never be taken away again.
+            Some(by) => Err(place.guarded(Operation::WriteTemporary, by)),
+            None => Self::create_in(&place.directory, name.clone(), place.path(), 0o600),
+        };
+        match created {
+            Err(error) if error.kind.is_refusal() => {
                 let directory = place.path().parent().unwrap_or(place.path()).to_owned();
                 let refused = StoreError { path: directory, ..error };
                 if let Some(state) = state {
@@ -237,6 +243,11 @@ impl Temporary {
             offset += got as u64;
         }
         Ok(())
+    }
+
+    /// Gives it the flags of the old file (`chattr(1)`). Due before the first byte is written.
+    pub fn keep_flags(&self, old: &OpenFile) -> Lost {
+        inode_flags::keep_flags(old.file(), &self.file)
     }
 
     /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write, which may take set-id bits away.

@@ -9,6 +9,7 @@ use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_store::edit::{Edited, Outcome, Warning};
 use mcp_text_editor_store::history::NotKept;
 use mcp_text_editor_store::in_place::InPlace;
+use mcp_text_editor_store::inode_flags::{Guard, Lost};
 use serde_json::{Map, Value, json};
 
 /// How digests are printed.
@@ -95,6 +96,12 @@ fn in_place(reason: InPlace) -> &'static str {
     match reason {
         InPlace::SeveralNames => edited_in_place!("the file has several hard links"),
         InPlace::Mounted => edited_in_place!("the file is a mount point"),
+        InPlace::DirectoryGuarded(Guard::Immutable) => {
+            edited_in_place!("the file's directory is immutable (chattr +i)")
+        }
+        InPlace::DirectoryGuarded(Guard::AppendOnly) => {
+            edited_in_place!("the file's directory is append-only (chattr +a)")
+        }
         InPlace::DirectoryNotWritable => edited_in_place!("the file's directory may not be written"),
         InPlace::Owner => edited_in_place!("a new file could not be given the file's owner or group"),
         InPlace::Attributes => {
@@ -106,12 +113,27 @@ fn in_place(reason: InPlace) -> &'static str {
     }
 }
 
+/// What of a file's marks is another now that the file is a new one.
+fn flags_not_kept(lost: Lost) -> String {
+    let letters = lost.letters();
+    let flags = match letters.len() {
+        0 => None,
+        1 => Some(format!("flag {letters}")),
+        _ => Some(format!("flags {letters}")),
+    };
+    let others = [(lost.project, "project number"), (lost.extent_size, "extent size hint")];
+    let others = others.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| what.to_owned());
+    let all: Vec<String> = flags.into_iter().chain(others).collect();
+    format!("the new file could not be given the old one's {} (chattr)", all.join(" and "))
+}
+
 /// What a client should know of an edit that succeeded.
 pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
     let words = match warning {
         Warning::Unchanged => "unchanged",
         Warning::FinalNewlineAdded => "the last line had no line end: one was added before the new text",
         Warning::EditedInPlace(reason) => in_place(*reason),
+        Warning::FlagsNotKept(lost) => return flags_not_kept(*lost).into(),
         Warning::NotExchanged => {
             "this file system cannot exchange names: another program's write in the last instant could have been lost"
         }

@@ -1,14 +1,16 @@
 //! What the core and the store refuse, in words: each [`Problem`] says what was not done, why, and the exact next call.
 
+mod file_system;
 mod rejection;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::resolve::GuardedRange;
 use mcp_text_editor_store::document::NotText;
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
-use mcp_text_editor_store::error::{Operation, SpecialFile, StoreError, StoreErrorKind};
+use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};
 use mcp_text_editor_store::policy::Protection;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use serde_json::{Value, json};
@@ -225,20 +227,12 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             let reason = format!("{file_path} is {what}, not a regular file");
             (Code::NotARegularFile, reason, "name a regular file".to_owned())
         }
-        StoreErrorKind::PermissionDenied => (
-            Code::PermissionDenied,
-            match error.operation {
-                Operation::WriteTemporary
-                | Operation::CreateDirectory
-                | Operation::Create
-                | Operation::Remove
-                | Operation::Replace => {
-                    format!("the system does not let files be made beside {file_path}")
-                }
-                _ => format!("the system denies access to {file_path}"),
-            },
-            "a person has to change the permissions, or choose another file".to_owned(),
-        ),
+        StoreErrorKind::PermissionDenied => file_system::denied(file_path, error.operation),
+        StoreErrorKind::ReadOnlyFileSystem => file_system::read_only(call, file_path, error),
+        StoreErrorKind::Guarded { by, is_directory } => {
+            file_system::guarded(file_path, error, *by, *is_directory)
+        }
+        StoreErrorKind::NoKey => file_system::no_key(file_path),
         StoreErrorKind::LinkLoop => (
             Code::IoError,
             format!("there are too many symbolic links on the way to {file_path}"),
@@ -335,9 +329,11 @@ fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, Strin
         Some(state) => format!("{}, this server's state directory", state.display()),
         None => file_path.to_owned(),
     };
+    let is_quota = error.source.as_ref().is_some_and(|source| source.kind() == io::ErrorKind::QuotaExceeded);
+    let what = if is_quota { "the quota is used up" } else { "there is no space left" };
     (
         Code::NoSpace,
-        format!("there is no space left on the disk of {full}"),
+        format!("{what} on the disk of {full}"),
         "free some space, then send the same call again".to_owned(),
     )
 }

@@ -19,6 +19,7 @@ use crate::document::{Content, Document, Extent, SMALL, now, unless};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, NotKept, Undo};
 use crate::in_place::InPlace;
+use crate::inode_flags::Lost;
 use crate::journal::{Intent, Subject};
 use crate::lock::{LockedFile, LockedSet, Patience};
 use crate::place::WritablePlace;
@@ -346,10 +347,14 @@ impl Work<'_> {
         let Self { group, document, plan, options, store, began } = self;
         let path = group.place.path();
         let new = Spliced::new(document, &plan.splices);
-        let mut temporary = None;
+        let (mut temporary, mut lost) = (None, Lost::default());
         if write {
             let most = new.size().max(document.size());
-            temporary = Some(Temporary::create_anywhere(&group.place, group.id, most, store.state.as_ref())?);
+            let made = Temporary::create_anywhere(&group.place, group.id, most, store.state.as_ref())?;
+            if made.is_beside() {
+                lost = made.keep_flags(document.file());
+            }
+            temporary = Some(made);
         }
         let scan = if plan.unchanged {
             document.scan.clone()
@@ -391,8 +396,12 @@ impl Work<'_> {
             (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
         }
         let Some(temporary) = temporary else { return Ok((edited, None)) };
+        let in_place = self.in_place(&temporary)?;
+        if in_place.is_none() && !lost.is_nothing() {
+            edited.warnings.push(Warning::FlagsNotKept(lost));
+        }
         let written = Written {
-            in_place: self.in_place(&temporary)?,
+            in_place,
             temporary,
             old: document.scan.digest,
             new: scan.digest,
@@ -409,7 +418,8 @@ impl Work<'_> {
             return Ok(Some(known));
         }
         if !temporary.is_beside() {
-            return Ok(Some(InPlace::DirectoryNotWritable));
+            let guard = self.group.place.guard_of_directory();
+            return Ok(Some(guard.map_or(InPlace::DirectoryNotWritable, InPlace::DirectoryGuarded)));
         }
         Ok(InPlace::after(file, temporary.keep_metadata(file)?))
     }

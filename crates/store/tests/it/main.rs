@@ -15,6 +15,9 @@ mod edit;
 #[cfg(test)]
 mod in_place;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod inode_flags;
+#[cfg(test)]
 mod lock;
 #[cfg(test)]
 mod metadata;

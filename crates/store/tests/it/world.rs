@@ -149,7 +149,7 @@ fn describe(problem: &PathProblem) -> String {
     }
 }
 
-fn reason(reason: &Reason) -> String {
+pub(crate) fn reason(reason: &Reason) -> String {
     match reason {
         Reason::Store(error) => kind(error),
         other => format!("{other:?}"),

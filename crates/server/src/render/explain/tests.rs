@@ -1,5 +1,6 @@
 use mcp_text_editor_store::edit::{Reason, Refusal};
 use mcp_text_editor_store::error::{Operation, StoreError, StoreErrorKind};
+use mcp_text_editor_store::inode_flags::Guard;
 use mcp_text_editor_store::roots::Roots;
 
 use super::*;
@@ -41,4 +42,64 @@ fn the_disk_that_is_full_is_named() {
     };
     insta::assert_snapshot!(of("/a/.mte-0"), @"error: no_space: there is no space left on the disk of /a/file; nothing was written");
     insta::assert_snapshot!(of("/state/journal/0"), @"error: no_space: there is no space left on the disk of /state, this server's state directory; nothing was written");
+}
+
+#[test]
+fn a_quota_is_no_full_disk() {
+    let error = std::io::ErrorKind::QuotaExceeded.into();
+    let error = StoreError::from_io(Operation::WriteTemporary, Path::new("/a/.mte-0"), error);
+    let said = said(&tools::patch::TOOL, error);
+    insta::assert_snapshot!(said.lines().next().unwrap(), @"error: no_space: the quota is used up on the disk of /a/file; nothing was written");
+}
+
+#[test]
+fn what_is_no_matter_of_permissions_is_not_said_to_be() {
+    let said = [
+        ("/a/file", StoreErrorKind::ReadOnlyFileSystem),
+        ("/state/journal/0", StoreErrorKind::ReadOnlyFileSystem),
+        ("/a/file", StoreErrorKind::Guarded { by: Guard::Immutable, is_directory: false }),
+        ("/a/file", StoreErrorKind::Guarded { by: Guard::AppendOnly, is_directory: false }),
+        ("/a", StoreErrorKind::Guarded { by: Guard::Immutable, is_directory: true }),
+        ("/a", StoreErrorKind::Guarded { by: Guard::AppendOnly, is_directory: true }),
+        ("/a/file", StoreErrorKind::NoKey),
+    ]
+    .map(|(path, kind)| {
+        said(&tools::create::TOOL, StoreError::new(Operation::WriteTemporary, Path::new(path), kind))
+    });
+    insta::assert_snapshot!(said.join("\n\n").trim_end(), @r"
+    error: io_error: /a/file lies on a file system that is mounted read-only; nothing was written
+    in /a/file
+    suggestion: create_text_file
+    hint: choose a file elsewhere; permissions make no difference here: a person would have to mount it for writing
+
+    error: io_error: /state, this server's state directory, lies on a file system that is mounted read-only; nothing was written
+    in /a/file
+    suggestion: create_text_file
+    hint: a person has to mount it for writing, or start the server with another --state-dir
+
+    error: permission_denied: /a/file is immutable (chattr +i): nobody may change it, whatever its permissions; nothing was written
+    in /a/file
+    suggestion: create_text_file
+    hint: choose another file, or ask a person: root can take the mark off with chattr -i
+
+    error: permission_denied: /a/file is append-only (chattr +a): programs may only write at its end, and an edit replaces the whole file; nothing was written
+    in /a/file
+    suggestion: create_text_file
+    hint: choose another file, or ask a person: root can take the mark off with chattr -a
+
+    error: permission_denied: the directory /a is immutable (chattr +i): no name in it may come or go; nothing was written
+    in /a/file
+    suggestion: create_text_file
+    hint: choose another file, or ask a person: root can take the mark off with chattr -i
+
+    error: permission_denied: the directory /a is append-only (chattr +a): no name in it may change, or go again; nothing was written
+    in /a/file
+    suggestion: create_text_file
+    hint: choose another file, or ask a person: root can take the mark off with chattr -a
+
+    error: io_error: /a/file is encrypted by its file system, and the key is not there; nothing was written
+    in /a/file
+    suggestion: create_text_file
+    hint: choose a file elsewhere, or ask a person to unlock its directory (fscrypt unlock)
+    ");
 }

@@ -1,0 +1,154 @@
+//! What chattr(1) marks a file with: flags that a replaced file keeps, and marks that forbid an edit. More of it, on more
+//! file systems, is in `tests/reliability/marks.py`.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+
+use mcp_text_editor_store::edit::Reason;
+use mcp_text_editor_store::new_file::{NewFile, create};
+use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+
+use crate::world::{World, options, reason};
+
+/// What a person can see of a file, less what the file system alone decides.
+fn flags(world: &World, path: &str) -> IFlags {
+    let seen = ioctl_getflags(File::open(world.path(path)).unwrap()).unwrap();
+    seen & IFlags::all()
+}
+
+/// Marks a file or a directory until dropped; `None`, with a message, where that cannot be done.
+struct Marked(PathBuf, IFlags);
+
+impl Marked {
+    fn new(world: &World, path: &str, mark: IFlags) -> Option<Self> {
+        let path = world.path(path);
+        let file = File::open(&path).unwrap();
+        let set = ioctl_getflags(&file).and_then(|now| ioctl_setflags(&file, now | mark));
+        let is_set = set.and_then(|()| ioctl_getflags(&file)).is_ok_and(|now| now.contains(mark));
+        if !is_set {
+            eprintln!("skipped: {mark:?} cannot be set here");
+        }
+        is_set.then_some(Self(path, mark))
+    }
+}
+
+impl Drop for Marked {
+    fn drop(&mut self) {
+        let Ok(file) = File::open(&self.0) else { return };
+        ioctl_getflags(&file).and_then(|now| ioctl_setflags(&file, now & !self.1)).ok();
+    }
+}
+
+fn inode(world: &World, path: &str) -> u64 {
+    std::fs::metadata(world.path(path)).unwrap().ino()
+}
+
+#[test]
+fn flags_are_kept() {
+    let one_by_one = [IFlags::NODUMP, IFlags::NOATIME, IFlags::SYNC, IFlags::NOTAIL, IFlags::UNRM];
+    for mark in one_by_one.into_iter().chain([IFlags::NODUMP | IFlags::NOATIME]) {
+        let world = World::new();
+        world.write("@/root/a", "old\n");
+        let Some(_marked) = Marked::new(&world, "@/root/a", mark) else { continue };
+        let (before, was) = (inode(&world, "@/root/a"), flags(&world, "@/root/a"));
+        assert_eq!(world.append(&["@/root/a"]), ["[]"]);
+        assert_eq!(world.content("@/root/a"), "old\nadded\n");
+        assert_eq!(flags(&world, "@/root/a"), was, "{mark:?}");
+        assert_ne!(inode(&world, "@/root/a"), before, "it is another file");
+    }
+}
+
+#[test]
+fn a_file_does_not_take_the_flags_of_its_directory() {
+    let world = World::new();
+    world.write("@/root/a", "old\n");
+    let was = flags(&world, "@/root/a");
+    let Some(_marked) = Marked::new(&world, "@/root", IFlags::NODUMP | IFlags::NOATIME) else { return };
+    world.write("@/root/b", "");
+    if flags(&world, "@/root/b") == was {
+        eprintln!("skipped: nothing is inherited here");
+    }
+    assert_eq!(world.append(&["@/root/a"]), ["[]"]);
+    assert_eq!(flags(&world, "@/root/a"), was);
+}
+
+#[test]
+fn a_file_that_nobody_may_change_is_not_changed() {
+    for (mark, by) in [(IFlags::IMMUTABLE, "Immutable"), (IFlags::APPEND, "AppendOnly")] {
+        let world = World::new();
+        world.write("@/root/a", "old\n");
+        world.write("@/root/b", "old\n");
+        let Some(marked) = Marked::new(&world, "@/root/a", mark) else { return };
+        let refused = [format!("Open Guarded {{ by: {by}, is_directory: false }}")];
+        assert_eq!(world.append(&["@/root/b", "@/root/a"]), refused);
+        assert_eq!((world.content("@/root/a"), world.content("@/root/b")), ("old\n".into(), "old\n".into()));
+        drop(marked);
+        assert_eq!(world.append(&["@/root/b", "@/root/a"]), ["[]", "[]"]);
+    }
+}
+
+#[test]
+fn in_a_directory_whose_names_must_stay_a_file_is_edited_in_place_and_none_is_made() {
+    for (mark, by) in [(IFlags::IMMUTABLE, "Immutable"), (IFlags::APPEND, "AppendOnly")] {
+        let world = World::new();
+        world.write("@/root/a", "old\n");
+        let before = inode(&world, "@/root/a");
+        let Some(_marked) = Marked::new(&world, "@/root", mark) else { return };
+        assert_eq!(world.append(&["@/root/a"]), [format!("[EditedInPlace(DirectoryGuarded({by}))]")]);
+        assert_eq!(world.content("@/root/a"), "old\nadded\n");
+        assert_eq!(inode(&world, "@/root/a"), before);
+        for path in ["@/root/new", "@/root/deep/new"] {
+            for dry_run in [false, true] {
+                let path = world.path(path);
+                let new = NewFile { file_path: path.to_str().unwrap(), contents: "new\n", encoding: None };
+                let mut options = options("create_text_file");
+                options.dry_run = dry_run;
+                let refused = create(&world.store, new, options).unwrap_err();
+                let refused: Vec<String> = refused.iter().map(reason).collect();
+                assert_eq!(refused, [format!("Create Guarded {{ by: {by}, is_directory: true }}")]);
+            }
+        }
+        assert_eq!(world.names(), ["outside", "root", "root/a"], "nothing is left that could not go again");
+    }
+}
+
+#[test]
+fn without_a_state_directory_a_file_between_names_that_must_stay_is_edited_by_way_of_memory() {
+    let mut world = World::new();
+    world.store.state = None;
+    world.write("@/root/a", "old\n");
+    let Some(_marked) = Marked::new(&world, "@/root", IFlags::APPEND) else { return };
+    assert_eq!(world.append(&["@/root/a"]), ["[EditedInPlace(DirectoryGuarded(AppendOnly)), NoJournal]"]);
+    assert_eq!(world.content("@/root/a"), "old\nadded\n");
+    assert_eq!(world.names(), ["outside", "root", "root/a"]);
+}
+
+#[test]
+fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
+    let world = World::new();
+    world.write("@/root/fixed/a", "old\n");
+    let mount = world.path("@/root/fixed");
+    let flags = rustix::mount::MountFlags::BIND | rustix::mount::MountFlags::RDONLY;
+    let mounted = rustix::mount::mount_bind(&mount, &mount)
+        .and_then(|()| rustix::mount::mount_remount(&mount, flags, c""));
+    if let Err(error) = mounted {
+        eprintln!("skipped: this user may not mount: {error}");
+        return;
+    }
+    let append = world.append(&["@/root/fixed/a"]);
+    let made: Vec<String> = ["new", "deep/new"]
+        .iter()
+        .flat_map(|name| {
+            let path = mount.join(name);
+            let new = NewFile { file_path: path.to_str().unwrap(), contents: "new\n", encoding: None };
+            let refused: Vec<Reason> = create(&world.store, new, options("create_text_file")).unwrap_err();
+            refused.iter().map(reason).collect::<Vec<_>>()
+        })
+        .collect();
+    let content = world.content("@/root/fixed/a");
+    rustix::mount::unmount(&mount, rustix::mount::UnmountFlags::DETACH).unwrap();
+    assert_eq!(append, ["Open ReadOnlyFileSystem"]);
+    assert_eq!(made, ["WriteTemporary ReadOnlyFileSystem", "CreateDirectory ReadOnlyFileSystem"]);
+    assert_eq!(content, "old\n");
+}
