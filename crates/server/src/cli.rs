@@ -5,26 +5,29 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::builder::FalseyValueParser;
+use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mcp_text_editor_store::history::Settings;
 use mcp_text_editor_store::patterns::Patterns;
 use mcp_text_editor_store::store::Durability;
+use mcp_text_editor_store::unserved::{Unserved, Wanted, WhyUnserved};
 
 use crate::limits::{self, Limit, Limits};
+use crate::render::directories;
 use crate::tools;
 
 /// An MCP server through which a language model reads and edits text files.
 ///
 /// Serves MCP over standard input and output. The directories are the only ones that it reads and writes; without any it
-/// serves the current directory, unless that is / or the home directory.
+/// serves the current directory, unless that is / or the home directory. A directory that cannot be opened stops nothing:
+/// the client's model is told.
 #[derive(Parser, Debug)]
 #[command(name = "mcp-text-editor", version, disable_help_subcommand = true, after_long_help = limits::help())]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Subcommands>,
     /// The allowed directories [default: the current directory]
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     directories: Vec<PathBuf>,
     #[command(flatten)]
     options: Options,
@@ -323,8 +326,10 @@ pub enum Landlock {
 pub struct Command {
     /// The options for every call.
     pub config: Config,
-    /// The allowed directories, absolute; empty only where no file is touched.
-    pub roots: Vec<PathBuf>,
+    /// The directories to be allowed; empty where no file is touched, and where none of those that were named can be.
+    pub roots: Vec<Wanted>,
+    /// Those that are known already not to be served; none but for [`Action::Serve`].
+    pub unserved: Vec<Unserved>,
     /// What may not be done in them.
     pub walls: Walls,
     /// How safe edits are, and what is kept of them.
@@ -449,12 +454,30 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             Action::Call { tool, values, json }
         }
     };
+    let mut unserved = Vec::new();
     let roots = match action {
         Action::Tools { .. } | Action::Past(_) => Vec::new(),
-        _ if directories.is_empty() => vec![default_root()?],
-        _ => directories.iter().map(|directory| named_root(directory)).collect::<Result<_, _>>()?,
+        // Clients show nobody why a server did not start, so it does, and tells the model.
+        Action::Serve => {
+            let wanted = if directories.is_empty() {
+                vec![default_root().map(as_it_is)]
+            } else {
+                directories.into_iter().map(wanted).collect()
+            };
+            let (wanted, not): (Vec<_>, Vec<_>) = wanted.into_iter().partition(Result::is_ok);
+            unserved.extend(not.into_iter().filter_map(Result::err));
+            wanted.into_iter().flatten().collect()
+        }
+        // A person at a shell sees the error.
+        Action::Call { .. } if directories.is_empty() => {
+            vec![as_it_is(default_root().map_err(|unserved| for_a_person(&unserved))?)]
+        }
+        Action::Call { .. } => directories
+            .iter()
+            .map(|directory| named_root(directory).map(as_it_is))
+            .collect::<Result<_, _>>()?,
     };
-    Ok(Command { config, roots, walls, keeping, log_level: options.log_level, action })
+    Ok(Command { config, roots, unserved, walls, keeping, log_level: options.log_level, action })
 }
 
 /// The limits as they were set; one that is set twice is a mistake.
@@ -485,23 +508,41 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
 }
 
 /// The directory that the process was started in; never all files of the machine or of a person unasked.
-fn default_root() -> Result<PathBuf, String> {
-    let current = current_dir()?;
+fn default_root() -> Result<PathBuf, Unserved> {
+    let not = |path, why| Unserved { named: PathBuf::new(), path, why };
+    let current = std_current_dir()
+        .map_err(|error| not(PathBuf::new(), WhyUnserved::NoCurrentDirectory(error.to_string())))?;
     let home = std::env::home_dir().filter(|home| home.is_absolute());
-    let whose = if current.parent().is_none() {
-        "the whole file system"
-    } else if home.is_some_and(|home| same_directory(&home, &current)) {
-        "the home directory"
-    } else {
-        return Ok(current);
-    };
-    Err(format!(
-        "no directory was named, and the current one is {whose} ({}), which is served only when named.\n\
-         Name the allowed directories in the client's configuration, for instance:\n\
-         \n  {{\"mcpServers\": {{\"text-editor\": {{\"command\": \"mcp-text-editor\", \"args\": \
-         [\"/path/to/project\"]}}}}}}\n",
-        current.display()
-    ))
+    if current.parent().is_none() || home.is_some_and(|home| same_directory(&home, &current)) {
+        return Err(not(current, WhyUnserved::OnlyWhenNamed));
+    }
+    Ok(current)
+}
+
+/// The same for a person at a shell.
+fn for_a_person(unserved: &Unserved) -> String {
+    format!("{}: name a directory with --root", directories::why(unserved))
+}
+
+/// A directory as it was named for a server; whether it is there is found out when it is opened.
+fn wanted(named: PathBuf) -> Result<Wanted, Unserved> {
+    if named.as_os_str().is_empty() {
+        return Err(Unserved { named, path: PathBuf::new(), why: WhyUnserved::Empty });
+    }
+    if named.is_absolute() {
+        return Ok(as_it_is(named));
+    }
+    match std_current_dir() {
+        Ok(current) => Ok(Wanted { path: current.join(&named), named }),
+        Err(error) => {
+            let why = WhyUnserved::NoCurrentDirectory(error.to_string());
+            Err(Unserved { named, path: PathBuf::new(), why })
+        }
+    }
+}
+
+fn as_it_is(path: PathBuf) -> Wanted {
+    Wanted { named: path.clone(), path }
 }
 
 fn named_root(directory: &Path) -> Result<PathBuf, String> {
@@ -518,9 +559,13 @@ fn absolute(path: PathBuf) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Ok(current_dir()?.join(path)) }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this module makes paths absolute, once, for all others")]
 fn current_dir() -> Result<PathBuf, String> {
-    std::env::current_dir().map_err(|error| format!("the current directory cannot be read: {error}"))
+    std_current_dir().map_err(|error| format!("the current directory cannot be read: {error}"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this module makes paths absolute, once, for all others")]
+fn std_current_dir() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
 }
 
 /// Whether two paths lead to one directory, by whatever links.

@@ -9,6 +9,7 @@ pub mod call;
 pub mod cli;
 pub mod context;
 pub mod history;
+mod instructions;
 pub mod limits;
 pub mod past;
 pub mod problem;

@@ -1,7 +1,7 @@
 //! The program: reads the command line, starts the log, and does what was asked.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -9,6 +9,7 @@ use clap::Parser as _;
 use mcp_text_editor::cli::{self, Action, Landlock, LogLevel, Past};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
+use mcp_text_editor::render::directories;
 use mcp_text_editor::{call, history, stdio};
 use mcp_text_editor_store::confine::{self, Confinement, Gap, Network};
 use mcp_text_editor_store::handles;
@@ -39,7 +40,8 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         tracing::warn!(%error, "SIGXFSZ cannot be handled: a write beyond ulimit -f will end this process");
     }
     let landlock = command.walls.landlock;
-    let mut store = store(&command.roots, command.walls, command.keeping, &command.action)?;
+    let roots = open_roots(&command)?;
+    let mut store = store(roots, command.keeping, &command.action);
     store.most_file_bytes = command.config.limits.get(Limit::File);
     // A person's files are not known yet, and nothing of a model's is read.
     if matches!(command.action, Action::Serve | Action::Call { .. }) {
@@ -86,21 +88,34 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What calls work with. A state directory that cannot be had stops nobody: what is lost with it is said where it counts.
-fn store(
-    roots: &[PathBuf],
-    walls: cli::Walls,
-    keeping: cli::Keeping,
-    action: &Action,
-) -> anyhow::Result<Store> {
-    let wanted = keeping.state_directory.filter(|_| !matches!(action, Action::Tools { .. }));
-    let state = wanted.as_deref().map(State::open);
+/// The allowed directories, and what may not be done in them. A server serves those that are there, and says of the others
+/// why they are not; a person who calls a tool is told at once.
+fn open_roots(command: &cli::Command) -> anyhow::Result<Roots> {
+    let paths: Vec<PathBuf> = command.roots.iter().map(|root| root.path.clone()).collect();
+    let walls = &command.walls;
     let mut policy =
-        Policy::default().read_only(walls.read_only).protecting(walls.protected.from_roots(roots));
-    if let Some(directory) = &wanted {
+        Policy::default().read_only(walls.read_only).protecting(walls.protected.clone().from_roots(&paths));
+    if let Some(directory) = state_directory(&command.keeping, &command.action) {
         policy = policy.closing(directory);
     }
-    let opened = Roots::open_with(roots, policy).context("an allowed directory cannot be opened")?;
+    if !matches!(command.action, Action::Serve) {
+        return Roots::open_with(&paths, policy).context("an allowed directory cannot be opened");
+    }
+    let opened = Roots::open_what_is_there(&command.roots, command.unserved.clone(), policy);
+    for unserved in opened.unserved() {
+        tracing::error!("{}; {}", directories::why(unserved), directories::REMEDY);
+    }
+    Ok(opened)
+}
+
+fn state_directory<'a>(keeping: &'a cli::Keeping, action: &Action) -> Option<&'a Path> {
+    keeping.state_directory.as_deref().filter(|_| !matches!(action, Action::Tools { .. }))
+}
+
+/// What calls work with. A state directory that cannot be had stops nobody: what is lost with it is said where it counts.
+fn store(opened: Roots, keeping: cli::Keeping, action: &Action) -> Store {
+    let state = state_directory(&keeping, action).map(State::open);
+    let roots: Vec<PathBuf> = opened.paths().map(Path::to_owned).collect();
     for root in opened.paths().filter(|root| opened.closes(root)) {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
@@ -108,7 +123,7 @@ fn store(
     match state {
         Some(Ok(state)) => {
             if let Some(mut settings) = keeping.history {
-                settings.excluded = settings.excluded.from_roots(roots);
+                settings.excluded = settings.excluded.from_roots(&roots);
                 store.history = History::new(&state, settings);
             }
             store.state = Some(state);
@@ -126,7 +141,7 @@ fn store(
         }
         None => {}
     }
-    Ok(store)
+    store
 }
 
 /// Has the kernel deny everything but the roots and the state directory. From here on nothing else can be opened, so

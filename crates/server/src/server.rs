@@ -3,7 +3,6 @@
 //! Work runs on blocking threads, so many calls at a time as the limit says; the others wait their turn. A call that panics is answered,
 //! and takes nothing else down.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,50 +18,15 @@ use tokio::sync::Semaphore;
 
 use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply, Withdrawal};
+use crate::instructions::instructions;
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Failure, Problem};
-use crate::render::{explain, failure, on_one_line};
+use crate::render::{directories, explain, failure};
 use crate::tools::{self, Tool};
 
 /// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
 /// the next process may have other options.
 const FRESH_MS: u64 = 300_000;
-
-/// What a model is told: each sentence where one of these tools is offered; none named: always.
-const INSTRUCTIONS: &[(&[&str], &str)] = &[
-    (&[], "Read and edit text files by absolute path."),
-    (
-        &[tools::get::TOOL.name],
-        " Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them.",
-    ),
-    (
-        &[tools::patch::TOOL.name],
-        " Change text with patch_text_file_contents, many places and files in one call, all or nothing; name the text by \
-         old_string if it is unique, or the lines by ranges with range_hash.",
-    ),
-    (&[tools::append::TOOL.name], " Add lines at the end with append_text_file_contents and the file_hash."),
-    (&[tools::insert::TOOL.name], " Add lines elsewhere with insert_text_file_contents and the file_hash."),
-    (&[tools::delete::TOOL.name], " Remove lines with delete_text_file_contents and the hashes."),
-    (
-        &[tools::undo::TOOL.name],
-        " Take an edit back with undo_text_file_edits and the edit_id that its reply gave.",
-    ),
-    (&[tools::create::TOOL.name], " Make files with create_text_file, which never overwrites."),
-    (
-        &[
-            tools::patch::TOOL.name,
-            tools::append::TOOL.name,
-            tools::insert::TOOL.name,
-            tools::delete::TOOL.name,
-            tools::create::TOOL.name,
-        ],
-        " An edit returns the new hashes and line numbers: go on from those without reading again. A failed edit changes \
-         nothing, and its error holds the actual text, the new hash and a hint for the next call.",
-    ),
-];
-
-/// The longest instructions: some clients cut them.
-const MOST_INSTRUCTIONS: usize = 1_000;
 
 /// The server of one process, for any number of sessions.
 #[derive(Clone, Debug)]
@@ -97,27 +61,7 @@ impl Server {
     /// What a model is told of the server as a whole, its roots included as far as there is room.
     #[must_use]
     pub fn instructions(&self) -> String {
-        let offered = |name: &&str| self.context.config.tools.contains(name);
-        let mut out = String::new();
-        for (named, sentence) in INSTRUCTIONS {
-            if named.is_empty() || named.iter().any(offered) {
-                out.push_str(sentence);
-            }
-        }
-        let mut room = MOST_INSTRUCTIONS.saturating_sub(out.chars().count());
-        let roots: Vec<String> =
-            self.context.store.roots.paths().map(|root| on_one_line(&root.to_string_lossy())).collect();
-        for (index, root) in roots.iter().enumerate() {
-            let lead = if index == 0 { " Allowed directories: " } else { ", " };
-            let needed = lead.len() + root.chars().count();
-            if needed + ", …".len() > room {
-                let _ = write!(out, "{lead}…");
-                break;
-            }
-            let _ = write!(out, "{lead}{root}");
-            room -= needed;
-        }
-        out
+        instructions(|name| self.context.config.tools.contains(name), &self.context.store.roots)
     }
 
     async fn run(
@@ -126,6 +70,10 @@ impl Server {
         request: CallToolRequestParams,
         cancel: Cancel,
     ) -> Result<Reply, Failure> {
+        if self.context.store.roots.are_all_unserved() {
+            let problem = directories::nothing_served(&self.context.store.roots);
+            return Err(Failure::of(problem, tool.name, !tool.read_only));
+        }
         // The semaphore is never closed, so this only waits.
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         if cancel.is_cancelled() {

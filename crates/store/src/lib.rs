@@ -42,3 +42,4 @@ mod transaction;
 #[cfg(feature = "without-containment")]
 mod uncontained;
 pub mod undo;
+pub mod unserved;

@@ -19,6 +19,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::place::{Link, Place, WritablePlace};
 use crate::platform;
 use crate::policy::{Policy, Protection};
+use crate::unserved::{Unserved, Wanted};
 
 /// Whether paths are kept in the roots. A build where they are not is for the tests of [`crate::confine`].
 pub const CONTAINED: bool = !cfg!(feature = "without-containment");
@@ -32,7 +33,8 @@ const PATH_LENGTH: usize = 32_767;
 /// The allowed directories, each open.
 #[derive(Debug)]
 pub struct Roots {
-    roots: Vec<Root>,
+    served: Vec<Root>,
+    unserved: Vec<Unserved>,
     policy: Policy,
 }
 
@@ -56,6 +58,8 @@ pub enum PathProblem {
     /// The path leads out of every root, or never into one, or to what is out of bounds; whether there is anything is
     /// not told.
     Outside,
+    /// The path leads into a configured directory that is not served, and into no other.
+    Unserved(Unserved),
     /// The path leads into a root that is not there any more, or is another directory by now.
     RootReplaced {
         /// The path of the root.
@@ -77,27 +81,45 @@ impl Roots {
 
     /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are fine.
     pub fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
-        let open = |path: &PathBuf| {
-            let context = |result: std::io::Result<_>| result.context(Operation::OpenRoot, path);
-            #[expect(clippy::disallowed_methods, reason = "a root is named by its real path, found once")]
-            let real = std::fs::canonicalize(path).context(Operation::OpenRoot, path)?;
-            let directory = Dir::open_ambient_dir(&real, ambient_authority());
-            let directory = directory.context(Operation::OpenRoot, path)?;
-            let key = context(platform::key_of_directory(&directory))?;
-            Ok(Root { path: without_verbatim_prefix(real), key, directory: Arc::new(directory) })
-        };
-        Ok(Self { roots: directories.iter().map(open).collect::<Result<_, _>>()?, policy })
+        let served = directories.iter().map(|path| Root::open(path)).collect::<Result<_, _>>()?;
+        Ok(Self { served, unserved: Vec::new(), policy })
+    }
+
+    /// Opens each directory that can be opened, as [`Roots::open_with`] does, and keeps note of the others; and of those
+    /// that are known before not to be served.
+    #[must_use]
+    pub fn open_what_is_there(wanted: &[Wanted], mut unserved: Vec<Unserved>, policy: Policy) -> Self {
+        let mut served = Vec::new();
+        for wanted in wanted {
+            match Root::open(&wanted.path) {
+                Ok(root) => served.push(root),
+                Err(error) => unserved.push(Unserved::failed(wanted, &error)),
+            }
+        }
+        Self { served, unserved, policy }
+    }
+
+    /// The configured directories that are not served.
+    #[must_use]
+    pub fn unserved(&self) -> &[Unserved] {
+        &self.unserved
+    }
+
+    /// Whether directories were configured, or one was to be served unasked, and none is.
+    #[must_use]
+    pub fn are_all_unserved(&self) -> bool {
+        self.served.is_empty() && !self.unserved.is_empty()
     }
 
     /// The real paths of the roots, in the order given.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.roots.iter().map(|root| root.path.as_path())
+        self.served.iter().map(|root| root.path.as_path())
     }
 
     /// The handles of the roots, in the order given.
     #[cfg(target_os = "linux")]
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Dir> {
-        self.roots.iter().map(|root| root.directory.as_ref())
+        self.served.iter().map(|root| root.directory.as_ref())
     }
 
     /// Whether the policy lets nothing be written at all.
@@ -190,11 +212,14 @@ impl Roots {
         }
         let fail = |kind| Err(PathProblem::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
         let Some((root_path, root)) =
-            walk.entered.last().and_then(|(path, index)| Some((path, self.roots.get(*index)?)))
+            walk.entered.last().and_then(|(path, index)| Some((path, self.served.get(*index)?)))
         else {
-            return Err(walk
-                .replaced
-                .map_or(PathProblem::Outside, |root| PathProblem::RootReplaced { root }));
+            if let Some(root) = walk.replaced {
+                return Err(PathProblem::RootReplaced { root });
+            }
+            let unserved =
+                self.unserved.iter().find(|unserved| unserved.holds(path) || unserved.holds(&walk.path));
+            return Err(unserved.cloned().map_or(PathProblem::Outside, PathProblem::Unserved));
         };
         if let Some(failure) = &walk.failure {
             let is_loop = *failure == StoreErrorKind::LinkLoop;
@@ -221,7 +246,7 @@ impl Roots {
     /// The usual case in four system calls: the path begins with a root's, its parent exists, and there is no link.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
         let path: PathBuf = path.components().collect();
-        let roots = self.roots.iter().rev().filter(|root| path.starts_with(&root.path));
+        let roots = self.served.iter().rev().filter(|root| path.starts_with(&root.path));
         let root = roots.max_by_key(|root| root.path.as_os_str().len())?;
         if self.policy.closes_path(&path) || !root.is_at(&root.path.symlink_metadata().ok()?) {
             return None;
@@ -317,15 +342,24 @@ impl Roots {
             // The top, which is never looked at and never replaced.
             None => is_by_path(root) && walk.path.parent().is_none(),
         };
-        if let Some(index) = self.roots.iter().position(is_here) {
+        if let Some(index) = self.served.iter().position(is_here) {
             walk.entered.push((walk.path.clone(), index));
-        } else if let Some(root) = self.roots.iter().find(|root| is_by_path(root)) {
+        } else if let Some(root) = self.served.iter().find(|root| is_by_path(root)) {
             walk.replaced = Some(root.path.clone());
         }
     }
 }
 
 impl Root {
+    fn open(path: &Path) -> Result<Self, StoreError> {
+        #[expect(clippy::disallowed_methods, reason = "a root is named by its real path, found once")]
+        let real = std::fs::canonicalize(path).context(Operation::OpenRoot, path)?;
+        let directory = Dir::open_ambient_dir(&real, ambient_authority());
+        let directory = directory.context(Operation::OpenRoot, path)?;
+        let key = platform::key_of_directory(&directory).context(Operation::OpenRoot, path)?;
+        Ok(Self { path: without_verbatim_prefix(real), key, directory: Arc::new(directory) })
+    }
+
     /// Whether what has this metadata is still the directory that was opened; where that cannot be told, it is taken to
     /// be.
     fn is_at(&self, found: &Metadata) -> bool {

@@ -88,7 +88,7 @@ pub struct Conflict {
 pub fn is_in_roots(store: &Store, entry: &Entry) -> bool {
     entry.files.iter().all(|file| match store.roots.place(&file.path) {
         Ok(_) => true,
-        Err(PathProblem::Outside) => false,
+        Err(PathProblem::Outside | PathProblem::Unserved(_)) => false,
         Err(_) => store.roots.paths().any(|root| file.path.starts_with(root)),
     })
 }

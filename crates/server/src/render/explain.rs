@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::context::Cancel;
 use crate::limits::{Limit, Limits};
 use crate::problem::{Code, Problem};
+use crate::render::directories;
 use crate::tools::{self, Tool};
 
 /// What the words need to know of a call.
@@ -97,9 +98,15 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Pr
             Code::OutsideAllowedDirectories,
             format!("{file_path} is not inside an allowed directory"),
             format!(
-                "the allowed directories are {}; a person can add one to this server's command line",
-                list(call.roots.paths())
+                "the allowed directories are {}{}; a person can add one to this server's command line",
+                list(call.roots.paths()),
+                directories::also_unserved(call.roots)
             ),
+        ),
+        PathProblem::Unserved(unserved) => Problem::new(
+            Code::OutsideAllowedDirectories,
+            format!("{file_path} is in a directory that is not served: {}", directories::why(unserved)),
+            directories::REMEDY,
         ),
         PathProblem::NulByte => Problem::new(
             Code::InvalidArguments,

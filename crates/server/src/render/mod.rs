@@ -1,5 +1,6 @@
 //! Words: the only place where a reply is laid out.
 
+pub mod directories;
 pub mod edit;
 pub mod explain;
 pub mod failure;

@@ -32,15 +32,20 @@ fn names(listing: &str) -> Vec<String> {
         .collect()
 }
 
+/// A client that starts a server shows nobody why that ended; a person who makes a call is told.
 #[test]
-fn roots_must_be_directories() {
+fn roots_that_are_no_directories_stop_a_call_and_no_server() {
     let here = tempfile::tempdir().unwrap();
     let file = tempfile::NamedTempFile::new_in(here.path()).unwrap();
     let file = file.path().to_str().unwrap();
     for root in ["missing", file] {
-        let (code, out, error) = run_in(here.path(), &[root], &[]);
+        let (code, out, error) =
+            run_in(here.path(), &["call", "--root", root, "get_text_file_contents"], &[]);
         assert_eq!((code, out.as_str()), (2, ""), "{root}: {error}");
         assert!(error.starts_with("mcp-text-editor: ") && error.contains("allowed directory"), "{error}");
+        let (code, out, error) = run_in(here.path(), &[root], &[]);
+        assert_eq!((code, out.as_str()), (0, ""), "{root}: {error}");
+        assert!(error.contains(&format!("the configured directory {root} ")), "{error}");
     }
     assert_eq!(run_in(here.path(), &["."], &[]), (0, String::new(), String::new()));
 }
@@ -50,9 +55,12 @@ fn home_and_the_file_system_are_served_only_when_named() {
     let home = tempfile::tempdir().unwrap();
     let named = home.path().to_str().unwrap();
     for directory in [Path::new("/"), home.path()] {
-        let (code, out, error) = run_in(directory, &[], &[("HOME", named)]);
+        let (code, out, error) = run_in(directory, &["call", "get_text_file_contents"], &[("HOME", named)]);
         assert_eq!((code, out.as_str()), (2, ""), "{error}");
-        assert!(error.contains(r#""args": ["/path/to/project"]"#), "{error}");
+        assert!(error.contains("which is served only when named: name a directory with --root"), "{error}");
+        let (code, out, error) = run_in(directory, &[], &[("HOME", named)]);
+        assert_eq!((code, out.as_str()), (0, ""), "{error}");
+        assert!(error.contains("no directory was named, and the current one is the "), "{error}");
         assert_eq!(run_in(directory, &["."], &[("HOME", named)]), (0, String::new(), String::new()));
     }
     let inside = tempfile::tempdir_in(home.path()).unwrap();

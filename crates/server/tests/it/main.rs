@@ -11,6 +11,7 @@ mod arguments;
 mod attacks;
 mod beginning;
 mod cli;
+mod directories;
 mod errors;
 mod hints;
 mod history;

@@ -121,34 +121,6 @@ fn schemas_name_what_is_read() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test makes its directories")]
-fn instructions_are_short_and_name_the_roots() {
-    let directory = tempfile::tempdir().unwrap();
-    let base = directory.path().canonicalize().unwrap();
-    let long = "x".repeat(200);
-    for name in ["a", "b c", &long] {
-        std::fs::create_dir_all(base.join(name).join(&long)).unwrap();
-    }
-    let server = |names: &[&str]| {
-        let roots: Vec<_> = names.iter().map(|name| base.join(name)).collect();
-        Server::new(Context {
-            config: Config::default(),
-            store: Store::without_state(Roots::open(&roots).unwrap()),
-        })
-    };
-    let base = base.display();
-    let told = server(&["a", "b c"]).instructions();
-    assert!(told.ends_with(&format!(" Allowed directories: {base}/a, {base}/b c")), "{told}");
-    let config = Config { tools: "claude-code".parse().unwrap(), ..Config::default() };
-    let alone = Server::new(Context { config, store: Store::without_state(Roots::open(&[]).unwrap()) })
-        .instructions();
-    let others = tools::ALL.iter().filter(|tool| tool.name != tools::patch::TOOL.name);
-    assert!(others.into_iter().all(|tool| !alone.contains(tool.name)), "{alone}");
-    let told = server(&["a", &format!("{long}/{long}"), "b c"]).instructions();
-    assert!(told.ends_with("/a, …") && told.chars().count() <= 1_000, "{told}");
-}
-
-#[test]
 fn the_document_is_the_generated_one() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
     #[expect(clippy::disallowed_methods, reason = "a test reads the document")]

@@ -21,7 +21,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 
 /// The real program, over its standard input and output.
 pub(crate) struct Session {
@@ -48,7 +48,7 @@ impl Session {
         Self::start_by(Command::new("sh").args(["-c", &limited, BINARY]), arguments)
     }
 
-    fn start_by(command: &mut Command, arguments: &[&str]) -> Self {
+    pub(crate) fn start_by(command: &mut Command, arguments: &[&str]) -> Self {
         let state = tempfile::tempdir().unwrap();
         let mut child = command
             .env("MCP_TEXT_EDITOR_STATE_DIR", state.path())

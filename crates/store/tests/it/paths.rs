@@ -3,12 +3,15 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_text_editor_core::source::Source as _;
 use mcp_text_editor_store::error::{SpecialFile, StoreErrorKind};
+use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
+use mcp_text_editor_store::unserved::{Wanted, WhyUnserved};
 use proptest::prelude::*;
 
 use crate::world::World;
@@ -160,6 +163,48 @@ fn roots_may_be_named_by_links_lie_in_one_another_and_come_twice() {
     assert_eq!(missing.kind, StoreErrorKind::NotFound);
     let file = Roots::open(&[world.path("@/root/other")]).unwrap_err();
     assert_eq!(file.kind, StoreErrorKind::NotADirectory);
+}
+
+#[test]
+fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
+    let world = World::new();
+    world.write("@/root/file", "");
+    world.write("@/file", "");
+    world.link("@/alias", "later");
+    let wanted = ["@/later", "@/root", "@/root/later", "@/file"].map(|path| {
+        let path = world.path(path);
+        Wanted { named: path.clone(), path }
+    });
+    let roots = Roots::open_what_is_there(&wanted, Vec::new(), Policy::default());
+    assert_eq!(roots.paths().collect::<Vec<_>>(), [world.path("@/root")]);
+    assert!(!roots.are_all_unserved());
+    let kinds = roots.unserved().iter().map(|unserved| match &unserved.why {
+        WhyUnserved::Failed { kind, .. } => kind.clone(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        [StoreErrorKind::NotFound, StoreErrorKind::NotFound, StoreErrorKind::NotADirectory]
+    );
+    let unserved =
+        |path: &str| match roots.resolve(world.path(path).to_str().unwrap()).map_err(|mut all| all.pop()) {
+            Err(Some(PathProblem::Unserved(unserved))) => {
+                unserved.path.strip_prefix(world.path("@")).unwrap().to_owned()
+            }
+            Err(Some(PathProblem::Outside)) => "outside".into(),
+            other => panic!("{other:?}"),
+        };
+    // Made afterwards, it is not served either: what is allowed is fixed at the start.
+    for _ in 0..2 {
+        assert_eq!(unserved("@/later/file"), Path::new("later"));
+        assert_eq!(unserved("@/later"), Path::new("later"));
+        assert_eq!(unserved("@/alias/file"), Path::new("later"));
+        assert_eq!(unserved("@/later-not/file"), Path::new("outside"));
+        assert_eq!(unserved("@/file/x"), Path::new("file"));
+        // It lies in one that is.
+        assert!(roots.resolve(world.path("@/root/later/file").to_str().unwrap()).is_ok());
+        world.write("@/later/file", "");
+    }
 }
 
 #[test]

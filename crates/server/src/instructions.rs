@@ -1,0 +1,290 @@
+//! What a model is told of the server as a whole. Some clients show it no more than the first 240 characters, so these say
+//! what the server is for, when to prefer it, and where; others cut at 2 048.
+
+use mcp_text_editor_store::roots::Roots;
+
+use crate::render::{directories, on_one_line};
+use crate::tools;
+
+/// All that some models see.
+const HEAD: usize = 240;
+
+/// The longest instructions: a large client cuts them there.
+const MOST: usize = 2_048;
+
+/// What stands for names that there is no room for.
+const CUT: &str = " …";
+
+/// The tools that change files.
+const EDITING: &[&str] = &[
+    tools::patch::TOOL.name,
+    tools::append::TOOL.name,
+    tools::insert::TOOL.name,
+    tools::delete::TOOL.name,
+    tools::create::TOOL.name,
+];
+
+/// What is said of the use: each sentence where one of these tools is offered; none named: always. The first is so long
+/// that [`HEAD`] cuts none of the paths that can come last.
+const USE: &[(&[&str], &str)] = &[
+    (
+        &[],
+        " Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next.",
+    ),
+    (
+        &[tools::get::TOOL.name],
+        " Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them.",
+    ),
+    (
+        &[tools::patch::TOOL.name],
+        " Change text with patch_text_file_contents, many places and files at once: name unique text by old_string, or lines by \
+         ranges with range_hash.",
+    ),
+    (&[tools::append::TOOL.name], " Add lines at the end with append_text_file_contents and the file_hash."),
+    (&[tools::insert::TOOL.name], " Add lines elsewhere with insert_text_file_contents and the file_hash."),
+    (&[tools::delete::TOOL.name], " Remove lines with delete_text_file_contents and the hashes."),
+    (
+        &[tools::undo::TOOL.name],
+        " Take an edit back with undo_text_file_edits and the edit_id that its reply gave.",
+    ),
+    (&[tools::create::TOOL.name], " Make files with create_text_file, which never overwrites."),
+    (
+        EDITING,
+        " An edit returns the new hashes and line numbers: go on from those without a read. A failed edit changes \
+         nothing, and its error holds the actual text.",
+    ),
+];
+
+/// A directory that is not served: its name, and why.
+struct Missing {
+    name: String,
+    why: String,
+}
+
+/// The instructions of a server that offers these tools in these directories.
+pub(crate) fn instructions(offered: impl Fn(&str) -> bool, roots: &Roots) -> String {
+    let served: Vec<String> = roots.paths().map(|root| on_one_line(&root.to_string_lossy())).collect();
+    let missing = roots
+        .unserved()
+        .iter()
+        .map(|unserved| Missing { name: directories::name(unserved), why: directories::why(unserved) });
+    compose(offered, &served, &missing.collect::<Vec<_>>())
+}
+
+fn compose(offered: impl Fn(&str) -> bool, served: &[String], missing: &[Missing]) -> String {
+    let edits = EDITING.iter().any(|name| offered(name));
+    if served.is_empty() && !missing.is_empty() {
+        return nothing_served(edits, missing);
+    }
+    let mut out = Text::default();
+    out.push(if edits {
+        "Reads and edits text files, exactly and all or nothing. Prefer it to sed, heredocs and rewriting whole files."
+    } else {
+        "Reads text files, any lines of them, in any encoding, with hashes. Prefer it to cat, head and sed -n."
+    });
+    let (shown, told) = head(HEAD - out.length, served, missing);
+    out.push(&told);
+    for (named, sentence) in USE {
+        if named.is_empty() || named.iter().any(|name| offered(name)) {
+            out.push(sentence);
+        }
+    }
+    let all = " All directories: ";
+    explain(&mut out, missing, MOST - length(all) - length(CUT));
+    if shown < served.len() {
+        out.push(all);
+        out.push_list(served);
+    }
+    out.text
+}
+
+/// What is said of directories in so many characters, and how many of those that are served it names: one at least, if that
+/// can be, then as many as can be of those that are not, which models should tell their users, then the others.
+fn head(room: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
+    let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
+    let served: Vec<&str> = served.iter().map(String::as_str).collect();
+    let lost = |many: usize| sentence(" NOT SERVED", &unserved, many, "see below");
+    let kept = |many: usize| {
+        let below = if many < served.len() { "see below" } else { "" };
+        sentence(" Directories", &served, many, below)
+    };
+    let fits = |many: usize, not: usize| length(&kept(many)) + length(&lost(not)) <= room;
+    let least = [served.len().min(1), 0];
+    let pairs = least.into_iter().flat_map(|least| (0..=unserved.len()).rev().map(move |not| (least, not)));
+    let (least, not) = pairs.into_iter().find(|(least, not)| fits(*least, *not)).unwrap_or_default();
+    // No more than this many have a character each.
+    let most = if least == 0 { 0 } else { served.len().min(room) };
+    let many = (least..=most).rev().find(|many| fits(*many, not)).unwrap_or(least);
+    (many, kept(many) + &lost(not))
+}
+
+/// The first of some names, how many more there are, and a note; nothing of no names.
+fn sentence(lead: &str, names: &[&str], many: usize, note: &str) -> String {
+    let rest = names.len() - many;
+    let told = match names.get(..many).unwrap_or_default() {
+        [] if rest == 0 => return String::new(),
+        [] => rest.to_string(),
+        shown if rest == 0 => shown.join(", "),
+        shown => format!("{} and {rest} more", shown.join(", ")),
+    };
+    if note.is_empty() { format!("{lead}: {told}.") } else { format!("{lead}: {told} ({note}).") }
+}
+
+/// Where nothing is served, nothing else counts.
+fn nothing_served(edits: bool, missing: &[Missing]) -> String {
+    let mut out = Text::default();
+    let what = if edits { "Reads and edits" } else { "Reads" };
+    out.push(&format!("{what} text files, but NO DIRECTORY IS SERVED, so every call fails; tell the user."));
+    match missing {
+        [alone] if out.length + length(&because(alone)) <= HEAD => {
+            out.push(&because(alone));
+            out.push(&remedy());
+        }
+        _ => {
+            out.push(" None of those that were configured can be opened.");
+            explain(&mut out, missing, MOST);
+        }
+    }
+    out.text
+}
+
+/// Says what helps, and of each directory why it is not served, until there are `most` characters. The former first, for it is long
+/// enough that [`HEAD`] cuts none of the paths.
+fn explain(out: &mut Text, missing: &[Missing], most: usize) {
+    if missing.is_empty() {
+        return;
+    }
+    out.push(&remedy());
+    let more = " There are more.";
+    for missing in missing {
+        let sentence = because(missing);
+        if out.length + length(&sentence) + length(more) > most {
+            return out.push(more);
+        }
+        out.push(&sentence);
+    }
+}
+
+fn because(missing: &Missing) -> String {
+    format!(" Why: {}.", missing.why)
+}
+
+fn remedy() -> String {
+    format!(" To have it served, {}.", directories::REMEDY)
+}
+
+/// Text, and how many characters it has.
+#[derive(Default)]
+struct Text {
+    text: String,
+    length: usize,
+}
+
+impl Text {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.length += length(text);
+    }
+
+    /// As many names as there is room for, each whole.
+    fn push_list(&mut self, names: &[String]) {
+        for (index, name) in names.iter().enumerate() {
+            let lead = if index == 0 { "" } else { ", " };
+            if self.length + length(lead) + length(name) + length(CUT) > MOST {
+                return self.push(CUT);
+            }
+            self.push(lead);
+            self.push(name);
+        }
+        self.push(".");
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::cli::ToolSet;
+
+    fn set(names: &str) -> ToolSet {
+        names.parse().unwrap()
+    }
+
+    fn told(tools: &str, served: &[&str], missing: &[&str]) -> String {
+        let served: Vec<String> = served.iter().map(|name| (*name).to_owned()).collect();
+        let offered = set(tools);
+        compose(
+            |name| offered.contains(name),
+            &served,
+            &missing.iter().map(|name| absent(name)).collect::<Vec<_>>(),
+        )
+    }
+
+    fn absent(name: &str) -> Missing {
+        Missing { name: name.to_owned(), why: format!("the configured directory {name} is missing") }
+    }
+
+    #[test]
+    fn the_head_says_what_for_when_and_where() {
+        insta::assert_snapshot!(told("default", &["/home/ada/app", "/home/ada/lib"], &[]), @"Reads and edits text files, exactly and all or nothing. Prefer it to sed, heredocs and rewriting whole files. Directories: /home/ada/app, /home/ada/lib. Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next. Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them. Change text with patch_text_file_contents, many places and files at once: name unique text by old_string, or lines by ranges with range_hash. Add lines at the end with append_text_file_contents and the file_hash. Add lines elsewhere with insert_text_file_contents and the file_hash. Remove lines with delete_text_file_contents and the hashes. Make files with create_text_file, which never overwrites. An edit returns the new hashes and line numbers: go on from those without a read. A failed edit changes nothing, and its error holds the actual text.");
+        insta::assert_snapshot!(told("read-only", &["/home/ada/app"], &["/home/ada/lib"]), @"Reads text files, any lines of them, in any encoding, with hashes. Prefer it to cat, head and sed -n. Directories: /home/ada/app. NOT SERVED: /home/ada/lib (see below). Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next. Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them. To have it served, a person has to name a directory that exists in the client's configuration of this server, or make this one, and restart the server. Why: the configured directory /home/ada/lib is missing.");
+        insta::assert_snapshot!(told("default", &[], &["~/app"]), @"Reads and edits text files, but NO DIRECTORY IS SERVED, so every call fails; tell the user. Why: the configured directory ~/app is missing. To have it served, a person has to name a directory that exists in the client's configuration of this server, or make this one, and restart the server.");
+        let many: Vec<String> = (0..100).map(|number| format!("/home/ada/project/{number}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let told = told("claude-code", &many, &many);
+        insta::assert_snapshot!(told.chars().take(HEAD).collect::<String>(), @"Reads and edits text files, exactly and all or nothing. Prefer it to sed, heredocs and rewriting whole files. Directories: /home/ada/project/0 and 99 more (see below). NOT SERVED: /home/ada/project/0 and 99 more (see below). Paths are absol");
+    }
+
+    #[test]
+    fn the_usual_is_short() {
+        for tools in ["default", "all", "edit", "read-only", "claude-code"] {
+            let length = length(&told(tools, &["/home/ada/project"], &[]));
+            assert!(length <= 1_000, "{tools}: {length}");
+        }
+    }
+
+    fn names() -> impl Strategy<Value = Vec<String>> {
+        let name = prop_oneof![4 => "/[a-zé]{1,12}", 4 => "/[a-z]{20,60}/[é]{1,30}", 2 => "/[a-z]{150,260}", 1 => "/[a-z]{1800,2300}"];
+        prop::collection::vec(name, 0..12).prop_map(|names| {
+            // With ends that stand nowhere else, so that none is a part of another.
+            names.into_iter().enumerate().map(|(index, name)| format!("{name}<{index}>")).collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_path_is_cut_and_no_tool_named_that_is_not_offered(
+            served in names(), missing in names(),
+            tools in prop::sample::subsequence(tools::ALL, 1..=tools::ALL.len()),
+        ) {
+            let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
+            let absent: Vec<Missing> = missing.iter().map(|name| absent(name)).collect();
+            let told = compose(offered, &served, &absent);
+            prop_assert!(length(&told) <= MOST);
+            for tool in tools::ALL {
+                prop_assert!(offered(tool.name) || !told.contains(tool.name), "{}: {}", tool.name, told);
+            }
+            let head: String = told.chars().take(HEAD).collect();
+            for name in served.iter().chain(&missing) {
+                let start = told.find(name.as_str()).map(|at| length(&told[..at]));
+                prop_assert!(start.is_none_or(|start| start >= HEAD || start + length(name) <= HEAD), "{name} in {head}");
+                // Nowhere a part of one.
+                let piece: String = name.chars().take(length(name) - 1).collect();
+                prop_assert_eq!(told.matches(&piece).count(), told.matches(name.as_str()).count());
+            }
+            prop_assert!(missing.is_empty() || head.contains("NOT SERVED") || head.contains("NO DIRECTORY IS SERVED"));
+            if !served.is_empty() {
+                prop_assert!(head.contains("Prefer it to"));
+                let short = served.first().is_some_and(|name| length(name) < 60);
+                prop_assert!(!short || head.contains(served[0].as_str()), "{}", head);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What is said of configured directories that are not served. Clients show their users neither standard error nor the
+//! exit, so the model has to be told in a way that it can pass on.
+
+use std::path::Path;
+
+use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::unserved::{Unserved, WhyUnserved};
+
+use super::on_one_line;
+use crate::problem::{Code, Problem};
+
+/// What helps in any case.
+pub const REMEDY: &str = "a person has to name a directory that exists in the client's configuration of this server, or \
+                          make this one, and restart the server";
+
+/// Why a directory is not served, with what its name looks like.
+#[must_use]
+pub fn why(unserved: &Unserved) -> String {
+    let named = shown(&unserved.named);
+    let path = shown(&unserved.path);
+    match &unserved.why {
+        WhyUnserved::Failed { kind, cause } => {
+            let which = format!("the configured directory {named}");
+            let what = match kind {
+                StoreErrorKind::NotFound => format!("{which} did not exist when this server was started"),
+                StoreErrorKind::NotADirectory => match unserved.path.parent().map(shown) {
+                    Some(parent) if unserved.path.is_file() => {
+                        format!("{which} is a file, not a directory; the one that holds it is {parent}")
+                    }
+                    _ => format!("{which} leads through a file"),
+                },
+                StoreErrorKind::PermissionDenied => {
+                    format!("{which} may not be opened by the user who runs this server")
+                }
+                _ => format!("{which} cannot be opened: {cause}"),
+            };
+            match looks_like(unserved) {
+                Some(mistake) => format!("{what}: {mistake}"),
+                None if unserved.named != unserved.path => {
+                    format!("{what}: it is relative, and means {path}, since the server was started there")
+                }
+                None => what,
+            }
+        }
+        WhyUnserved::Empty => {
+            "the name of a configured directory is empty, perhaps that of a variable which has no value"
+                .to_owned()
+        }
+        WhyUnserved::OnlyWhenNamed => format!(
+            "no directory was named, and the current one is {} ({path}), which is served only when named",
+            if unserved.path.parent().is_none() { "the whole file system" } else { "the home directory" },
+        ),
+        WhyUnserved::NoCurrentDirectory(cause) if named.is_empty() => {
+            format!("no directory was named, and the current one cannot be read: {cause}")
+        }
+        WhyUnserved::NoCurrentDirectory(cause) => {
+            format!(
+                "the configured directory {named} is relative, and the current one cannot be read: {cause}"
+            )
+        }
+    }
+}
+
+/// The name of a directory that is not served, where there is no room for more.
+#[must_use]
+pub fn name(unserved: &Unserved) -> String {
+    let name = if unserved.named.as_os_str().is_empty() { &unserved.path } else { &unserved.named };
+    if name.as_os_str().is_empty() { "\"\"".to_owned() } else { shown(name) }
+}
+
+/// The mistake that a name looks like.
+fn looks_like(unserved: &Unserved) -> Option<String> {
+    let named = unserved.named.to_string_lossy();
+    let trimmed = named.trim().trim_matches(['"', '\'']);
+    let says = |words: &str| Some(words.to_owned());
+    if named.starts_with('~') {
+        return says("`~` is for a shell to expand, and clients start none, so write the home directory out");
+    }
+    let is_variable = named.contains("${")
+        || named.contains("{{")
+        || named.starts_with('$')
+        || named.matches('%').count() > 1;
+    if is_variable {
+        return says("it looks like a variable that the client did not expand, so write the path out");
+    }
+    if named.starts_with("file:") {
+        return says("it is a URL, so write the path instead");
+    }
+    if trimmed != named {
+        return Some(format!("there are quotes or blanks around it, and {} is meant", on_one_line(trimmed)));
+    }
+    if named.starts_with("/path/to") {
+        return says("it is the example's, to be replaced by one of your own");
+    }
+    None
+}
+
+/// What is said beside the allowed directories.
+pub(crate) fn also_unserved(roots: &Roots) -> String {
+    let names: Vec<String> = roots.unserved().iter().map(name).collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" (not served, since they could not be opened: {})", names.join(", "))
+    }
+}
+
+/// What every call is told where nothing is served.
+pub(crate) fn nothing_served(roots: &Roots) -> Problem {
+    let why: Vec<String> = roots.unserved().iter().map(why).collect();
+    Problem::new(
+        Code::OutsideAllowedDirectories,
+        format!("this server serves no directory: {}", why.join("; ")),
+        "tell the user; no other call will do. A person has to name a directory that exists in the client's configuration, \
+         such as {\"mcpServers\": {\"text-editor\": {\"command\": \"mcp-text-editor\", \"args\": [\"/home/ada/project\"]}}}, and \
+         restart the server",
+    )
+}
+
+fn shown(path: &Path) -> String {
+    on_one_line(&path.to_string_lossy())
+}
