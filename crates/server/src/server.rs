@@ -3,14 +3,16 @@
 //! Work runs on blocking threads, so many calls at a time as the limit says; the others wait their turn. A call that panics is answered,
 //! and takes nothing else down.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
     Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, ToolAnnotations,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -28,12 +30,17 @@ use crate::tools::{self, Tool};
 /// the next process may have other options.
 const FRESH_MS: u64 = 300_000;
 
+/// How long a call works before its client is told that it goes on, if it asked for that, and then again: the first clients
+/// give up after ten seconds without a word, opencode after sixty.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+
 /// The server of one process, for any number of sessions.
 #[derive(Clone, Debug)]
 pub struct Server {
     context: Arc<Context>,
     tools: &'static [Tool],
     turns: Arc<Semaphore>,
+    progress_every: Duration,
 }
 
 impl Server {
@@ -47,7 +54,13 @@ impl Server {
     #[must_use]
     pub fn with_tools(context: Context, tools: &'static [Tool]) -> Self {
         let turns = Arc::new(Semaphore::new(context.config.limits.size(Limit::Calls)));
-        Self { context: Arc::new(context), tools, turns }
+        Self { context: Arc::new(context), tools, turns, progress_every: PROGRESS_EVERY }
+    }
+
+    /// The same server, which reports the progress of a call in other intervals: for tests of the protocol.
+    #[must_use]
+    pub fn with_progress_every(self, progress_every: Duration) -> Self {
+        Self { progress_every, ..self }
     }
 
     /// The tools as clients see them.
@@ -64,11 +77,41 @@ impl Server {
         instructions(|name| self.context.config.tools.contains(name), &self.context.store.roots)
     }
 
+    /// Runs a call, and tells a client that asked for it from time to time that it goes on, never after it has ended.
+    async fn run_and_report(
+        &self,
+        tool: &'static Tool,
+        request: CallToolRequestParams,
+        cancel: Cancel,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, Failure> {
+        let is_at_work = Arc::new(AtomicBool::new(false));
+        let work = self.run(tool, request, cancel.clone(), Arc::clone(&is_at_work));
+        let Some(token) = context.meta.get_progress_token() else { return work.await };
+        let mut work = pin!(work);
+        let began = Instant::now();
+        loop {
+            if let Ok(outcome) = tokio::time::timeout(self.progress_every, work.as_mut()).await {
+                return outcome;
+            }
+            if cancel.is_cancelled() {
+                continue;
+            }
+            let elapsed = began.elapsed();
+            let what = if is_at_work.load(Ordering::Relaxed) { "at work" } else { "waiting for its turn" };
+            let progress = ProgressNotificationParam::new(token.clone(), elapsed.as_secs_f64())
+                .with_message(format!("{}: {what} for {} s", tool.name, elapsed.as_secs()));
+            // Who is gone need not be told.
+            let _ = context.peer.notify_progress(progress).await;
+        }
+    }
+
     async fn run(
         &self,
         tool: &'static Tool,
         request: CallToolRequestParams,
         cancel: Cancel,
+        is_at_work: Arc<AtomicBool>,
     ) -> Result<Reply, Failure> {
         if self.context.store.roots.are_all_unserved() {
             let problem = directories::nothing_served(&self.context.store.roots);
@@ -76,6 +119,7 @@ impl Server {
         }
         // The semaphore is never closed, so this only waits.
         let turn = Arc::clone(&self.turns).acquire_owned().await;
+        is_at_work.store(true, Ordering::Relaxed);
         if cancel.is_cancelled() {
             return Err(Failure::of(explain::cancelled(), tool.name, !tool.read_only));
         }
@@ -152,7 +196,7 @@ impl ServerHandler for Server {
             let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();
             let (token, asked) = (context.ct.clone(), withdrawal.clone());
             let cancel = Cancel::new(move || token.is_cancelled() || asked.is_withdrawn());
-            let outcome = self.run(tool, request, cancel).await;
+            let outcome = self.run_and_report(tool, request, cancel, &context).await;
             if withdrawal.is_withdrawn() && outcome.as_ref().is_err_and(Failure::is_cancelled) {
                 withdrawal.heed();
             }

@@ -17,6 +17,7 @@ mod hints;
 mod history;
 mod limits;
 mod oddities;
+mod progress;
 mod replies;
 mod scenarios;
 mod schemas;
