@@ -1,6 +1,6 @@
 """The program killed at every system call of an edit; then recovery.
 
-    crash.py [--only NAME[:N]] [--changing] [all|single|in place|create …]
+    crash.py [--only NAME[:N]] [--changing] [all|single|in place|asked|create …]
 
 `all` is a transaction of twenty files, three of them edited in place; of the others, unless named, only calls that change
 something. A dry run says which calls each thread makes. Then,
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import faults
-from harness import (CHANGING, ONE_WORKER, SYNCS, Report, Strace, Trace, World, call_or_end, no_strace, parallel, steady, threads_of)
+from harness import (CHANGING, SYNCS, Report, Strace, Trace, World, call_or_end, no_strace, parallel, steady, threads_of)
 
 #: How often a place that was not reached is tried again: threads may share work differently.
 TRIES = 3
@@ -59,7 +59,7 @@ def begin(world: World, kind: str) -> tuple[str, dict[str, Any]]:
 def dry_run(world: World, kind: str = "all") -> tuple[Trace, list[int]]:
     """The trace of the whole transaction, and the threads that were there before it, oldest first."""
     call = begin(world, kind)
-    with world.server(*ONE_WORKER) as server:
+    with world.server(*faults.options(kind)) as server:
         world.warm(server)
         threads = threads_of(server)
         strace = Strace(server.process.pid, "-y", all_threads=True)
@@ -88,7 +88,7 @@ def places(world: World, trace: Trace, threads: list[int], kind: str) -> list[Ki
 def crash(world: World, kill: Kill) -> tuple[bool, bool, list[str]]:
     """Runs the transaction into its end at a place: whether that was reached, whether the edit was answered."""
     call = begin(world, kill.kind)
-    server = world.server(*ONE_WORKER)
+    server = world.server(*faults.options(kill.kind))
     problems = []
     world.warm(server)
     threads = threads_of(server)
@@ -150,7 +150,7 @@ def main() -> int:
     world = World()
     kills = []
     try:
-        for kind in options.kinds or ["all", "single", "in place", "create"]:
+        for kind in options.kinds or ["all", "single", "in place", "asked", "create"]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", world.all_or_nothing(must_be="new") + world.strays())

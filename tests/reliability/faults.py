@@ -50,6 +50,8 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
         return PATCH, world.patch_all(["a/02.txt"])
     if kind == "in place":
         return PATCH, world.patch_all(["linked.txt"])
+    if kind == "asked":
+        return PATCH, world.patch_all(["a/04.txt"])
     if kind == "create":
         return "create_text_file", {"file_path": world.path("made/deep/new.txt"), "contents": "quite new\n"}
     if kind == "append":
@@ -58,6 +60,11 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
                                              "file_hash": hashlib.sha256(world.old["a/03.txt"]).hexdigest()}
     patch = {"old_string": "line 15000 of a file that does not fit into memory\n", "new_string": "changed, and longer than it was before: a line\n"}
     return PATCH, {"files": [{"file_path": world.path("large.txt"), "patches": [patch]}]}
+
+
+def options(kind: str) -> tuple[str, ...]:
+    """The server's, by which nothing but `--in-place` shows that the file of `asked` is to be written over."""
+    return (*ONE_WORKER, "--in-place", "04.txt") if kind == "asked" else ONE_WORKER
 
 
 def begin(world: World, kind: str) -> None:
@@ -86,6 +93,8 @@ def expected(world: World, kind: str) -> dict[str, bytes]:
         after["c/linked-too.txt"] = world.new["linked.txt"]
     elif kind == "single":
         after["a/02.txt"] = world.new["a/02.txt"]
+    elif kind == "asked":
+        after["a/04.txt"] = world.new["a/04.txt"]
     elif kind == "in place":
         after["linked.txt"] = after["c/linked-too.txt"] = world.new["linked.txt"]
     elif kind == "create":

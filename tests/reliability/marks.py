@@ -1,4 +1,4 @@
-"""What chattr marks a file with, and read-only mounts: on real file systems, mounted here.
+"""What chattr marks a file with, read-only mounts, and files that others hold on to: on real file systems, mounted here.
 
     marks.py [--only TEXT]
 
@@ -286,7 +286,40 @@ def a_writable_file_on_a_read_only_mount(disk: Disk, kind: str) -> list[str]:
     return problems + disk.strays()
 
 
-CASES = (flags_are_kept, a_directorys_flags_are_its_own, what_may_not_be_changed_stays, read_only_mounts, a_writable_file_on_a_read_only_mount)
+def whoever_holds_on_to_a_file_sees_its_edits(disk: Disk, kind: str) -> list[str]:
+    """A file that is mounted by itself elsewhere, as `docker -v FILE:FILE` does it; and one that is open."""
+    problems = []
+    for options in ((), ("--in-place", "c*.toml")):
+        path = disk.put("d/config.toml")
+        inside = disk.base / f"container{len(options)}"
+        inside.touch()
+        disk.mount("--bind", path, inside)
+        with open(path, encoding="ascii") as held, disk.server(*options) as server:
+            def seen() -> list[str]:
+                held.seek(0)
+                return [held.read(), inside.read_text()]
+            reply = edit(server, path)
+            problems += done(reply, path)
+            # Without the option nobody can know: this is why there is one.
+            if seen() != (["new\n"] * 2 if options else ["old\n"] * 2):
+                problems.append(f"with {options} they see {seen()}")
+            if bool(options) != any("matches --in-place, so it was edited in place" in text for text in warnings(reply)):
+                problems.append(f"with {options} it warns: {warnings(reply)}")
+            undone = server.call("undo_text_file_edits", {"edit_id": reply.json["edit_id"]})
+            problems += done(undone, path, "old\n")
+            if seen() != ["old\n"] * 2:
+                problems.append(f"with {options} they see {seen()} after undo")
+            again = edit(server, path)
+        if options:
+            # A person, in a directory of their own.
+            run(os.environ["MCP_TEXT_EDITOR_BIN"], "--state-dir", disk.state, "--in-place", "d/config.toml", "undo", again.json["edit_id"])
+            if (path.read_text(), inside.read_text()) != ("old\n", "old\n"):
+                problems.append(f"after a person's undo: {path.read_text()!r} here, {inside.read_text()!r} there")
+    return problems + disk.strays()
+
+
+CASES = (flags_are_kept, a_directorys_flags_are_its_own, what_may_not_be_changed_stays, read_only_mounts, a_writable_file_on_a_read_only_mount,
+         whoever_holds_on_to_a_file_sees_its_edits)
 
 
 def what_cannot_be_set_is_named(report: Report) -> None:

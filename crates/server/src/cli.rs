@@ -47,6 +47,10 @@ struct Options {
     /// Let matching files be read but not written, besides .git and the clients' own files; may be repeated
     #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_PROTECT", value_delimiter = ';')]
     protect: Vec<String>,
+    /// Write over matching files instead of replacing them, for those that a container or another program holds on to (one
+    /// file mounted by itself); may be repeated
+    #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_IN_PLACE", value_delimiter = ';')]
+    in_place: Vec<String>,
     /// Have the kernel, too, deny all files but those in the allowed directories (Linux): as far as it can, or not start
     /// where it cannot, or not at all
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LANDLOCK", default_value = "auto")]
@@ -289,6 +293,8 @@ impl fmt::Display for ToolSet {
 pub struct Keeping {
     /// What an edit survives once it is answered.
     pub durability: Durability,
+    /// Files that are written over, not replaced.
+    pub in_place: Patterns,
     /// The state directory; `None` where the platform names none.
     pub state_directory: Option<PathBuf>,
     /// What is kept of past edits; `None` for nothing.
@@ -421,6 +427,8 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let excluded = Patterns::new(&excluded).map_err(|error| format!("--no-history-for: {error}"))?;
     let protected: Vec<String> = options.protect.into_iter().filter(|pattern| !pattern.is_empty()).collect();
     let protected = Patterns::new(&protected).map_err(|error| format!("--protect: {error}"))?;
+    let in_place: Vec<String> = options.in_place.into_iter().filter(|pattern| !pattern.is_empty()).collect();
+    let in_place = Patterns::new(&in_place).map_err(|error| format!("--in-place: {error}"))?;
     let walls = Walls { read_only: options.read_only, protected, landlock: options.landlock };
     // What was kept before the history was switched off can be seen and forgotten.
     let asks_for_history = matches!(command, Some(Subcommands::History { .. }));
@@ -429,6 +437,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             DurabilityOption::Machine => Durability::Machine,
             DurabilityOption::Process => Durability::Process,
         },
+        in_place,
         state_directory: state_directory(options.state_dir)?,
         history: (asks_for_history || !options.no_history).then_some(Settings {
             excluded,

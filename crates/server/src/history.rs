@@ -160,6 +160,10 @@ pub fn undo(store: &mut Store, id: &str, dry_run: bool, out: &mut impl Write) ->
     // A person may undo in .git, too.
     store.roots = Roots::open_with(&directories, Policy::unprotected())
         .map_err(|error| HistoryError::Refused(error.to_string()))?;
+    // Nobody knows here in which directories the edit was made: a pattern may begin at any.
+    let above: Vec<PathBuf> =
+        directories.iter().flat_map(|directory| directory.ancestors()).map(Path::to_owned).collect();
+    store.in_place = std::mem::take(&mut store.in_place).from_roots(&above);
     store.recover();
     let options = Options { tool: "undo", dry_run, is_cancelled: &|| false };
     let undone = match undo_edit(store, &entry.id, options) {

@@ -119,7 +119,8 @@ fn store(opened: Roots, keeping: cli::Keeping, action: &Action) -> Store {
     for root in opened.paths().filter(|root| opened.closes(root)) {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
-    let mut store = Store { durability: keeping.durability, ..Store::without_state(opened) };
+    let in_place = keeping.in_place.from_roots(roots);
+    let mut store = Store { in_place, durability: keeping.durability, ..Store::without_state(opened) };
     match state {
         Some(Ok(state)) => {
             if let Some(mut settings) = keeping.history {

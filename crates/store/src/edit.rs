@@ -201,7 +201,11 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
             None => None,
         };
         match store.roots.resolve_for_writing(edit.file_path) {
-            Ok(place) => named.push(NamedFile { entry, edit: *edit, place, label, in_place: None }),
+            Ok(place) => {
+                let is_asked = place.names().any(|(path, relative)| store.in_place.matches(path, relative));
+                let in_place = is_asked.then_some(InPlace::Asked);
+                named.push(NamedFile { entry, edit: *edit, place, label, in_place });
+            }
             Err(problems) => {
                 let reasons = problems.into_iter().map(Reason::Path);
                 refusals.extend(reasons.map(|reason| Refusal { entry, reason }));

@@ -38,6 +38,9 @@ pub enum InPlace {
     SeveralNames,
     /// It is mounted by itself (a bind mount), so that no other file can get its name.
     Mounted,
+    /// Whoever configured the server has asked for it, because somebody else holds on to this very file: a container in
+    /// which it is mounted, for one, and nothing here shows that.
+    Asked,
     /// No file can be made in its directory.
     DirectoryNotWritable,
     /// No file can be made in its directory, or be taken away again, because of a mark on that.

@@ -3,6 +3,7 @@
 use crate::closing::Closing;
 use crate::history::History;
 use crate::index::Index;
+use crate::patterns::Patterns;
 use crate::recovery::recover_all;
 use crate::roots::Roots;
 use crate::state::State;
@@ -21,6 +22,8 @@ pub struct Store {
     pub state: Option<State>,
     /// The edits of the past.
     pub history: History,
+    /// Files that are written over, not replaced, whether or not anything shows that they must be.
+    pub in_place: Patterns,
     /// What an edit that was answered survives.
     pub durability: Durability,
     /// How large a file may be, before an edit and after it; there is none that a read may not have.
@@ -57,6 +60,7 @@ impl Store {
             index: Index::default(),
             state: None,
             history: History::default(),
+            in_place: Patterns::default(),
             durability: Durability::default(),
             most_file_bytes: u64::MAX,
             most_kept_bytes: MOST_KEPT,

@@ -110,6 +110,7 @@ fn wrong_options_are_refused() {
     check(&["--output", "xml"], "xml");
     check(&["--max-response-bytes", "0"], "0");
     check(&["--protect", "a["], "--protect: `a[` is no pattern");
+    check(&["--in-place", "a["], "--in-place: `a[` is no pattern");
 }
 
 #[test]
@@ -155,6 +156,55 @@ fn the_environment_protects_as_the_options_do() {
         let said = create(name, &[], &set);
         assert_eq!(said.starts_with("error: protected_path: "), name != "a.lock", "{name}: {said}");
     }
+}
+
+/// Edits a file that another program has open, and takes the edit back as a person does; what that program sees each time.
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the other program opens the file, and its content is looked at, without the server"
+)]
+fn seen_by_a_holder(options: &[&str], environment: &[(&str, &str)]) -> [String; 2] {
+    use std::io::{Read as _, Seek as _};
+
+    let here = tempfile::tempdir().unwrap();
+    std::fs::create_dir(here.path().join("config")).unwrap();
+    let file = here.path().canonicalize().unwrap().join("config/app.toml");
+    std::fs::write(&file, "old\n").unwrap();
+    let mut held = std::fs::File::open(&file).unwrap();
+    let mut seen = || {
+        let mut text = String::new();
+        held.rewind().unwrap();
+        held.read_to_string(&mut text).unwrap();
+        text
+    };
+    let state = here.path().join("state");
+    let environment = [environment, &[("MCP_TEXT_EDITOR_STATE_DIR", state.to_str().unwrap())]].concat();
+    let patches =
+        serde_json::json!([{"file_path": file, "patches": [{"old_string": "old", "new_string": "new"}]}]);
+    let files = format!("files={patches}");
+    let call = [&["call", "--root", ".", "patch_text_file_contents", &files], options].concat();
+    let (code, out, error) = run_in(here.path(), &call, &environment);
+    assert_eq!(code, 0, "{out}{error}");
+    let said: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let after = seen();
+    let is_told = out.contains("the file matches --in-place, so it was edited in place");
+    assert_eq!(is_told, after == "new\n", "{out}");
+    let undo = [&["undo", said["edit_id"].as_str().unwrap()], options].concat();
+    let (code, out, error) = run_in(here.path(), &undo, &environment);
+    assert_eq!(code, 0, "{out}{error}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "old\n");
+    [after, seen()]
+}
+
+#[cfg(unix)]
+#[test]
+fn who_holds_on_to_a_file_sees_its_edits_where_that_is_asked_for() {
+    let asked = ["new\n", "old\n"];
+    assert_eq!(seen_by_a_holder(&["--in-place", "x", "--in-place", "*.toml"], &[]), asked);
+    assert_eq!(seen_by_a_holder(&["--in-place", "config/*.toml"], &[]), asked);
+    assert_eq!(seen_by_a_holder(&[], &[("MCP_TEXT_EDITOR_IN_PLACE", "x;config/*")]), asked);
+    assert_eq!(seen_by_a_holder(&["--in-place", "app"], &[]), ["old\n", "old\n"]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(super) struct NamedFile<'a> {
     pub(super) edit: Edit<'a>,
     pub(super) place: WritablePlace,
     pub(super) label: Option<Encoding>,
-    /// Why it is to be written over, if a round before this has shown that.
+    /// Why it is to be written over, if that was asked for, or a round before this has shown it.
     pub(super) in_place: Option<InPlace>,
 }
 
@@ -78,6 +78,7 @@ impl<'a> Group<'a> {
     }
 
     fn add(&mut self, file: &NamedFile<'a>) {
+        self.in_place = self.in_place.or(file.in_place);
         self.named.push(file.place.clone());
         if let Change::Patch(patches) = file.edit.change {
             self.patches.extend_from_slice(patches);

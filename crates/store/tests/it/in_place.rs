@@ -3,6 +3,8 @@
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
+use mcp_text_editor_store::patterns::Patterns;
+
 use crate::world::{World, as_user};
 
 const NOBODY: u32 = 65534;
@@ -46,6 +48,44 @@ fn a_file_of_several_names_stays_one_file() {
     std::fs::hard_link(world.path("@/root/a"), world.path("@/root/b")).unwrap();
     check(&world, "[EditedInPlace(SeveralNames)]", || Some(world.append(&["@/root/a"])));
     assert_eq!(world.content("@/root/b"), "old\nadded\n");
+}
+
+fn asked(patterns: &[&str]) -> Patterns {
+    let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+    Patterns::new(&patterns).unwrap()
+}
+
+#[test]
+fn whoever_holds_on_to_a_file_sees_its_edits_if_that_is_asked_for() {
+    let mut world = World::new();
+    world.store.in_place = asked(&["a", "config/*.toml"]);
+    world.write("@/root/a", "old\n");
+    let held = File::open(world.path("@/root/a")).unwrap();
+    check(&world, "[EditedInPlace(Asked)]", || Some(world.append(&["@/root/a"])));
+    assert_eq!(std::io::read_to_string(held).unwrap(), "old\nadded\n");
+    // Letter case does not count; what does not match is replaced.
+    for (path, warnings) in [
+        ("@/root/config/x.TOML", "[EditedInPlace(Asked)]"),
+        ("@/root/config/deep/x.toml", "[]"),
+        ("@/root/b", "[]"),
+    ] {
+        world.write(path, "old\n");
+        assert_eq!(world.append(&[path]), [warnings], "{path}");
+    }
+}
+
+#[test]
+fn a_file_is_asked_for_by_any_of_its_names() {
+    let mut world = World::new();
+    world.store.in_place = asked(&["mounted"]);
+    world.write("@/root/a", "old\n");
+    world.link("@/root/mounted", "@/root/a");
+    check(&world, "[EditedInPlace(Asked)]", || Some(world.append(&["@/root/mounted"])));
+    // By its own name it is not; by both in one call it is.
+    assert_eq!(world.append(&["@/root/a"]), ["[]"]);
+    let before = inode(&world, "@/root/a");
+    assert_eq!(world.append(&["@/root/a", "@/root/mounted"]), ["[EditedInPlace(Asked)]"]);
+    assert_eq!(inode(&world, "@/root/a"), before);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use mcp_text_editor_core::resolve::{Options as Matching, Patch};
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
 use mcp_text_editor_store::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
 use mcp_text_editor_store::history::{EditId, History, Kind, NotKept, Settings};
+use mcp_text_editor_store::in_place::InPlace;
 use mcp_text_editor_store::new_file::{NewFile, create};
 use mcp_text_editor_store::patterns::Patterns;
 use mcp_text_editor_store::policy::Policy;
@@ -113,6 +114,34 @@ fn undo_redo_and_so_on() {
     assert_eq!(entries.len(), 7);
     assert_eq!((entries[6].id.clone(), entries[5].undoes.clone()), (edit.clone(), Some(edit)));
     assert_eq!(entries[5].tool, "undo");
+    assert_clean(&world);
+}
+
+#[test]
+fn what_was_edited_in_place_comes_back_in_place() {
+    let mut world = kept();
+    world.write("@/root/a", "one\n");
+    world.store.in_place = Patterns::new(&["a".to_owned()]).unwrap();
+    let held = std::fs::File::open(world.path("@/root/a")).unwrap();
+    let path = world.path("@/root/a");
+    let patches = [Patch {
+        old_string: Some("one\n".to_owned()),
+        new_string: "two\n".to_owned(),
+        ranges: vec![],
+        replace_all: false,
+    }];
+    let call = Edit {
+        file_path: path.to_str().unwrap(),
+        encoding: None,
+        file_hash: None,
+        change: Change::Patch(&patches),
+    };
+    let done = edit(&world.store, &[call], options()).unwrap();
+    assert_eq!(done.files[0].warnings, [Warning::EditedInPlace(InPlace::Asked)]);
+    let undone = undo(&world.store, &done.edit_id.unwrap(), UNDO).unwrap().outcome;
+    assert_eq!(undone.files[0].warnings, [Warning::EditedInPlace(InPlace::Asked)]);
+    assert_eq!(std::io::read_to_string(held).unwrap(), "one\n");
+    assert_eq!(world.content("@/root/a"), "one\n");
     assert_clean(&world);
 }
 
