@@ -44,13 +44,23 @@ struct Options {
     /// Offer only tools that change nothing
     #[arg(long, global = true, env = "MCP_TEXT_EDITOR_READ_ONLY", value_parser = FalseyValueParser::new())]
     read_only: bool,
-    /// Let matching files be read but not written, besides .git and the clients' own files; may be repeated
+    /// Let matching files be read but not written, besides .git and the files by which clients start programs; may be repeated
     #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_PROTECT", value_delimiter = ';')]
     protect: Vec<String>,
     /// Write over matching files instead of replacing them, for those that a container or another program holds on to (one
     /// file mounted by itself); may be repeated
     #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_IN_PLACE", value_delimiter = ';')]
     in_place: Vec<String>,
+    /// Let matching files be written although they are .git, or files by which clients start programs, and a model can have
+    /// programs run through them; --protect outranks it; may be repeated
+    #[arg(
+        long,
+        global = true,
+        value_name = "GLOB",
+        env = "MCP_TEXT_EDITOR_UNPROTECT",
+        value_delimiter = ';'
+    )]
+    unprotect: Vec<String>,
     /// Have the kernel, too, deny all files but those in the allowed directories (Linux): as far as it can, or not start
     /// where it cannot, or not at all
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LANDLOCK", default_value = "auto")]
@@ -309,8 +319,10 @@ const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
 pub struct Walls {
     /// Whether nothing is written at all.
     pub read_only: bool,
-    /// Files that are not written, besides those that never are.
+    /// Files that are not written, besides those that are not by default.
     pub protected: Patterns,
+    /// Files that are written although they are not by default.
+    pub unprotected: Patterns,
     /// Whether the kernel is to see to it, too, that nothing outside is reached.
     pub landlock: Landlock,
 }
@@ -422,14 +434,19 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         max_response_bytes: options.max_response_bytes,
         limits: limits(&options.limit, options.max_line_bytes)?,
     };
+    let patterns = |option: &str, texts: Vec<String>| {
+        let texts: Vec<String> = texts.into_iter().filter(|pattern| !pattern.is_empty()).collect();
+        Patterns::new(&texts).map_err(|error| format!("{option}: {error}"))
+    };
     let mut excluded: Vec<String> = SECRETS.map(str::to_owned).to_vec();
-    excluded.extend(options.no_history_for.into_iter().filter(|pattern| !pattern.is_empty()));
-    let excluded = Patterns::new(&excluded).map_err(|error| format!("--no-history-for: {error}"))?;
-    let protected: Vec<String> = options.protect.into_iter().filter(|pattern| !pattern.is_empty()).collect();
-    let protected = Patterns::new(&protected).map_err(|error| format!("--protect: {error}"))?;
-    let in_place: Vec<String> = options.in_place.into_iter().filter(|pattern| !pattern.is_empty()).collect();
-    let in_place = Patterns::new(&in_place).map_err(|error| format!("--in-place: {error}"))?;
-    let walls = Walls { read_only: options.read_only, protected, landlock: options.landlock };
+    excluded.extend(options.no_history_for);
+    let excluded = patterns("--no-history-for", excluded)?;
+    let walls = Walls {
+        read_only: options.read_only,
+        protected: patterns("--protect", options.protect)?,
+        unprotected: patterns("--unprotect", options.unprotect)?,
+        landlock: options.landlock,
+    };
     // What was kept before the history was switched off can be seen and forgotten.
     let asks_for_history = matches!(command, Some(Subcommands::History { .. }));
     let keeping = Keeping {
@@ -437,7 +454,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             DurabilityOption::Machine => Durability::Machine,
             DurabilityOption::Process => Durability::Process,
         },
-        in_place,
+        in_place: patterns("--in-place", options.in_place)?,
         state_directory: state_directory(options.state_dir)?,
         history: (asks_for_history || !options.no_history).then_some(Settings {
             excluded,

@@ -93,8 +93,10 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
 fn open_roots(command: &cli::Command) -> anyhow::Result<Roots> {
     let paths: Vec<PathBuf> = command.roots.iter().map(|root| root.path.clone()).collect();
     let walls = &command.walls;
-    let mut policy =
-        Policy::default().read_only(walls.read_only).protecting(walls.protected.clone().from_roots(&paths));
+    let mut policy = Policy::default()
+        .read_only(walls.read_only)
+        .protecting(walls.protected.clone().from_roots(&paths))
+        .exempting(walls.unprotected.clone().from_roots(&paths));
     if let Some(directory) = state_directory(&command.keeping, &command.action) {
         policy = policy.closing(directory);
     }
@@ -119,7 +121,7 @@ fn store(opened: Roots, keeping: cli::Keeping, action: &Action) -> Store {
     for root in opened.paths().filter(|root| opened.closes(root)) {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
-    let in_place = keeping.in_place.from_roots(roots);
+    let in_place = keeping.in_place.from_roots(&roots);
     let mut store = Store { in_place, durability: keeping.durability, ..Store::without_state(opened) };
     match state {
         Some(Ok(state)) => {

@@ -7,6 +7,8 @@
 #[cfg(all(feature = "without-containment", not(debug_assertions)))]
 compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");
 
+mod aliases;
+pub mod clients;
 pub mod closing;
 pub mod confine;
 pub mod create;

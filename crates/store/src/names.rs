@@ -1,5 +1,5 @@
-//! Names that mean more than they say: whether a file system could take a name for `.git` or for a client's file. What
-//! follows from that is the policy's.
+//! Names that mean more than they say: whether a file system could take a name for another, such as `.git`. What follows
+//! from that is the policy's.
 //!
 //! A name may lie on a file system that ignores letter case (NTFS, APFS, ext4 with casefold), trailing dots and spaces, and
 //! what follows a colon (Windows), or characters that are not seen (HFS+, ext4 with casefold), and that has short names
@@ -7,24 +7,37 @@
 //! may be shared with another system.
 
 use std::ffi::OsStr;
-use std::path::Path;
 
-/// Whether a name could be taken for `.git`.
-pub(crate) fn is_git(name: &OsStr) -> bool {
-    let name = folded(name);
-    name == ".git" || is_short(&name, "git", "")
+/// A name as the most careless of file systems reads it.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Name {
+    folded: String,
+    may_be_short: bool,
 }
 
-/// Whether a path could be taken for that of a file by which an MCP client is told what to start.
-pub(crate) fn is_client_file(path: &Path) -> bool {
-    let mut names = path.iter().rev().map(folded);
-    let (Some(name), parent) = (names.next(), names.next().unwrap_or_default()) else { return false };
-    let is_mcp = |name: &str| name == "mcp.json" || is_short(name, "mcp", ".jso");
-    let is_editor = parent == ".cursor" || parent == ".vscode";
-    name == ".mcp.json"
-        || is_short(&name, "mcp", ".jso")
-        || ((is_editor || is_short(&parent, "cursor", "") || is_short(&parent, "vscode", ""))
-            && is_mcp(&name))
+impl Name {
+    pub(crate) fn new(name: &OsStr) -> Self {
+        let folded = folded(name);
+        Self { may_be_short: folded.contains('~'), folded }
+    }
+}
+
+/// Whether a name could be taken for `.git`.
+pub(crate) fn is_git(name: &Name) -> bool {
+    could_be(name, ".git")
+}
+
+/// Whether a name could be taken for this one, in which a `*` may stand for any part.
+pub(crate) fn could_be(name: &Name, meant: &str) -> bool {
+    let is_meant = match meant.split_once('*') {
+        None => name.folded.eq_ignore_ascii_case(meant),
+        Some((head, tail)) => {
+            let name = name.folded.as_str();
+            let (head, tail) = (head.to_ascii_lowercase(), tail.to_ascii_lowercase());
+            name.strip_prefix(&*head).is_some_and(|rest| rest.ends_with(&*tail))
+        }
+    };
+    is_meant || (name.may_be_short && is_short(&name.folded, meant))
 }
 
 /// Whether two names are one where letter case, and what is not seen, does not count.
@@ -32,22 +45,49 @@ pub(crate) fn same_name(one: &OsStr, other: &OsStr) -> bool {
     one == other || folded(one) == folded(other)
 }
 
-/// The short name (8.3) that Windows gives, with any number.
-fn is_short(name: &str, stem: &str, extension: &str) -> bool {
-    let rest = name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('~'));
-    let number = rest.and_then(|rest| rest.strip_suffix(extension)).unwrap_or_default();
-    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+/// Whether a name could be the short one (8.3) that Windows gives a file of the name that is meant: six characters of it
+/// and any number, or, where there are many such, two of it, four hexadecimal digits and a number.
+fn is_short(name: &str, meant: &str) -> bool {
+    let meant: String = meant.to_ascii_lowercase().chars().filter(|character| *character != ' ').collect();
+    let meant = meant.trim_start_matches('.');
+    let (stem, extension) = meant.rsplit_once('.').unwrap_or((meant, ""));
+    let (own, own_extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let Some((own, number)) = own.rsplit_once('~') else { return false };
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let extension = extension.get(..3).unwrap_or(extension);
+    if !is_number || own_extension != extension {
+        return false;
+    }
+    // Short names have no dot in their first part.
+    let (stem, any) = match stem.split_once('*') {
+        Some((head, _)) => (head.replace('.', ""), true),
+        None => (stem.replace('.', ""), false),
+    };
+    let head = stem.get(..6).unwrap_or(&stem);
+    let start = stem.get(..2).unwrap_or(&stem);
+    let hashed = own.strip_prefix(start).filter(|digits| digits.len() == 4);
+    let is_hashed = hashed.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    is_hashed || if any { own.starts_with(head) } else { own == head }
 }
 
 /// A name as the most careless of file systems reads it.
 fn folded(name: &OsStr) -> String {
     let name = name.to_string_lossy();
-    let seen = name.chars().filter(|character| !is_ignorable(*character)).map(|character| match character {
-        // The one character that folds to a letter of our names and is not lower case of its own.
-        '\u{17f}' => 's',
-        other => other.to_lowercase().next().unwrap_or(other),
-    });
-    let mut seen: String = seen.collect();
+    let mut seen = String::with_capacity(name.len());
+    for character in name.chars().filter(|character| !is_ignorable(*character)) {
+        match character {
+            // What folds to letters of our names and is not lower case of its own (`CaseFolding.txt` of Unicode, C and F).
+            '\u{17f}' => seen.push('s'),
+            '\u{df}' | '\u{1e9e}' => seen.push_str("ss"),
+            '\u{fb00}' => seen.push_str("ff"),
+            '\u{fb01}' => seen.push_str("fi"),
+            '\u{fb02}' => seen.push_str("fl"),
+            '\u{fb03}' => seen.push_str("ffi"),
+            '\u{fb04}' => seen.push_str("ffl"),
+            '\u{fb05}' | '\u{fb06}' => seen.push_str("st"),
+            other => seen.push(other.to_lowercase().next().unwrap_or(other)),
+        }
+    }
     // A stream of a file, `.git::$INDEX_ALLOCATION`; a leading colon is no stream's.
     if let Some(colon) = seen.find(':').filter(|colon| *colon > 0) {
         seen.truncate(colon);
@@ -91,7 +131,7 @@ mod tests {
             ".git:x",
             ".git .:x",
         ] {
-            assert!(is_git(name.as_ref()), "{name:?}");
+            assert!(is_git(&Name::new(name.as_ref())), "{name:?}");
         }
         for name in [
             "git",
@@ -107,35 +147,49 @@ mod tests {
             ":git",
             "..git",
         ] {
-            assert!(!is_git(name.as_ref()), "{name:?}");
+            assert!(!is_git(&Name::new(name.as_ref())), "{name:?}");
         }
     }
 
     #[test]
-    fn what_could_be_taken_for_a_clients_file() {
-        for path in [
-            "/a/.mcp.json",
-            "/.MCP.json",
-            "/a/b/.mcp.jſon",
-            "/a/mcp~1.jso",
-            "/a/.cursor/mcp.json",
-            "/a/.VSCode/MCP.json",
-            "/a/.vscode./mcp.json ",
-            "/a/VSCODE~1/MCP~1.JSO",
-            "/a/.cur\u{200d}sor/mcp.json",
-            "/a/.vſcode/mcp.json",
+    fn what_could_be_taken_for_a_name() {
+        let check = |name: &str, meant: &str| could_be(&Name::new(name.as_ref()), meant);
+        for (name, meant) in [
+            (".mcp.json", ".mcp.json"),
+            (".MCP.json", ".mcp.json"),
+            (".mcp.j\u{17f}on", ".mcp.json"),
+            ("MCP~1.JSO", ".mcp.json"),
+            ("mcp~12.jso", "mcp.json"),
+            (".vscode./", ".vscode/"),
+            ("VSCODE~1", ".vscode"),
+            (".cur\u{200d}sor", ".cursor"),
+            ("MCPSERVERS", "mcpServers"),
+            ("con\u{fb01}g.toml", "config.toml"),
+            ("mcp.json::$DATA", "mcp.json"),
+            ("SETTIN~1.JSO", "settings.local.json"),
+            ("SE12AF~1.JSO", "settings.json"),
+            ("CLAUDE~2", ".claude"),
+            ("a.code-workspace", "*.code-workspace"),
+            ("A~1.COD", "*.code-workspace"),
+            ("sandbox-macos-x.sb", "sandbox-macos-*.sb"),
+            ("SANDBO~1.SB", "sandbox-macos-*.sb"),
+            ("anything", "*"),
         ] {
-            assert!(is_client_file(path.as_ref()), "{path:?}");
+            let (name, meant) = (name.trim_end_matches('/'), meant.trim_end_matches('/'));
+            assert!(check(name, meant), "{name:?} {meant:?}");
         }
-        for path in [
-            "/a/mcp.json",
-            "/.cursor/mcp.jsonc",
-            "/.cursor/x/mcp.json",
-            "/.vscode/settings.json",
-            "/.mcp.json/x",
-            "/",
+        for (name, meant) in [
+            ("mcp.json", ".mcp.json"),
+            (".mcp.jsonc", ".mcp.json"),
+            ("mcp~.jso", ".mcp.json"),
+            ("mcp~1.json", ".mcp.json"),
+            ("mcp~1", ".mcp.json"),
+            ("settin~x.jso", "settings.json"),
+            ("code-workspace", "*.code-workspace"),
+            ("sandbox.sb", "sandbox-macos-*.sb"),
+            ("", ".git"),
         ] {
-            assert!(!is_client_file(path.as_ref()), "{path:?}");
+            assert!(!check(name, meant), "{name:?} {meant:?}");
         }
     }
 }

@@ -98,6 +98,12 @@ impl Patterns {
         self.matching(path, relative).is_some()
     }
 
+    /// Whether a file matches any pattern, and not merely because the patterns are too large together to tell.
+    #[must_use]
+    pub fn surely_match(&self, path: &Path, relative: &Path) -> bool {
+        self.matches(path, relative) && self.set.get().is_some_and(Option::is_some)
+    }
+
     /// The first pattern that a file matches, as it was written; the paths are those of [`Patterns::matches`].
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {

@@ -165,6 +165,12 @@ impl Place {
         Identity::at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
+    /// Device and inode of what the place holds, and how many names that has; none where there is nothing, or where
+    /// names cannot be told apart so.
+    pub(crate) fn key_and_links(&self) -> Option<((u64, u64), u64)> {
+        self.missing.is_empty().then(|| platform::key_and_links(&self.directory, self.name())).flatten()
+    }
+
     /// Whether the file may be written to, as far as its mode, its marks and the file system say.
     ///
     /// A file is replaced by its directory's leave, not by its own; so this is what keeps a read-only file read-only.

@@ -18,7 +18,7 @@ pub(crate) fn is_unsupported(error: &std::io::Error) -> bool {
 
 #[cfg(unix)]
 mod system {
-    use std::ffi::OsString;
+    use std::ffi::{OsStr, OsString};
     use std::fs::{File, Metadata};
     use std::io;
     use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -200,6 +200,13 @@ mod system {
         use cap_std::fs::MetadataExt as _;
         let metadata = directory.dir_metadata()?;
         Ok((metadata.dev(), metadata.ino()))
+    }
+
+    /// Device and inode of what a name stands for, and how many names that has; a link stands for itself.
+    pub(crate) fn key_and_links(directory: &Dir, name: &OsStr) -> Option<((u64, u64), u64)> {
+        use cap_std::fs::MetadataExt as _;
+        let metadata = directory.symlink_metadata(name).ok()?;
+        Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
     }
 
     /// Device and inode of the directory above an open one, wherever that is; it is looked at, not opened.
@@ -433,6 +440,7 @@ mod without_linux {
 
 #[cfg(not(unix))]
 mod system {
+    use std::ffi::OsStr;
     use std::fs::{File, Metadata};
     use std::io;
     use std::path::{Path, PathBuf};
@@ -500,6 +508,10 @@ mod system {
     pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
         let metadata = directory.dir_metadata()?;
         Ok((metadata.dev(), metadata.ino()))
+    }
+
+    pub(crate) fn key_and_links(_: &Dir, _: &OsStr) -> Option<((u64, u64), u64)> {
+        None
     }
 
     pub(crate) fn key_of_parent(_: &Dir) -> Option<(u64, u64)> {

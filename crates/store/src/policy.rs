@@ -6,7 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::names::{is_client_file, is_git, same_name};
+use crate::aliases::alias;
+use crate::clients::{ClientFile, client_file};
+use crate::names::{Name, is_git, same_name};
 use crate::patterns::Patterns;
 use crate::place::Place;
 use crate::platform;
@@ -17,6 +19,8 @@ pub struct Policy {
     read_only: bool,
     is_unprotected: bool,
     patterns: Patterns,
+    /// What is not protected although it is so by default.
+    exempt: Patterns,
     closed: Vec<Closed>,
 }
 
@@ -27,8 +31,8 @@ pub enum Protection {
     ReadOnly,
     /// It is `.git`, or lies below it: a program named in its configuration, or a hook, runs when a person uses git.
     Git,
-    /// It is a file by which a client is told how to start this server, and other programs.
-    ClientFile,
+    /// It is a file by which a client starts programs, or is below such a directory.
+    ClientFile(&'static ClientFile),
     /// It matches a pattern that whoever configured the server gave.
     Pattern(String),
 }
@@ -57,6 +61,13 @@ impl Policy {
     #[must_use]
     pub fn protecting(self, patterns: Patterns) -> Self {
         Self { patterns, ..self }
+    }
+
+    /// The same policy, under which what matches these patterns is not protected by default; what [`Policy::protecting`]
+    /// names is protected all the same.
+    #[must_use]
+    pub fn exempting(self, exempt: Patterns) -> Self {
+        Self { exempt, ..self }
     }
 
     /// The same policy, under which this directory, and all below it, looks as if it were outside all roots.
@@ -107,36 +118,37 @@ impl Policy {
         place
             .names()
             .find_map(|(path, relative)| self.protection_of(path, relative))
-            .or_else(|| roots.into_iter().find_map(|root| by_identity(place, root)))
+            .or_else(|| roots.into_iter().find_map(|root| self.protection_by_alias(place, root)))
     }
 
     fn protection_of(&self, path: &Path, relative: &Path) -> Option<Protection> {
-        // A root inside `.git` was named by a person, so only what is below it counts.
-        if relative.iter().any(is_git) {
-            Some(Protection::Git)
-        } else if is_client_file(path) {
-            Some(Protection::ClientFile)
-        } else {
-            self.patterns.matching(path, relative).map(|pattern| Protection::Pattern(pattern.to_owned()))
+        if let Some(pattern) = self.patterns.matching(path, relative) {
+            return Some(Protection::Pattern(pattern.to_owned()));
         }
+        let protection = by_name(path, relative)?;
+        (!self.exempt.surely_match(path, relative)).then_some(protection)
+    }
+
+    /// What protects a place that a root's own `.git` or client file stands for, if that is not exempt by either name.
+    fn protection_by_alias(&self, place: &Place, root: &Path) -> Option<Protection> {
+        let is_exempt = |path: &Path| {
+            let relative = path.strip_prefix(root).unwrap_or(path);
+            self.exempt.surely_match(path, relative)
+        };
+        let protection = alias(place, root, &is_exempt)?;
+        (!self.exempt.surely_match(&place.path, &place.relative)).then_some(protection)
     }
 }
 
-/// Whether a place is what a root's own `.git` or client file stands for, under another name: the target of a link, or
-/// the same file by a hard link.
-fn by_identity(place: &Place, root: &Path) -> Option<Protection> {
-    let key = |path: &Path| path.metadata().ok().as_ref().and_then(platform::key_of);
-    if let Ok(file) = place.identity() {
-        let client_files = [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"];
-        if client_files.iter().any(|name| key(&root.join(name)) == Some(file.key())) {
-            return Some(Protection::ClientFile);
-        }
+/// What protects a path by what it is called.
+fn by_name(path: &Path, relative: &Path) -> Option<Protection> {
+    let names: Vec<Name> = path.iter().map(Name::new).collect();
+    // A root inside `.git` was named by a person, so only what is below it counts.
+    let root = names.len().saturating_sub(relative.iter().count());
+    if names.iter().skip(root).any(is_git) {
+        return Some(Protection::Git);
     }
-    let git = root.join(".git");
-    // A directory that is none but a link's target has another name, by which it can be reached.
-    let is_link = git.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-    let target = if is_link { key(&git) } else { None }?;
-    place.path.ancestors().any(|above| key(above) == Some(target)).then_some(Protection::Git)
+    client_file(&names, root).map(Protection::ClientFile)
 }
 
 /// The path without links, as far as it exists.

@@ -137,9 +137,9 @@ fn protected(file_path: &str, protection: &Protection) -> Problem {
         Protection::Git => {
             ("`.git` and all below it is protected".to_owned(), "use git itself, or ask a person".to_owned())
         }
-        Protection::ClientFile => (
-            "files that tell a client which programs to start are protected".to_owned(),
-            "ask a person to edit it".to_owned(),
+        Protection::ClientFile(file) => (
+            format!("programs are started through `{}` by {} ({})", file.path, file.clients, file.starts),
+            "ask a person to edit it, or to start this server with --unprotect for it".to_owned(),
         ),
         Protection::Pattern(pattern) => (
             format!("it matches the protected pattern `{pattern}`"),

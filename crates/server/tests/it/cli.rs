@@ -111,6 +111,7 @@ fn wrong_options_are_refused() {
     check(&["--max-response-bytes", "0"], "0");
     check(&["--protect", "a["], "--protect: `a[` is no pattern");
     check(&["--in-place", "a["], "--in-place: `a[` is no pattern");
+    check(&["--unprotect", "a["], "--unprotect: `a[` is no pattern");
 }
 
 #[test]
@@ -205,6 +206,27 @@ fn who_holds_on_to_a_file_sees_its_edits_where_that_is_asked_for() {
     assert_eq!(seen_by_a_holder(&["--in-place", "config/*.toml"], &[]), asked);
     assert_eq!(seen_by_a_holder(&[], &[("MCP_TEXT_EDITOR_IN_PLACE", "x;config/*")]), asked);
     assert_eq!(seen_by_a_holder(&["--in-place", "app"], &[]), ["old\n", "old\n"]);
+}
+
+#[test]
+fn the_environment_takes_protection_away_as_the_options_do() {
+    let here = tempfile::tempdir().unwrap();
+    let create = |name: &str, options: &[&str], environment: &[(&str, &str)]| {
+        let path = format!("file_path={}", here.path().canonicalize().unwrap().join(name).display());
+        let arguments =
+            [&["call", "create_text_file", &path, "contents=x", "dry_run=true"], options].concat();
+        run_in(here.path(), &arguments, environment).1.starts_with("error: protected_path: ")
+    };
+    let options = ["--unprotect", ".mcp.json", "--unprotect", ".claude/skills"];
+    let set = [("MCP_TEXT_EDITOR_UNPROTECT", ".mcp.json;.claude/skills/")];
+    for (name, is_refused) in
+        [(".mcp.json", false), (".claude/skills/a/SKILL.md", false), (".claude/settings.json", true)]
+    {
+        assert!(create(name, &[], &[]), "{name}");
+        assert_eq!(create(name, &options, &[]), is_refused, "{name}");
+        assert_eq!(create(name, &[], &set), is_refused, "{name}");
+        assert!(create(name, &["--protect", "*"], &set), "{name}");
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod history;
 mod limits;
 mod oddities;
 mod progress;
+mod protected;
 mod replies;
 mod scenarios;
 mod schemas;

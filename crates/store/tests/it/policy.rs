@@ -1,5 +1,6 @@
 use std::os::unix::fs::symlink;
 
+use mcp_text_editor_store::clients::CLIENT_FILES;
 use mcp_text_editor_store::edit::Options;
 use mcp_text_editor_store::new_file::{NewFile, create};
 use mcp_text_editor_store::patterns::Patterns;
@@ -118,30 +119,160 @@ fn a_root_inside_git_was_named_by_a_person() {
     assert_eq!(protection(&world, "@/root/.git/trees/one/.git"), Some(Protection::Git));
 }
 
+/// The path of the client's file that protects a path, if that is what does.
+fn client_file(world: &World, path: &str) -> Option<&'static str> {
+    match protection(world, path) {
+        Some(Protection::ClientFile(file)) => Some(file.path),
+        None => None,
+        other => panic!("{path}: {other:?}"),
+    }
+}
+
 #[test]
-fn files_that_configure_clients_are_not_written() {
+fn every_file_of_a_client_is_protected_in_every_directory() {
+    let world = World::new();
+    for file in CLIENT_FILES {
+        let path = file.path.replace('*', "x");
+        for above in ["@/root", "@/root/a/b"] {
+            let below = if file.path.ends_with('/') { &["x", "x/y.z"][..] } else { &[""] };
+            for below in below {
+                let path = format!("{above}/{path}{below}");
+                assert!(client_file(&world, &path).is_some(), "{path}");
+                let name = path.strip_prefix("@").unwrap();
+                assert!(client_file(&world, &format!("@/root{}", name.to_uppercase())).is_some(), "{path}");
+            }
+        }
+    }
+    // What is in the directories of clients and starts nothing, and names that are merely alike.
+    for path in [
+        "mcp.json",
+        ".claude/CLAUDE.md",
+        ".claude/rules/style.md",
+        ".claude/worktrees/one/src/main.rs",
+        ".codex/AGENTS.md",
+        ".gemini/GEMINI.md",
+        ".opencode/agent/review.md",
+        ".github/workflows/ci.yml",
+        ".github/copilot-instructions.md",
+        ".github/ISSUE_TEMPLATE/bug.md",
+        ".cursor/rules/style.mdc",
+        ".cursor/x/mcp.json",
+        ".cursor/mcp.jsonc",
+        ".vscode/extensions.json",
+        ".windsurf/rules/a.md",
+        ".clinerules/style.md",
+        ".kiro/steering/product.md",
+        ".kiro/specs/a/tasks.md",
+        ".idea-notes/a",
+        ".devcontainer/Dockerfile",
+        ".envrc",
+        ".env",
+        "AGENTS.md",
+        "claude/settings.json",
+        ".claude/settings.json/x",
+        "src/opencode.json.rs",
+        "tasks.json",
+    ] {
+        assert_eq!(client_file(&world, &format!("@/root/{path}")), None, "{path}");
+    }
+}
+
+#[test]
+fn a_file_of_a_client_is_known_by_its_other_names() {
     let world = World::new();
     world.write("@/root/configs/servers.json", "{}\n");
+    world.write("@/root/configs/claude/settings.json", "{}\n");
+    world.write("@/root/configs/claude/agents/one.md", "\n");
     world.write("@/root/.cursor/mcp.json", "{}\n");
     world.link("@/root/.mcp.json", "configs/servers.json");
+    world.link("@/root/.claude", "configs/claude");
+    world.link("@/root/.vscode", "code");
+    world.link("@/root/opencode.json", "configs/../configs/later.json");
+    std::fs::create_dir_all(world.path("@/root/.opencode")).unwrap();
+    std::fs::create_dir_all(world.path("@/root/shared/tools")).unwrap();
+    symlink("../shared/tools", world.path("@/root/.opencode/tool")).unwrap();
     std::fs::hard_link(world.path("@/root/.cursor/mcp.json"), world.path("@/root/other-name")).unwrap();
+    for (path, by) in [
+        ("@/root/.mcp.json", ".mcp.json"),
+        ("@/root/configs/servers.json", ".mcp.json"),
+        ("@/root/.cursor/mcp.json", ".cursor/mcp.json"),
+        ("@/root/other-name", ".cursor/mcp.json"),
+        ("@/root/.claude/settings.json", ".claude/settings.json"),
+        ("@/root/configs/claude/settings.json", ".claude/settings.json"),
+        ("@/root/configs/claude/settings.local.json", ".claude/settings.local.json"),
+        ("@/root/configs/claude/agents/one.md", ".claude/agents/"),
+        ("@/root/configs/claude/agents/new.md", ".claude/agents/"),
+        ("@/root/configs/claude/skills/new/SKILL.md", ".claude/skills/"),
+        ("@/root/opencode.json", "opencode.json"),
+        ("@/root/configs/later.json", "opencode.json"),
+        ("@/root/shared/tools/new.js", ".opencode/tool/"),
+        ("@/root/code/tasks.json", ".vscode/tasks.json"),
+    ] {
+        assert_eq!(client_file(&world, path), Some(by), "{path}");
+    }
+    for path in [
+        "@/root/configs/other.json",
+        "@/root/configs/claude/CLAUDE.md",
+        "@/root/code/extensions.json",
+        "@/root/shared/tool",
+    ] {
+        assert_eq!(client_file(&world, path), None, "{path}");
+    }
+}
+
+/// A root that is such a directory itself is none the less one that the client looks into; one within it was named by a
+/// person.
+#[test]
+fn a_root_may_lie_where_clients_look() {
+    let mut world = World::new();
+    world.write("@/root/.claude/skills/one/SKILL.md", "");
+    with_policy(&mut world, &["@/root/.claude"], Policy::default());
+    assert_eq!(client_file(&world, "@/root/.claude/settings.json"), Some(".claude/settings.json"));
+    assert_eq!(client_file(&world, "@/root/.claude/skills/one/SKILL.md"), Some(".claude/skills/"));
+    for root in ["@/root/.claude/skills", "@/root/.claude/skills/one"] {
+        with_policy(&mut world, &[root], Policy::default());
+        assert_eq!(client_file(&world, "@/root/.claude/skills/one/SKILL.md"), None, "{root}");
+    }
+    with_policy(&mut world, &["@/root", "@/root/.claude/skills/one"], Policy::default());
+    assert_eq!(client_file(&world, "@/root/.claude/skills/one/SKILL.md"), None);
+    assert_eq!(client_file(&world, "@/root/.claude/skills/two/SKILL.md"), Some(".claude/skills/"));
+}
+
+#[test]
+fn a_person_takes_protection_away() {
+    let mut world = World::new();
+    world.write("@/root/shared/servers.json", "{}\n");
+    world.link("@/root/.mcp.json", "shared/servers.json");
+    let patterns = |texts: &[&str]| {
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        Patterns::new(&texts).unwrap()
+    };
+    let exempting = |texts: &[&str]| Policy::default().exempting(patterns(texts));
+    with_policy(&mut world, &["@/root"], exempting(&[".mcp.json", "/.git/hooks", "/.claude/skills/"]));
     for path in [
         "@/root/.mcp.json",
-        "@/root/configs/servers.json",
-        "@/root/.MCP.json",
-        "@/root/a/b/.mcp.json",
-        "@/root/.cursor/mcp.json",
-        "@/root/other-name",
-        "@/root/.VSCode/mcp.JSON",
+        "@/root/shared/servers.json",
+        "@/root/a/.mcp.json",
+        "@/root/.git/hooks/pre-commit",
+        "@/root/.claude/skills/one/SKILL.md",
     ] {
-        assert_eq!(protection(&world, path), Some(Protection::ClientFile), "{path}");
-    }
-    for path in ["@/root/mcp.json", "@/root/.vscode/settings.json", "@/root/configs/other.json"] {
         assert_eq!(protection(&world, path), None, "{path}");
     }
-    // A root that is such a directory itself is none the less one that the client looks into.
-    let roots = Roots::open(&[world.path("@/root/.cursor")]).unwrap();
-    assert!(roots.resolve_for_writing(world.path("@/root/.cursor/mcp.json").to_str().unwrap()).is_err());
+    assert_eq!(protection(&world, "@/root/.git/config"), Some(Protection::Git));
+    assert_eq!(protection(&world, "@/root/a/.git/hooks/x"), Some(Protection::Git));
+    assert_eq!(client_file(&world, "@/root/.claude/settings.json"), Some(".claude/settings.json"));
+
+    // What the link leads to, by its own name; and what is closed on purpose stays so.
+    with_policy(&mut world, &["@/root"], exempting(&["/shared/servers.json"]));
+    assert_eq!(protection(&world, "@/root/shared/servers.json"), None);
+    assert_eq!(client_file(&world, "@/root/.mcp.json"), Some(".mcp.json"));
+    let both = Policy::default().protecting(patterns(&["secret"])).exempting(patterns(&["*"]));
+    with_policy(&mut world, &["@/root"], both);
+    assert_eq!(protection(&world, "@/root/.git/config"), None);
+    assert_eq!(protection(&world, "@/root/secret"), Some(Protection::Pattern("secret".to_owned())));
+    assert_eq!(protection(&world, "@/root/.git/secret"), Some(Protection::Pattern("secret".to_owned())));
+    with_policy(&mut world, &["@/root"], exempting(&["*"]).read_only(true));
+    assert_eq!(protection(&world, "@/root/file"), Some(Protection::ReadOnly));
 }
 
 #[test]

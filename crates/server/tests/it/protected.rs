@@ -1,0 +1,117 @@
+//! Files by which clients start programs: no editing tool writes one, and the document names all of them.
+#![cfg(unix)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the server"
+)]
+
+use std::fmt::Write as _;
+
+use mcp_text_editor_store::clients::{CLIENT_FILES, ClientFile, Known};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const PATCH: &str = "patch_text_file_contents";
+const CREATE: &str = "create_text_file";
+const UNDO: &str = "undo_text_file_edits";
+
+fn patch(path: &str, new: &str) -> Value {
+    let patches = json!([{"old_string": "{}", "new_string": new}]);
+    json!({"files": [{"file_path": format!("$ROOT/{path}"), "patches": patches}]})
+}
+
+/// A path that each row of the table means: in the root and below, as it is and in capitals.
+fn attacked() -> Vec<String> {
+    let mut paths = Vec::new();
+    for file in CLIENT_FILES {
+        let plain = file.path.replace('*', "any");
+        let plain = if plain.ends_with('/') { format!("{plain}deep/file.json") } else { plain };
+        paths.extend([plain.clone(), plain.to_uppercase(), format!("sub/dir/{plain}")]);
+    }
+    paths
+}
+
+#[test]
+fn no_file_of_a_client_is_created() {
+    let world = World::new();
+    world.write("README.md", "text\n");
+    let before = world.tree();
+    let mut session = world.serve(&[]);
+    for path in attacked() {
+        let call = json!({"file_path": format!("$ROOT/{path}"), "contents": "touch /tmp/marker\n"});
+        let reply = world.call(&mut session, CREATE, &call);
+        assert_eq!(reply.code(), "protected_path", "{path}: {}", reply.text);
+    }
+    assert_eq!(world.tree(), before, "not even a directory is made");
+    let made = world.call(&mut session, CREATE, &json!({"file_path": "$ROOT/made.md", "contents": "x"}));
+    assert_eq!(made.code(), "ok", "{}", made.text);
+}
+
+#[test]
+fn no_file_of_a_client_is_patched() {
+    let world = World::new();
+    for path in attacked() {
+        world.write(&path, "{}\n");
+    }
+    world.write("README.md", "{}\n");
+    let before = world.tree();
+    let mut session = world.serve(&[]);
+    let by_text = |path: &str| patch(path, "x");
+    for path in attacked() {
+        let reply = world.call(&mut session, PATCH, &by_text(&path));
+        assert_eq!(reply.code(), "protected_path", "{path}: {}", reply.text);
+        let read = world.call(
+            &mut session,
+            "get_text_file_contents",
+            &json!({"file_path": format!("$ROOT/{path}")}),
+        );
+        assert_eq!(read.code(), "ok", "{path} can be read");
+    }
+    assert_eq!(world.tree(), before);
+    assert_eq!(world.call(&mut session, PATCH, &by_text("README.md")).code(), "ok");
+}
+
+/// Undo writes, too: what a person had allowed once is not written by a server that does not allow it.
+#[test]
+fn undo_asks_what_is_protected() {
+    let world = World::new();
+    world.write(".mcp.json", "{}\n");
+    let state = tempfile::tempdir().unwrap();
+    let state = state.path().join("state");
+    let state = ["--tools", "all", "--state-dir", state.to_str().unwrap()];
+    let mut allowed = world.serve(&[&state[..], &["--unprotect", ".mcp.json"]].concat());
+    let reply = world.call(&mut allowed, PATCH, &patch(".mcp.json", "[]"));
+    assert_eq!(reply.code(), "ok", "{}", reply.text);
+    let reply: Value = serde_json::from_str(&reply.raw).unwrap();
+    let before = world.tree();
+    let undo = json!({"edit_id": reply["edit_id"]});
+    let refused = world.call(&mut world.serve(&state), UNDO, &undo);
+    assert_eq!(refused.code(), "protected_path", "{}", refused.text);
+    assert_eq!(world.tree(), before);
+    assert_eq!(world.call(&mut allowed, UNDO, &undo).code(), "ok");
+    assert_ne!(world.tree(), before);
+}
+
+/// The table of the document, as it has to be.
+fn table() -> String {
+    let mut table = "| File | Client | What it starts | Known from |\n|---|---|---|---|\n".to_owned();
+    for file in CLIENT_FILES {
+        let known = match &file.known {
+            Known::Tried(versions) => format!("tried: {versions}"),
+            Known::Client(version) => format!("told by {version}"),
+            Known::Documentation(address) => format!("<https://{address}>"),
+        };
+        let ClientFile { path, clients, starts, .. } = file;
+        writeln!(table, "| `{path}` | {clients} | {starts} | {known} |").unwrap();
+    }
+    table
+}
+
+#[test]
+fn the_document_names_every_file() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protected-files.md");
+    let document = std::fs::read_to_string(path).unwrap_or_default();
+    let table = table();
+    assert!(document.contains(&format!("\n\n{table}\n")), "docs/protected-files.md must hold\n\n{table}");
+}
