@@ -357,7 +357,21 @@ def more_of_xfs(report: Report) -> None:
                 problems = done(edit(server, path), path)
             now = (run("lsattr", "-p", path).split()[0], run("xfs_io", "-c", "extsize", path).split()[0])
             return problems + ([] if now == ("42", "[65536]") else [f"project and extent size: {now}"])
+
+    def other() -> list[str]:
+        # A file of another project than its directory, which passes its own on: no file of that project may get its name.
+        with Disk("xfs") as disk:
+            path = disk.put("d/file")
+            for command in (("-p", "7", path.parent), ("+P", path.parent), ("-p", "42", path)):
+                run("chattr", *command)
+            with disk.server() as server:
+                reply = edit(server, path)
+            problems = done(reply, path) + disk.strays()
+            if run("lsattr", "-p", path).split()[0] != "42" or not any("does not give the file's name" in text for text in warnings(reply)):
+                problems.append(f"{run('lsattr', '-p', path)}, and it said {warnings(reply)}")
+            return problems
     report.run("xfs: project and extent size are kept", case)
+    report.run("xfs: a project that is not the directory's", other)
 
 
 def why_not(kind: str) -> tuple[str, bool] | None:

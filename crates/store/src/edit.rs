@@ -225,7 +225,7 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
                 rounds += 1;
                 continue;
             }
-            Err((entry, error)) if cannot_be_renamed(&error) && overwrite_next(&mut named, entry) => {
+            Err((entry, error)) if overwrite_next(&mut named, entry, cannot_be_renamed(&error)) => {
                 rounds += 1;
                 continue;
             }
@@ -243,15 +243,19 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
     Err(refusals)
 }
 
-/// Whether the name cannot be given to another file: something is mounted there that was not known to be.
-fn cannot_be_renamed(error: &StoreError) -> bool {
+/// Why the name cannot be given to another file, if that is what an error says: something is mounted there that was not
+/// known to be, or the file system has reasons of its own.
+fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     let kind = error.source.as_ref().map(io::Error::kind);
-    error.operation == Operation::Replace
-        && matches!(kind, Some(io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices))
+    match kind.filter(|_| error.operation == Operation::Replace)? {
+        io::ErrorKind::ResourceBusy => Some(InPlace::Mounted),
+        io::ErrorKind::CrossesDevices => Some(InPlace::NameWithheld),
+        _ => None,
+    }
 }
 
-/// Has the file of an entry written over in the next round; `false` if it was already.
-fn overwrite_next(named: &mut [NamedFile<'_>], entry: usize) -> bool {
+/// Has the file of an entry written over in the next round, if there is a reason; `false` if it was already.
+fn overwrite_next(named: &mut [NamedFile<'_>], entry: usize, why: Option<InPlace>) -> bool {
     let file = named.iter_mut().find(|file| file.entry == entry);
-    file.is_some_and(|file| file.in_place.replace(InPlace::Mounted).is_none())
+    why.is_some_and(|why| file.is_some_and(|file| file.in_place.replace(why).is_none()))
 }

@@ -38,6 +38,9 @@ pub enum InPlace {
     SeveralNames,
     /// It is mounted by itself (a bind mount), so that no other file can get its name.
     Mounted,
+    /// The file system does not give its name to another file, as for one whose project number is not its directory's, which
+    /// passes its own on (`chattr +P`).
+    NameWithheld,
     /// Whoever configured the server has asked for it, because somebody else holds on to this very file: a container in
     /// which it is mounted, for one, and nothing here shows that.
     Asked,

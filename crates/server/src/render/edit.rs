@@ -96,6 +96,9 @@ fn in_place(reason: InPlace) -> &'static str {
     match reason {
         InPlace::SeveralNames => edited_in_place!("the file has several hard links"),
         InPlace::Mounted => edited_in_place!("the file is a mount point"),
+        InPlace::NameWithheld => {
+            edited_in_place!("the file system does not give the file's name to another one")
+        }
         InPlace::Asked => edited_in_place!("the file matches --in-place"),
         InPlace::DirectoryGuarded(Guard::Immutable) => {
             edited_in_place!("the file's directory is immutable (chattr +i)")
