@@ -1,6 +1,6 @@
 """The program killed at every system call of an edit; then recovery.
 
-    crash.py [--only NAME[:N]] [--changing] [all|single|in place|asked|create …]
+    crash.py [--only NAME[:N]] [--changing] [all|single|in place|asked|create|undo create|redo create …]
 
 `all` is a transaction of twenty files, three of them edited in place; of the others, unless named, only calls that change
 something. A dry run says which calls each thread makes. Then,
@@ -150,7 +150,7 @@ def main() -> int:
     world = World()
     kills = []
     try:
-        for kind in options.kinds or ["all", "single", "in place", "asked", "create"]:
+        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", world.all_or_nothing(must_be="new") + world.strays())

@@ -10,6 +10,7 @@ the next start nothing is left behind.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -34,6 +35,9 @@ MADE = ("made/deep/new.txt", "large.txt")
 #: How often a place is tried that was not reached.
 TRIES = 5
 
+#: An edit that creates a file with its directories, taken back; and that, taken back again.
+UNDOING = ("undo create", "redo create")
+
 FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
 
 
@@ -54,6 +58,8 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
         return PATCH, world.patch_all(["a/04.txt"])
     if kind == "create":
         return "create_text_file", {"file_path": world.path("made/deep/new.txt"), "contents": "quite new\n"}
+    if kind in UNDOING:
+        return "undo_text_file_edits", {"edit_id": world.edit_id}
     if kind == "append":
         import hashlib
         return "append_text_file_contents", {"file_path": world.path("a/03.txt"), "contents": "one more\n",
@@ -73,6 +79,12 @@ def begin(world: World, kind: str) -> None:
     if kind == "large":
         world.put("large.txt", large_content(False))
         world._give(world.tree / "large.txt")
+    if kind in UNDOING:
+        with world.server(*ONE_WORKER) as server:
+            for number in range(1 + UNDOING.index(kind)):
+                done = server.call(*arguments(world, UNDOING[0] if number else "create"))
+                assert not done.is_error, done.text
+                world.edit_id = json.loads(done.text)["edit_id"]
 
 
 def files(world: World) -> dict[str, bytes]:
@@ -97,7 +109,9 @@ def expected(world: World, kind: str) -> dict[str, bytes]:
         after["a/04.txt"] = world.new["a/04.txt"]
     elif kind == "in place":
         after["linked.txt"] = after["c/linked-too.txt"] = world.new["linked.txt"]
-    elif kind == "create":
+    elif kind == "undo create":
+        after = {name: content for name, content in after.items() if not name.startswith("made")}
+    elif kind in ("create", "redo create"):
         after.update({"made": b"<directory>", "made/deep": b"<directory>", "made/deep/new.txt": b"quite new\n"})
     elif kind == "append":
         after["a/03.txt"] += b"one more\n"

@@ -31,8 +31,8 @@ __all__ = ["ONE_WORKER", "SYNCS", "Closed", "Reply", "Server", "Timeout", "Repor
 PREFIX = ".mte-"
 
 #: Options with which one thread works, the same for all calls. Otherwise a call that comes at once after a reply can start
-#: another: the thread of the call before is not idle yet when its reply is read.
-ONE_WORKER = ("--limit", "calls=1")
+#: another: the thread of the call before is not idle yet when its reply is read. And with all tools, undo among them.
+ONE_WORKER = ("--limit", "calls=1", "--tools", "all")
 
 #: System calls that wait for the disk.
 SYNCS = ("fsync", "fdatasync")

@@ -110,7 +110,7 @@ impl Record {
             return Err(self.fail(StoreErrorKind::Io));
         }
         for step in steps {
-            step.write_to(&mut self.text);
+            step.write_to(&mut self.text).ok_or_else(|| self.fail(StoreErrorKind::Io))?;
         }
         self.end_part(from, sync)?;
         if sync {
@@ -286,7 +286,7 @@ mod tests {
                 Step::Exchange(change()),
                 Step::Stay,
                 Step::Overwrite(change()),
-                Step::Remove(Digest::of(b"")),
+                Step::Remove { old: Digest::of(b""), directories: vec!["/x".into(), "/x/y z".into()] },
             ]),
             committed: true,
             of_later_form: None,

@@ -25,7 +25,7 @@ use crate::lock::{
 use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
 use crate::read::digest_of;
-use crate::remove::give_back;
+use crate::remove::{give_back, remove_directories};
 use crate::replace::swap_until_out;
 use crate::store::{Durability, Store};
 
@@ -263,6 +263,15 @@ fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<
     // What is left of the temporaries is worth nothing once the files are what they are to be.
     for site in &sites {
         site.discard()?;
+    }
+    // Nor are directories that were made for a file which has gone.
+    for step in contents.steps.iter().flatten() {
+        match step {
+            Step::Remove { directories, .. } if contents.committed => {
+                remove_directories(store, directories)?;
+            }
+            _ => {}
+        }
     }
     drop(locked);
     Ok(record.remove(sync))

@@ -60,7 +60,8 @@ pub(crate) fn remove<T>(
     let id = TemporaryId::draw();
     let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove };
     let mut transaction = Transaction::begin(store, &[subject]);
-    transaction.decide(Step::Remove(removal.digest))?;
+    let directories = removal.directories.to_vec();
+    transaction.decide(Step::Remove { old: removal.digest, directories })?;
     if is_cancelled() {
         return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Cancelled));
     }
@@ -100,9 +101,15 @@ pub(crate) fn remove<T>(
     }
     let noted = note();
     unlink_if(directory, aside, removal.locked.file().identity());
-    remove_directories(store, removal.directories);
     let was_recorded = transaction.is_recorded();
-    drop(transaction);
+    match remove_directories(store, removal.directories) {
+        Ok(()) => drop(transaction),
+        // The next process tries again.
+        Err(error) => {
+            tracing::warn!(%error, "a directory that was made for a file cannot be removed with it");
+            transaction.give_up();
+        }
+    }
     // Last of all.
     drop(removal.locked);
     Ok(Removed { noted, was_recorded })
@@ -148,15 +155,38 @@ pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Resul
 }
 
 /// Removes directories, the innermost first, up to one that is not empty or no more in its place.
-fn remove_directories(store: &Store, directories: &[PathBuf]) {
+pub(crate) fn remove_directories(store: &Store, directories: &[PathBuf]) -> Result<(), StoreError> {
     for path in directories.iter().rev() {
-        let place = store.roots.place(path).ok();
-        let place = place.filter(|place| place.path() == path && place.missing.is_empty());
-        let Some(place) = place else { break };
-        if place.directory.remove_dir(place.name()).is_err() {
-            break;
+        let Some(place) = store.roots.place(path).ok().filter(|place| place.path() == path) else { break };
+        // A process that was killed may have removed it already, and not those around it.
+        if !place.missing.is_empty() {
+            continue;
+        }
+        match place.directory.remove_dir(place.name()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if is_in_use(&error) => break,
+            Err(error) => return Err(StoreError::from_io(Operation::Remove, path, error)),
         }
         // What comes back after the end of the machine is an empty directory.
         sync(store, &place).ok();
     }
+    Ok(())
+}
+
+/// Whether a directory stays because somebody uses it, or nothing may be removed there.
+fn is_in_use(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        DirectoryNotEmpty, NotADirectory, PermissionDenied, ReadOnlyFilesystem, ResourceBusy,
+    };
+    // Some systems say EEXIST of one that is not empty (rmdir(2)).
+    matches!(
+        error.kind(),
+        DirectoryNotEmpty
+            | io::ErrorKind::AlreadyExists
+            | NotADirectory
+            | PermissionDenied
+            | ReadOnlyFilesystem
+            | ResourceBusy
+    )
 }

@@ -49,8 +49,14 @@ pub(crate) enum Step {
     Exchange(Change),
     /// It is written over, once the transaction is committed.
     Overwrite(Change),
-    /// It is renamed to its temporary's name, and unlinked once the transaction is committed.
-    Remove(Digest),
+    /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these directories go as far
+    /// as they are empty.
+    Remove {
+        /// What it holds.
+        old: Digest,
+        /// Absolute paths, outermost first.
+        directories: Vec<PathBuf>,
+    },
     /// Nothing.
     Stay,
 }
@@ -197,7 +203,7 @@ impl Subject {
 }
 
 impl Step {
-    pub(super) fn write_to(&self, text: &mut String) {
+    pub(super) fn write_to(&self, text: &mut String) -> Option<()> {
         let mut change = |kind, change: &Change| {
             let Change { old, new, key: (device, inode) } = change;
             writeln!(text, "{kind} {old} {new} {device} {inode}")
@@ -206,9 +212,16 @@ impl Step {
         let _ = match self {
             Self::Exchange(what) => change("exchange", what),
             Self::Overwrite(what) => change("overwrite", what),
-            Self::Remove(old) => writeln!(text, "remove {old}"),
+            Self::Remove { old, directories } => {
+                let _ = write!(text, "remove {old}");
+                for directory in directories {
+                    let _ = write!(text, " {}", escaped(directory)?);
+                }
+                writeln!(text)
+            }
             Self::Stay => writeln!(text, "stay"),
         };
+        Some(())
     }
 
     fn read(line: &str) -> Option<Self> {
@@ -221,7 +234,10 @@ impl Step {
         Some(match kind {
             "exchange" => Self::Exchange(change()?),
             "overwrite" => Self::Overwrite(change()?),
-            "remove" => Self::Remove(digest(words.next()?)?),
+            "remove" => {
+                let old = digest(words.next()?)?;
+                Self::Remove { old, directories: words.map(unescaped).collect::<Option<_>>()? }
+            }
             "stay" => Self::Stay,
             _ => return None,
         })

@@ -280,20 +280,44 @@ fn a_file_in_the_making_goes_and_so_do_its_directories() {
 
 #[test]
 fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
-    for committed in [false, true] {
-        let world = World::new(&["a"]);
-        let subject = world.subject("a");
+    // How many of its directories are gone already; and whether somebody uses the outer one.
+    for (committed, gone, used) in [
+        (false, 0, false),
+        (true, 0, false),
+        (true, 1, false),
+        (true, 2, false),
+        (true, 0, true),
+        (true, 1, true),
+    ] {
+        let world = World::new(&[]);
+        let root = world.root.path().canonicalize().unwrap();
+        let directories = vec![root.join("x"), root.join("x/y")];
+        std::fs::create_dir_all(&directories[1]).unwrap();
+        std::fs::write(root.join("x/y/a"), OLD).unwrap();
+        let subject = world.subject("x/y/a");
         let id = subject.id;
         let mut record = world.begin(&[Subject { intent: Intent::Remove, ..subject }]);
-        record.prepared(&[Step::Remove(Digest::of(OLD.as_bytes()))], true).unwrap();
-        std::fs::rename(world.root.path().join("a"), world.root.path().join(id.name())).unwrap();
+        let old = Digest::of(OLD.as_bytes());
+        record.prepared(&[Step::Remove { old, directories: directories.clone() }], true).unwrap();
+        std::fs::rename(root.join("x/y/a"), root.join("x/y").join(id.name())).unwrap();
         if committed {
             record.committed(true).unwrap();
         }
+        if gone > 0 {
+            std::fs::remove_file(root.join("x/y").join(id.name())).unwrap();
+        }
+        for directory in directories.iter().rev().take(gone) {
+            std::fs::remove_dir(directory).unwrap();
+        }
+        if used {
+            std::fs::write(root.join("x/other"), "").unwrap();
+        }
         record.keep();
         world.store.recover();
-        assert_eq!(world.names().len(), usize::from(!committed));
-        assert_eq!(world.names().contains_key("a"), !committed);
+        assert_eq!(root.join("x/y/a").exists(), !committed);
+        assert_eq!(root.join("x/y").exists(), !committed, "{gone} gone");
+        assert_eq!(root.join("x").exists(), !committed || used, "{gone} gone");
+        assert_eq!(root.join("x/other").exists(), used);
         assert_eq!(world.records(), 0);
     }
 }
