@@ -81,7 +81,13 @@ pub struct Conflict {
     pub now: Option<Digest>,
     /// The later edit that is in the way, if one is known.
     pub later: Option<Entry>,
+    /// Where that edit is not told, because some of its files lie outside the roots: whether it left the file as it is now.
+    pub beyond_roots: Option<IsLeft>,
 }
+
+/// Whether an edit left a file as it is now; else another program changed it thereafter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IsLeft(pub bool);
 
 /// Whether all files of an edit lie in the roots, wherever links lead by now.
 #[must_use]
@@ -153,8 +159,15 @@ fn refused(store: &Store, entry: Entry, refusals: Vec<Refusal>) -> NotUndone {
         };
         let path = entry.files.get(file).map(|file| file.path.as_path());
         let later = path.and_then(|path| store.history.later(&entry.id, path, now).ok().flatten());
-        let later = later.filter(|later| is_in_roots(store, later));
-        conflicts.push(Conflict { file, now, later });
+        let (later, hidden) = match later {
+            Some(later) if !is_in_roots(store, &later) => (None, Some(later)),
+            later => (later, None),
+        };
+        let has_left = |later: Entry| {
+            let of_file = later.files.iter().find(|file| Some(file.path.as_path()) == path);
+            IsLeft(of_file.is_some_and(|file| file.after == now))
+        };
+        conflicts.push(Conflict { file, now, later, beyond_roots: hidden.map(has_left) });
     }
     NotUndone::Refused(Box::new(Refused { entry, conflicts, refusals: others }))
 }

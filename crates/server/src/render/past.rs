@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use mcp_text_editor_store::history::{EditId, Entry, FILE_NAME, Kind, NotKept, Remedy};
 use mcp_text_editor_store::state::State;
-use mcp_text_editor_store::undo::Refused;
+use mcp_text_editor_store::undo::{IsLeft, Refused};
 use serde_json::{Value, json};
 
 use super::explain::{self, Call, Named};
@@ -126,6 +126,9 @@ pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)
             of_file.is_some_and(|file| file.after == conflict.now)
         };
         let (reason, hint) = match (conflict.now, &conflict.later) {
+            (now, None) if let Some(IsLeft(is_left)) = conflict.beyond_roots => {
+                beyond_roots(&file_path, now.is_some(), is_left)
+            }
             (_, Some(later)) if left(later) && later.undoes.as_ref() == Some(&refused.entry.id) => {
                 let by = &later.id;
                 let reason =
@@ -171,6 +174,25 @@ pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)
         (refusal.entry, explain::refusal(call, named, refusal))
     });
     conflicts.chain(refusals).collect()
+}
+
+/// Why an edit is in the way of which nothing else may be told: not all of its files lie in the allowed directories.
+fn beyond_roots(file_path: &str, is_there: bool, is_left: bool) -> (String, String) {
+    let edit = "another edit through this server, which also concerns files outside the allowed directories";
+    let reason = match (is_there, is_left) {
+        (true, true) => format!("{file_path} was changed again by {edit}"),
+        (false, true) => format!("{file_path} was removed again by {edit}"),
+        (true, false) => {
+            format!("{file_path} has changed since, first by {edit}, then not through this server")
+        }
+        (false, false) => format!("{file_path} was changed again by {edit}, and is gone now"),
+    };
+    let hint = if is_there {
+        "read the file, and restore the lines you want by a patch; only a person can undo that edit"
+    } else {
+        "create the file again, if it is wanted; only a person can undo that edit"
+    };
+    (reason, hint.to_owned())
 }
 
 /// No such edit.

@@ -179,6 +179,40 @@ fn models_list_and_undo() {
     insta::assert_snapshot!("models", out);
 }
 
+/// Of an edit that a model may not see it is told that it is in the way, and neither where its other files are nor its name.
+#[test]
+fn an_edit_beyond_the_roots_is_not_another_programs() {
+    let shell = Shell::new();
+    shell.world.write("secret/a.txt", "one\n");
+    shell.world.write("inner/b.txt", "zero\n");
+    let first = shell.patch(&["inner/b.txt"], "zero", "one");
+    let both = shell.patch(&["secret/a.txt", "inner/b.txt"], "one", "two");
+    let inner = shell.world.path("inner");
+    let say = |options: &[&str]| {
+        let edit_id = format!("edit_id={first}");
+        let tool = ["undo_text_file_edits", &edit_id];
+        let start = ["call", "--root", inner.to_str().unwrap(), "--tools", "all"];
+        let said = shell.run(&[&start[..], options, &tool].concat()).1;
+        assert!(!said.contains("secret") && !said.contains(&both) && !said.contains("\"later\""), "{said}");
+        said
+    };
+    let edit = "another edit through this server, which also concerns files outside the allowed directories";
+    for options in [&[][..], &["--output", "json"]] {
+        let said = say(options);
+        assert!(said.contains(&format!("b.txt was changed again by {edit}; nothing was written")), "{said}");
+        assert!(said.contains("only a person can undo that edit"), "{said}");
+    }
+    shell.world.write("inner/b.txt", "foreign\n");
+    let said = say(&[]);
+    assert!(
+        said.contains(&format!("has changed since, first by {edit}, then not through this server")),
+        "{said}"
+    );
+    std::fs::remove_file(shell.world.path("inner/b.txt")).unwrap();
+    let said = say(&[]);
+    assert!(said.contains(&format!("was changed again by {edit}, and is gone now")), "{said}");
+}
+
 #[test]
 fn many_processes_keep_one_history() {
     let shell = Shell::new();

@@ -311,6 +311,20 @@ fn only_edits_of_files_in_the_roots_exist() {
     };
     assert_eq!(seen(&world), std::slice::from_ref(&inner));
     assert!(matches!(undo(&world.store, &both, UNDO), Err(NotUndone::Unknown)));
+    // In the way of one that exists, an edit that does not is no other program's.
+    world.write("@/root/a", "three\n");
+    world.store.roots = Roots::open(&[world.path("@/root")]).unwrap();
+    patch(&world, &["@/root/a", "@/root/inner/b"], "three", "four");
+    world.store.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
+    let beyond = |world: &World| {
+        let Err(NotUndone::Refused(refused)) = undo(&world.store, &inner, UNDO) else { panic!() };
+        let [undo::Conflict { later: None, beyond_roots, .. }] = refused.conflicts[..] else { panic!() };
+        beyond_roots
+    };
+    assert_eq!(beyond(&world), Some(undo::IsLeft(true)));
+    world.write("@/root/inner/b", "foreign\n");
+    assert_eq!(beyond(&world), Some(undo::IsLeft(false)));
+    world.write("@/root/inner/b", "three\n");
     let nobody = EditId::parse("0123456789ab").unwrap();
     assert!(matches!(undo(&world.store, &nobody, UNDO), Err(NotUndone::Unknown)));
     // A directory that leads elsewhere by now takes its edits along.
