@@ -132,10 +132,10 @@ fn store(opened: Roots, keeping: cli::Keeping, action: &Action) -> Store {
             store.state = Some(state);
         }
         Some(Err(error)) => {
-            tracing::warn!(%error, "no state directory: edits have no journal and no history");
+            let why = error.source.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            let reason = format!("the state directory {} cannot be used{why}", error.path.display());
+            tracing::warn!("edits have no journal and no history: {reason}");
             if keeping.history.is_some() {
-                let why = error.source.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-                let reason = format!("the state directory {} cannot be opened{why}", error.path.display());
                 store.history = History::without_state(reason);
             }
         }

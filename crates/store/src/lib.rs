@@ -31,6 +31,7 @@ pub mod patterns;
 pub mod place;
 mod platform;
 pub mod policy;
+pub mod private;
 pub mod read;
 mod recovery;
 mod remove;

@@ -8,7 +8,10 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::error::{Context as _, Operation, StoreError};
+use crate::history::FILE_NAME;
 use crate::platform;
+use crate::policy::real_path;
+use crate::private::{Holds, check_above, claim};
 
 /// The directory in it that holds a record for each transaction under way.
 pub(crate) const JOURNAL: &str = "journal";
@@ -27,24 +30,35 @@ pub struct State {
 
 impl State {
     /// Opens the directory, and makes it and those above it where they are missing: mode 0700, whatever the umask.
+    ///
+    /// One that others may use is made private if it holds nothing but the state. It is refused if it is another user's or
+    /// cannot be made private, if others could exchange it, and if something in it is not this user's; the source of the
+    /// error is then a [`NotPrivate`](crate::private::NotPrivate).
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let make =
             |path: &Path| platform::create_private_directories(path).context(Operation::OpenState, path);
+        let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
+        // Before anything is made there, and once more, since it was not there yet.
+        check(&real_path(path))?;
         make(path)?;
         #[expect(
             clippy::disallowed_methods,
             reason = "the state directory is named by its real path, found once"
         )]
         let path = std::fs::canonicalize(path).context(Operation::OpenState, path)?;
-        let open = |path: &Path| {
+        check(&path)?;
+        let open = |path: &Path, holds: Holds<'_>| {
             make(path)?;
             let directory = Dir::open_ambient_dir(path, ambient_authority());
             let directory = directory.context(Operation::OpenState, path)?;
+            claim(&directory, holds).context(Operation::OpenState, path)?;
             platform::check_writable(&directory).context(Operation::OpenState, path)?;
             Ok(Arc::new(directory))
         };
-        let (journal, content) = (open(&path.join(JOURNAL))?, open(&path.join(CONTENT))?);
-        Ok(Self { directory: open(&path)?, journal, content, path })
+        let directory = open(&path, Holds::Only(&[JOURNAL, CONTENT, FILE_NAME]))?;
+        let journal = open(&path.join(JOURNAL), Holds::Anything)?;
+        let content = open(&path.join(CONTENT), Holds::Anything)?;
+        Ok(Self { path, directory, journal, content })
     }
 
     /// Its handle.

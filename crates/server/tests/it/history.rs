@@ -15,7 +15,11 @@ struct Shell {
 
 impl Shell {
     fn new() -> Self {
-        Self { world: World::new(), state: tempfile::tempdir().unwrap() }
+        let mut state = tempfile::Builder::new();
+        // One that is open to others is made private, with a word.
+        #[cfg(unix)]
+        state.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        Self { world: World::new(), state: state.tempdir().unwrap() }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -309,9 +313,9 @@ fn without_a_state_directory_it_is_said_why_there_is_no_history() {
     };
     let create = |path: &'static str| ["create_text_file", path, "contents=x"];
     let said: Value = serde_json::from_str(&run(&[], &create("file_path=$ROOT/a"))).unwrap();
-    insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["not kept in the history, so it cannot be undone: the state directory $ROOT/state cannot be opened: File exists (os error 17)"]"#);
+    insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["not kept in the history, so it cannot be undone: the state directory $ROOT/state cannot be used: File exists (os error 17)"]"#);
     insta::assert_snapshot!(run(&[], &["list_text_file_edits"]), @r"
-    error: io_error: the history of edits cannot be read: the state directory $ROOT/state cannot be opened: File exists (os error 17)
+    error: io_error: the history of edits cannot be read: the state directory $ROOT/state cannot be used: File exists (os error 17)
     suggestion: patch_text_file_contents
     hint: restore the lines you want by a patch; a person can set MCP_TEXT_EDITOR_STATE_DIR to a directory that can be written to
     ");

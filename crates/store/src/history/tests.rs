@@ -420,11 +420,9 @@ fn it_is_for_this_user_alone_and_no_link_is_followed() {
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600, "{}", path.display());
     }
     let elsewhere = World::new();
+    let history = elsewhere.history();
     std::os::unix::fs::symlink(world.path(), elsewhere.path()).unwrap();
-    assert_eq!(
-        unavailable(elsewhere.history().record(&small("/root/a"))),
-        "there is something else of its name"
-    );
+    assert_eq!(unavailable(history.record(&small("/root/a"))), "there is something else of its name");
 }
 
 #[test]

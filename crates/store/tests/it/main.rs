@@ -26,6 +26,8 @@ mod paths;
 #[cfg(test)]
 mod policy;
 #[cfg(test)]
+mod private;
+#[cfg(test)]
 mod read;
 #[cfg(test)]
 mod replace;
