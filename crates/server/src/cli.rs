@@ -307,6 +307,9 @@ pub struct Keeping {
     pub in_place: Patterns,
     /// The state directory; `None` where the platform names none.
     pub state_directory: Option<PathBuf>,
+    /// The one that a server uses whose client passed on no variable of the environment but `HOME`, if that is another. A
+    /// directory that was named as an option is meant alone.
+    pub other_state_directory: Option<PathBuf>,
     /// What is kept of past edits; `None` for nothing.
     pub history: Option<Settings>,
 }
@@ -449,7 +452,9 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     };
     // What was kept before the history was switched off can be seen and forgotten.
     let asks_for_history = matches!(command, Some(Subcommands::History { .. }));
+    let other_state_directory = other_state_directory(options.state_dir.as_deref());
     let keeping = Keeping {
+        other_state_directory,
         durability: match options.durability {
             DurabilityOption::Machine => Durability::Machine,
             DurabilityOption::Process => Durability::Process,
@@ -531,6 +536,22 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
         Some(named) => Ok(Some(current_dir()?.join(named))),
         None => Ok(dirs::state_dir().or_else(dirs::data_local_dir).map(|base| base.join("mcp-text-editor"))),
     }
+}
+
+/// The state directory where the environment names none, if it does name one.
+fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
+    let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
+    if named.is_some() && named != from_environment.as_deref() {
+        return None;
+    }
+    let base = if cfg!(target_os = "linux") {
+        std::env::home_dir().filter(|home| home.is_absolute())?.join(".local/state")
+    } else {
+        dirs::data_local_dir()?
+    };
+    let other = base.join("mcp-text-editor");
+    let chosen = state_directory(named.map(Path::to_owned)).ok().flatten();
+    (chosen.as_ref() != Some(&other)).then_some(other)
 }
 
 /// The directory that the process was started in; never all files of the machine or of a person unasked.

@@ -9,7 +9,9 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mcp_text_editor_store::edit::Warning;
-use mcp_text_editor_store::history::{EditId, Entry, EntryFile, Kind, NotKept, Undo, path_in_history};
+use mcp_text_editor_store::history::{
+    EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Undo, path_in_history,
+};
 use mcp_text_editor_store::policy::Policy;
 use mcp_text_editor_store::roots::Roots;
 use mcp_text_editor_store::state::State;
@@ -57,6 +59,28 @@ impl From<io::Error> for HistoryError {
 }
 
 type Done = Result<(), HistoryError>;
+
+/// Whether a history of edits is kept in a state directory.
+#[must_use]
+pub fn is_kept_in(state_directory: &Path) -> bool {
+    state_directory.join(FILE_NAME).is_file()
+}
+
+/// Whether an edit, or what recovery has kept under an id, is in the history.
+#[must_use]
+pub fn holds(store: &Store, id: &str) -> bool {
+    EditId::parse(id).is_some_and(|id| matches!(store.history.get(&id), Ok(Some(_))))
+}
+
+/// What is said of a history that is kept elsewhere, where not all is seen in this one.
+#[must_use]
+pub fn elsewhere(state_directory: &Path) -> String {
+    let directory = state_directory.display();
+    format!(
+        "more edits are kept in {directory}, by servers to which their clients pass on neither XDG_STATE_HOME nor \
+         MCP_TEXT_EDITOR_STATE_DIR (Codex does not): mcp-text-editor history --state-dir {directory}"
+    )
+}
 
 /// Shows what was edited, the newest first: all, or a file, or what is below a directory.
 pub fn show(store: &Store, path: Option<&Path>, limit: usize, out: &mut impl Write) -> Done {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcp_text_editor::cli::{self, Action, Landlock, LogLevel, Past};
+use mcp_text_editor::cli::{self, Action, Keeping, Landlock, LogLevel, Past};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
 use mcp_text_editor::render::directories;
@@ -40,8 +40,20 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         tracing::warn!(%error, "SIGXFSZ cannot be handled: a write beyond ulimit -f will end this process");
     }
     let landlock = command.walls.landlock;
-    let roots = open_roots(&command)?;
-    let mut store = store(roots, command.keeping, &command.action);
+    let other = command.keeping.other_state_directory.clone().filter(|other| history::is_kept_in(other));
+    let mut keeping = command.keeping.clone();
+    if let (Action::Past(Past::Undo { edit_id, .. } | Past::Contents { edit_id }), Some(other)) =
+        (&command.action, &other)
+    {
+        // An id says which history is meant.
+        let elsewhere = Keeping { state_directory: Some(other.clone()), ..keeping.clone() };
+        let own = store(open_roots(&command)?, keeping.clone(), &command.action);
+        let others = store(open_roots(&command)?, elsewhere.clone(), &command.action);
+        if !history::holds(&own, edit_id) && history::holds(&others, edit_id) {
+            keeping = elsewhere;
+        }
+    }
+    let mut store = store(open_roots(&command)?, keeping, &command.action);
     store.most_file_bytes = command.config.limits.get(Limit::File);
     // A person's files are not known yet, and nothing of a model's is read.
     if matches!(command.action, Action::Serve | Action::Call { .. }) {
@@ -77,11 +89,15 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         }
         Action::Past(past) => {
             let mut out = anstream::stdout();
+            let asks_for_all = matches!(past, Past::Show { .. } | Past::Forget { .. });
             match past {
                 Past::Show { path, limit } => history::show(&store, path.as_deref(), limit, &mut out)?,
                 Past::Forget { path } => history::forget(&store, path.as_deref(), &mut out)?,
                 Past::Undo { edit_id, dry_run } => history::undo(&mut store, &edit_id, dry_run, &mut out)?,
                 Past::Contents { .. } => {}
+            }
+            if let (true, Some(other)) = (asks_for_all, &other) {
+                complain(&history::elsewhere(other), 0);
             }
             Ok(ExitCode::SUCCESS)
         }

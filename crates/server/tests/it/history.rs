@@ -28,6 +28,7 @@ impl Shell {
             .args(arguments.iter().map(|argument| self.world.filled_text(argument)))
             .current_dir(self.world.path(""))
             .env("MCP_TEXT_EDITOR_STATE_DIR", self.state.path())
+            .env("HOME", self.world.path("../home"))
             .env("TZ", "UTC")
             .stdin(Stdio::null());
         command
@@ -215,6 +216,43 @@ fn an_edit_beyond_the_roots_is_not_another_programs() {
     std::fs::remove_file(shell.world.path("inner/b.txt")).unwrap();
     let said = say(&[]);
     assert!(said.contains(&format!("was changed again by {edit}, and is gone now")), "{said}");
+}
+
+/// A client may pass on nothing of the environment but HOME: what its server keeps is then found all the same.
+#[test]
+#[cfg(target_os = "linux")]
+fn edits_of_a_server_without_the_environment_are_found() {
+    let shell = Shell::new();
+    let bare = |arguments: &[&str]| {
+        let mut command = shell.command(arguments);
+        command.env_remove("MCP_TEXT_EDITOR_STATE_DIR").env_remove("XDG_STATE_HOME");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let own = shell.create("own.txt", "own\n");
+    assert!(!shell.run(&["history"]).1.contains("more edits"), "there are none");
+    let create = json!({"file_path": "$ROOT/bare.txt", "contents": "bare\n"});
+    let filled = shell.world.filled(&create).to_string();
+    let said: Value = serde_json::from_str(&bare(&["call", "create_text_file", "--json", &filled])).unwrap();
+    let other = said["edit_id"].as_str().unwrap();
+    let state = shell.world.path("../home/.local/state/mcp-text-editor");
+    let state = state.to_str().unwrap();
+
+    let (code, said) = shell.run(&["history"]);
+    assert!(code == 0 && said.contains(&own) && !said.contains(other), "{said}");
+    assert!(said.contains(&format!("more edits are kept in {state}, ")), "{said}");
+    let (_, said) = shell.run(&["history", "--state-dir", state]);
+    assert!(said.contains(other) && !said.contains("more edits"), "{said}");
+    assert!(!bare(&["history"]).contains(&own));
+
+    let (code, said) = shell.run(&["undo", other]);
+    assert!(code == 0 && !shell.world.path("bare.txt").exists(), "{said}");
+    assert!(bare(&["history"]).contains("undoes"), "in the history that has the edit");
+    let (code, said) = shell.run(&["undo", &own]);
+    assert!(code == 0 && !shell.world.path("own.txt").exists(), "{said}");
+    assert_eq!(shell.run(&["undo", "0123456789ab"]).0, 1);
+    // To forget here does not say that nothing is left there.
+    let (_, said) = shell.run(&["history", "forget"]);
+    assert!(said.contains("more edits are kept in"), "{said}");
 }
 
 #[test]
