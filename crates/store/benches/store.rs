@@ -144,11 +144,11 @@ fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
     let content = read_range(&new, 0..new.size()).unwrap();
     let mut scanner = Scanner::new(None);
     scanner.feed(&content);
-    let new = scanner.finish().digest;
+    let (new, old) = (scanner.finish().digest, scan.digest);
     let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
     temporary.write_all(&content).unwrap();
     let _ = temporary.keep_metadata(locked.file()).unwrap();
-    drop(exchange(vec![Prepared { place, temporary, new, locked, unsettled: None }]).unwrap().finish());
+    drop(exchange(vec![Prepared { place, temporary, new, old, locked, unsettled: None }]).unwrap().finish());
 }
 
 /// An edit of one line against writing, syncing and renaming by hand.

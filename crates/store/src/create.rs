@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{Dir, OpenOptions};
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
@@ -14,8 +14,10 @@ use crate::identity::Identity;
 use crate::lock::lock_directory;
 use crate::place::{OpenFile, Place, WritablePlace};
 use crate::platform;
+use crate::read::digest_of;
 use crate::roots::open_directory;
 use crate::temporary::{Temporary, TemporaryId, unlink_if};
+use crate::vanishing::remove_directory;
 
 /// How often the parents are made anew because another call, which failed, removed the ones that it had made.
 const ROUNDS: usize = 5;
@@ -160,7 +162,25 @@ fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named
         io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
         _ => error,
     })?;
-    Ok((file, *temporary.identity()))
+    Ok(by_its_name(directory, temporary, name).unwrap_or((file, *temporary.identity())))
+}
+
+/// The new file as its name has it, locked, where a link has an inode number of its own (sshfs, mergerfs): there a lock under the
+/// other name keeps nobody away. `None` where it has not, or another program has replaced the file already.
+fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Named> {
+    if Identity::at(directory, name).ok()?.same_file(temporary.identity()) {
+        return None;
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let file = directory.open_with(name, &options).ok()?.into_std();
+    let file =
+        OpenFile::new(file, temporary.path().to_owned()).ok().filter(|file| file.metadata().is_file())?;
+    if digest_of(&file).ok()? != digest_of(&temporary.view().ok()?).ok()? {
+        return None;
+    }
+    file.file().try_lock().ok();
+    Some((file.file().try_clone().ok()?, *file.identity()))
 }
 
 /// The name is claimed by an empty file, and the temporary renamed over that: for file systems that leave no other way. What
@@ -241,7 +261,7 @@ impl Drop for Made {
     fn drop(&mut self) {
         while let Some(One { parent, name, .. }) = self.directories.pop() {
             // Not empty: somebody has used it, so it stays, and so do those around it.
-            if parent.remove_dir(&name).is_err() {
+            if remove_directory(&parent, &name).is_err() {
                 break;
             }
         }

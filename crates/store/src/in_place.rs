@@ -15,6 +15,7 @@ use crate::lock::LockedFile;
 use crate::metadata::NotKept;
 use crate::place::{OpenFile, WritablePlace};
 use crate::platform;
+use crate::read::digest_of;
 use crate::state::State;
 use crate::temporary::Temporary;
 
@@ -145,12 +146,20 @@ impl Overwriting {
     /// [`StoreErrorKind::NotRestored`].
     pub(crate) fn write(&self) -> Result<(), StoreError> {
         self.check()?;
-        for (done, Target { overwrite, file, .. }) in self.targets.iter().enumerate() {
+        for (done, target) in self.targets.iter().enumerate() {
+            let Target { overwrite, file, .. } = target;
             let context = |error| StoreError::from_io(Operation::Replace, overwrite.place.path(), error);
-            let new = overwrite.temporary.view();
-            let written = new.and_then(|new| (self.write)(&new, file.file(), self.sync).map_err(context));
+            // If it is one of those before it under another name, it holds their new bytes already.
+            let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
+                Ok(()) => {
+                    let new = overwrite.temporary.view();
+                    let write = |new| (self.write)(&new, file.file(), self.sync).map_err(context);
+                    (done + 1, new.and_then(write))
+                }
+                changed => (done, changed),
+            };
             let Err(error) = written else { continue };
-            let begun = self.targets.iter().take(done + 1);
+            let begun = self.targets.iter().take(begun);
             let spoiled: Vec<PathBuf> = begun
                 .filter(|target| !target.restore(self.sync))
                 .map(|target| target.file.path().to_owned())
@@ -211,6 +220,22 @@ impl Target {
             return Err(changed());
         }
         Ok(Self { overwrite, file, checked, copy })
+    }
+
+    /// Looks whether a file of several names still holds what was read: [`StoreErrorKind::Changed`] if not. On some file
+    /// systems (mergerfs, unionfs) each name has an inode number of its own, so that nothing else tells that two files of a call
+    /// are one.
+    fn is_no_other(&self) -> Result<(), StoreError> {
+        let place = &self.overwrite.place;
+        if platform::links_of(self.file.metadata()) <= 1 {
+            return Ok(());
+        }
+        let now = place.open_file(false)?;
+        platform::ask_anew(now.file());
+        if digest_of(&now.refreshed()?)? == digest_of(&self.copy.view()?)? {
+            return Ok(());
+        }
+        Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
     }
 
     fn restore(&self, sync: bool) -> bool {

@@ -46,3 +46,4 @@ mod transaction;
 mod uncontained;
 pub mod undo;
 pub mod unserved;
+mod vanishing;

@@ -145,6 +145,15 @@ mod system {
         Some(false)
     }
 
+    /// Has the file system say anew what it may have told from a cache of the kernel's (statx(2)): size, times, links.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn ask_anew(file: &File) {
+        use rustix::fs::StatxFlags;
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+        // Where it cannot, the cache is all that there is.
+        let _ = rustix::fs::statx(file, c"", flags, StatxFlags::BASIC_STATS);
+    }
+
     /// An empty file in memory, without a name.
     #[cfg(target_os = "linux")]
     pub(crate) fn memory_file() -> io::Result<File> {
@@ -427,6 +436,8 @@ mod without_linux {
     pub(crate) fn is_open_for_writing(_: &File) -> Option<bool> {
         None
     }
+
+    pub(crate) fn ask_anew(_: &File) {}
 
     pub(crate) fn memory_file() -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())

@@ -28,6 +28,7 @@ use crate::read::digest_of;
 use crate::remove::{give_back, remove_directories};
 use crate::replace::swap_until_out;
 use crate::store::{Durability, Store};
+use crate::vanishing::remove_directory;
 
 /// Recovers what is there to be recovered, at the start of a process that may write; what fails is logged, and tried again
 /// before the next edit.
@@ -450,7 +451,7 @@ impl Site<'_> {
         for directory in directories.iter().rev() {
             if let Some(place) = place_of(self.store, directory).filter(|place| place.missing.is_empty()) {
                 // Not empty: it is used.
-                place.directory.remove_dir(place.name()).ok();
+                remove_directory(&place.directory, place.name()).ok();
             }
         }
         Ok(())

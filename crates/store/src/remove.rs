@@ -6,19 +6,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::Dir;
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::{Dir, OpenOptions};
 use mcp_text_editor_core::digest::Digest;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::identity::Identity;
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
-use crate::place::{Place, WritablePlace};
+use crate::place::{OpenFile, Place, WritablePlace};
 use crate::platform;
 use crate::read::digest_of;
 use crate::store::{Durability, Store};
-use crate::temporary::{TemporaryId, unlink_if};
+use crate::temporary::{TemporaryId, unlink};
 use crate::transaction::Transaction;
+use crate::vanishing::remove_directory;
 
 /// A file that is to go.
 #[derive(Debug)]
@@ -100,7 +102,11 @@ pub(crate) fn remove<T>(
         });
     }
     let noted = note();
-    unlink_if(directory, aside, removal.locked.file().identity());
+    // What has this name was checked, and nobody else knows it.
+    unlink(directory, aside);
+    // Nobody finds it any more; and some file systems give a file another name as long as it is open, in a directory that is
+    // to go.
+    drop(removal.locked);
     let was_recorded = transaction.is_recorded();
     match remove_directories(store, removal.directories) {
         Ok(()) => drop(transaction),
@@ -110,8 +116,6 @@ pub(crate) fn remove<T>(
             transaction.give_up();
         }
     }
-    // Last of all.
-    drop(removal.locked);
     Ok(Removed { noted, was_recorded })
 }
 
@@ -119,13 +123,26 @@ pub(crate) fn remove<T>(
 fn check(removal: &Removal<'_>, aside: &Path) -> Result<(), StoreError> {
     let (place, file) = (removal.place, removal.locked.file());
     let out = Identity::at(&place.directory, aside).context(Operation::Remove, place.path())?;
-    let is_it = out.same_content(file.identity())
+    // Where inode numbers are made from paths it has another by now.
+    let is_same = || out.same_content(file.identity());
+    let is_renamed = || !out.same_file(file.identity()) && holds(place, aside, removal.digest);
+    let is_it = (is_same() || is_renamed())
         && platform::is_open_for_writing(file.file()) != Some(true)
         && (removal.is_settled || digest_of(file)? == removal.digest);
     if is_it {
         return Ok(());
     }
     Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed))
+}
+
+/// Whether what has a name in the place's directory holds this.
+fn holds(place: &WritablePlace, name: &Path, digest: Digest) -> bool {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let opened =
+        place.directory.open_with(name, &options).map(|file| OpenFile::new(file.into_std(), name.to_owned()));
+    let file = opened.ok().and_then(Result::ok).filter(|file| file.metadata().is_file());
+    file.is_some_and(|file| digest_of(&file).is_ok_and(|now| now == digest))
 }
 
 fn sync(store: &Store, place: &Place) -> Result<(), StoreError> {
@@ -162,7 +179,7 @@ pub(crate) fn remove_directories(store: &Store, directories: &[PathBuf]) -> Resu
         if !place.missing.is_empty() {
             continue;
         }
-        match place.directory.remove_dir(place.name()) {
+        match remove_directory(&place.directory, place.name()) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) if is_in_use(&error) => break,

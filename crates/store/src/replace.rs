@@ -21,7 +21,7 @@ use crate::lock::{LockedFile, lock_directory};
 use crate::place::WritablePlace;
 use crate::platform;
 use crate::read::digest_of;
-use crate::temporary::{Temporary, unlink_if};
+use crate::temporary::{Temporary, unlink, unlink_if};
 
 /// How often names are swapped to get out of a race with another program before it is given up.
 const SWAPS: usize = 64;
@@ -35,6 +35,8 @@ pub struct Prepared {
     pub temporary: Temporary,
     /// The digest of that.
     pub new: Digest,
+    /// The digest of what was read.
+    pub old: Digest,
     /// The old file, with the identity that it had before it was read.
     pub locked: LockedFile,
     /// What was read, if the file's times cannot tell whether it is still that: then it is read again.
@@ -101,20 +103,38 @@ enum Aside {
     Copy(Temporary),
 }
 
+/// The second name was drawn by lot, and link(2) takes none that is taken: so it is ours, and unlinked as such. Its inode number
+/// would not tell: on sshfs, mergerfs and unionfs each name of a file has one of its own.
 #[derive(Debug)]
 struct Link {
     is_kept: bool,
     directory: Arc<Dir>,
     name: OsString,
-    identity: Identity,
+}
+
+impl Link {
+    /// Whether it is gone.
+    fn unlink(&self) -> bool {
+        unlink(&self.directory, Path::new(&self.name))
+    }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
         if !self.is_kept {
-            unlink_if(&self.directory, Path::new(&self.name), &self.identity);
+            self.unlink();
         }
     }
+}
+
+/// What has the name of a file that was replaced by a rename.
+enum Standing {
+    /// The new content, as it was made.
+    New,
+    /// The new file, to which another program has written.
+    Written,
+    /// Another program's file, or nothing.
+    Theirs,
 }
 
 impl Aside {
@@ -123,9 +143,7 @@ impl Aside {
         let old = prepared.locked.file();
         let name = prepared.temporary.id().name_of_old();
         if place.directory.hard_link(place.name(), &place.directory, &name).is_ok() {
-            let (directory, identity) = (place.directory.clone(), *old.identity());
-            let link = Link { is_kept: false, directory, name, identity };
-            return Ok(Self::Link(link));
+            return Ok(Self::Link(Link { is_kept: false, directory: place.directory.clone(), name }));
         }
         let size = old.size();
         let mut copy = Temporary::create_for_old(place, prepared.temporary.id(), size, None)?;
@@ -144,7 +162,7 @@ impl Aside {
         match self {
             Self::Link(mut link) => {
                 link.is_kept = true;
-                unlink_if(&link.directory, Path::new(&link.name), &link.identity)
+                link.unlink()
             }
             Self::Copy(copy) => copy.remove(),
         }
@@ -173,6 +191,35 @@ impl Prepared {
         Ok(named.context(Operation::Replace, self.place.path())?.same_file(old.identity())
             && self.is_untouched()?
             && content.map_or(Ok(true), |content| content.is_in(old))?)
+    }
+
+    /// Whether the place's name still means the old file, and that still holds what was read, which is found out by reading it
+    /// once more, by its name; and nobody is about to change it.
+    ///
+    /// Where names cannot be exchanged this is the last look, and inode numbers and times do not do for it: there are file
+    /// systems that make the number from the path, keep times in seconds, or tell both from a cache.
+    fn is_there_unchanged(&self) -> Result<bool, StoreError> {
+        let named = self.place.open_file(false)?;
+        platform::ask_anew(named.file());
+        let named = named.refreshed()?;
+        Ok(named.identity().same_file(self.locked.file().identity())
+            && digest_of(&named)? == self.old
+            && self.is_untouched()?)
+    }
+
+    /// What has the place's name, once the new file was given it and no exchange can tell.
+    fn standing(&self) -> Standing {
+        let Ok(named) = self.place.open_file(false) else { return Standing::Theirs };
+        let (at, own) = (named.identity(), self.temporary.identity());
+        if digest_of(&named).is_ok_and(|digest| digest == self.new) {
+            Standing::New
+        // A number that is made from the path has changed with that.
+        } else if at.same_file(own) || Identity::of(self.temporary.file()).is_ok_and(|own| at.same_file(&own))
+        {
+            Standing::Written
+        } else {
+            Standing::Theirs
+        }
     }
 
     /// Whether the old file, whatever its name, is what was read, as far as its times tell; and nobody is about to change
@@ -212,7 +259,7 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
         }
         Err(error) if platform::is_unsupported(&error) => {
             let aside = Aside::of(&prepared)?;
-            if !prepared.is_what_was_read(name)? {
+            if !prepared.is_there_unchanged()? {
                 return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
             }
             let renamed = directory.rename(temporary.name(), directory, name);
@@ -342,17 +389,18 @@ impl Exchanged {
     fn put_all_back(&mut self) -> Vec<PathBuf> {
         let mut failed = Vec::new();
         while let Some(Replaced { prepared, old }) = self.replaced.pop() {
-            let Prepared { place, temporary, .. } = &prepared;
+            let place = &prepared.place;
             let (directory, name) = (&place.directory, Path::new(place.name()));
             // Whoever holds it for so long is not one of us.
             let _one_at_a_time = lock_directory(directory, place.path()).ok();
             let is_back = match &old {
                 Old::Exchanged => put_back(&prepared, self.swap).is_ok(),
                 // Another program has written since: its file stays, as if it had come after a call that succeeded.
-                Old::Aside(_) if !means(directory, name, temporary.identity()) => true,
-                Old::Aside(aside) => {
-                    prepared.is_new_untouched() && directory.rename(aside.name(), directory, name).is_ok()
-                }
+                Old::Aside(aside) => match prepared.standing() {
+                    Standing::Theirs => true,
+                    Standing::Written => false,
+                    Standing::New => directory.rename(aside.name(), directory, name).is_ok(),
+                },
             };
             if !is_back {
                 failed.push(place.path().to_owned());
@@ -386,10 +434,6 @@ pub(crate) fn sync_directories_of<'a>(
     Ok(())
 }
 
-fn means(directory: &Dir, name: &Path, identity: &Identity) -> bool {
-    Identity::at(directory, name).is_ok_and(|now| now.same_file(identity))
-}
-
 #[cfg(test)]
 #[cfg(unix)]
 #[expect(
@@ -416,8 +460,8 @@ mod tests {
             let locked = lock(&place, &Wait::default()).unwrap();
             let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
             temporary.write_all(b"new").unwrap();
-            let new = Digest::of(b"new");
-            Prepared { place, temporary, new, locked, unsettled: None }
+            let (new, old) = (Digest::of(b"new"), Digest::of(b"old"));
+            Prepared { place, temporary, new, old, locked, unsettled: None }
         });
         (directory, prepared.into())
     }
@@ -466,6 +510,58 @@ mod tests {
         std::fs::write(directory.path().join("b"), "other").unwrap();
         assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
+
+        // The second name is another program's file's, and goes all the same.
+        let (directory, prepared) = three();
+        std::fs::write(directory.path().join("theirs"), "other").unwrap();
+        std::fs::rename(directory.path().join("theirs"), directory.path().join("b")).unwrap();
+        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
+    }
+
+    #[test]
+    fn without_an_exchange_the_file_is_read_once_more() {
+        // Another program has written, and set size and times back to what they were.
+        let (directory, prepared) = three();
+        let path = directory.path().join("c");
+        let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+        std::fs::write(&path, "OLD").unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "OLD")]));
+    }
+
+    #[test]
+    fn what_was_written_after_a_rename_stays() {
+        type Write = fn(&std::path::Path);
+        // Over the new file, in its place, and nothing at all any more.
+        let ways: [(Write, Option<&str>, bool); 3] = [
+            (|path| std::fs::write(path, "theirs").unwrap(), Some("theirs"), true),
+            (
+                |path| {
+                    std::fs::remove_file(path).unwrap();
+                    std::fs::write(path, "theirs").unwrap();
+                },
+                Some("theirs"),
+                false,
+            ),
+            (|path| std::fs::remove_file(path).unwrap(), None, false),
+        ];
+        for (write, b, is_told) in ways {
+            let (directory, prepared) = three();
+            let exchanged = exchange_with(prepared, cannot).unwrap();
+            write(&directory.path().join("b"));
+            let cause = StoreError::new(Operation::Sync, directory.path(), StoreErrorKind::Io);
+            let error = exchanged.roll_back(cause);
+            assert_eq!(matches!(error.kind, StoreErrorKind::NotRestored { .. }), is_told);
+            let now = |name: &str| std::fs::read_to_string(directory.path().join(name)).ok();
+            assert_eq!(
+                (now("a").as_deref(), now("b").as_deref(), now("c").as_deref()),
+                (Some("old"), b, Some("old"))
+            );
+            let kept: Vec<_> = state(&directory).into_iter().filter(|(name, _)| name == PREFIX).collect();
+            assert_eq!(kept, if is_told { pairs([(PREFIX, "old")]) } else { Vec::new() });
+        }
     }
 
     thread_local! {

@@ -302,6 +302,14 @@ impl Drop for Temporary {
     }
 }
 
+/// Unlinks a name that is ours whatever file it means; whether it is gone.
+pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
+    match directory.remove_file(name) {
+        Ok(()) => true,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
 /// Unlinks a name if it means this file; whether it does not mean it any more.
 pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
     match Identity::at(directory, name) {

@@ -187,11 +187,11 @@ impl<'a> Transaction<'a> {
         let steps = self.steps(&files);
         let is_one_exchange = matches!(files.as_slice(), [file] if file.in_place.is_none());
         let (mut prepared, mut overwrites) = (Vec::new(), Vec::new());
-        for Ready { place, temporary, in_place, locked, new, unsettled, .. } in files {
+        for Ready { place, temporary, in_place, locked, old, new, unsettled } in files {
             if in_place.is_some() {
                 overwrites.push(Overwrite { place, temporary, locked, unsettled });
             } else {
-                prepared.push(Prepared { place, temporary, new, locked, unsettled });
+                prepared.push(Prepared { place, temporary, new, old, locked, unsettled });
             }
         }
         let overwriting = Overwriting::prepare(overwrites, self.store.state.as_ref(), sync)?;

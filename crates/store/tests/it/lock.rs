@@ -33,10 +33,10 @@ fn increment(place: &WritablePlace) {
     let mut temporary = Temporary::create(place, TemporaryId::draw()).unwrap();
     let text = (number + 1).to_string();
     temporary.write_all(text.as_bytes()).unwrap();
-    let new = Digest::of(text.as_bytes());
+    let (new, old) = (Digest::of(text.as_bytes()), Digest::of(number.to_string().as_bytes()));
     let _ = temporary.keep_metadata(file).unwrap();
     drop(
-        exchange(vec![Prepared { place: place.clone(), temporary, new, locked, unsettled: None }])
+        exchange(vec![Prepared { place: place.clone(), temporary, new, old, locked, unsettled: None }])
             .unwrap()
             .finish(),
     );

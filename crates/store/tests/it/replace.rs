@@ -17,7 +17,9 @@ fn prepare(world: &World, name: &str, content: &str) -> Prepared {
     temporary.write_all(content.as_bytes()).unwrap();
     let _ = temporary.keep_metadata(locked.file()).unwrap();
     temporary.sync().unwrap();
-    Prepared { place, temporary, new: Digest::of(content.as_bytes()), locked, unsettled: None }
+    let old = read_range(locked.file(), 0..locked.file().size()).unwrap();
+    let (new, old) = (Digest::of(content.as_bytes()), Digest::of(&old));
+    Prepared { place, temporary, new, old, locked, unsettled: None }
 }
 
 fn commit(prepared: Vec<Prepared>) -> Result<Vec<Method>, StoreError> {

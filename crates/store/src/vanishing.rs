@@ -1,0 +1,87 @@
+//! Directories that are removed, where the file system keeps what was unlinked for a moment: [`remove_directory`].
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use cap_std::fs::Dir;
+
+/// How often a directory is tried again that holds nothing but what is about to go …
+const TRIES: u32 = 40;
+/// … and the pause before each.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Names under which a file stays that was unlinked while it was open: libfuse's, the NFS client's, that of lowntfs-3g.
+const HIDDEN: [&str; 3] = [".fuse_hidden", ".nfs", ".ghost-ntfs-3g-"];
+
+/// Removes an empty directory.
+///
+/// A file that was unlinked while it was open can keep a name until the file system has heard that it is closed, which on
+/// FUSE happens after close(2) has returned. Nothing else is waited for.
+pub(crate) fn remove_directory(parent: &Dir, name: impl AsRef<OsStr>) -> io::Result<()> {
+    let name = Path::new(name.as_ref());
+    let mut tries = 0;
+    loop {
+        match parent.remove_dir(name) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && tries < TRIES => {
+                if !holds_only_hidden(parent, name) {
+                    return Err(error);
+                }
+                tries += 1;
+                thread::sleep(PAUSE);
+            }
+            removed => return removed,
+        }
+    }
+}
+
+fn holds_only_hidden(parent: &Dir, name: &Path) -> bool {
+    let Ok(mut entries) = parent.read_dir(name) else { return false };
+    entries.all(|entry| {
+        let name = entry.map(|entry| entry.file_name()).unwrap_or_default();
+        HIDDEN.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
+    })
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    #[test]
+    fn what_is_about_to_go_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let parent = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
+        let hidden = directory.path().join("made/.fuse_hidden0000000600000001");
+        std::fs::create_dir(directory.path().join("made")).unwrap();
+        std::fs::write(&hidden, "").unwrap();
+        // The first try meets it, and it goes during the waits.
+        thread::scope(|scope| {
+            let removing = scope.spawn(|| remove_directory(&parent, "made"));
+            thread::sleep(PAUSE);
+            std::fs::remove_file(&hidden).unwrap();
+            removing.join().unwrap().unwrap();
+        });
+        assert!(!directory.path().join("made").exists());
+    }
+
+    #[test]
+    fn a_directory_that_is_used_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let parent = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
+        std::fs::create_dir(directory.path().join("made")).unwrap();
+        for name in [".fuse_hidden0000000600000001", "file"] {
+            std::fs::write(directory.path().join("made").join(name), "").unwrap();
+            let error = remove_directory(&parent, "made").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::DirectoryNotEmpty);
+        }
+        assert_eq!(std::fs::read_dir(directory.path().join("made")).unwrap().count(), 2);
+    }
+}
