@@ -3,7 +3,7 @@
     mounts.py [--only TEXT]
 
 Each is mounted for the time of its cases: a single edit, edits of many files, creation and its undo, a file of several
-names, `.env`, other programs, two processes that count, kills and recovery. After each case the
+names, `.env`, other programs, two processes that count, kills and recovery, two spellings of one name. After each case the
 directory holds nothing but the files that are meant to be there. Needs root, /dev/fuse and the packages of
 `FileSystem.needs`; what cannot be mounted says so.
 """
@@ -45,6 +45,8 @@ class FileSystem:
     #: Whether a second name of a file can be made, and whether the file then says that it has two.
     links: bool = True
     counts_links: bool = True
+    #: Whether `a.txt` is found as `A.TXT`.
+    folds: bool = False
     #: Whether two names can be exchanged.
     exchanges: bool = False
     #: Whether the files are also seen where they are kept, without the mount.
@@ -150,10 +152,10 @@ FILE_SYSTEMS = [
     FileSystem("fuse-overlayfs", ("fuse-overlayfs",), fuse_overlayfs, exchanges=True),
     FileSystem("overlay", (), kernel("overlay", *OVERLAY), exchanges=True),
     FileSystem("tmpfs", (), kernel("tmpfs"), exchanges=True),
-    FileSystem("exfat-fuse", ("mkfs.exfat", "mount.exfat-fuse", "losetup"), EXFAT, links=False),
+    FileSystem("exfat-fuse", ("mkfs.exfat", "mount.exfat-fuse", "losetup"), EXFAT, links=False, folds=True),
     FileSystem("ntfs-3g", ("mkfs.ntfs", "ntfs-3g", "losetup"), on_image(("mkfs.ntfs", "-F", "-q"), ("ntfs-3g", "-o", "no_detach"))),
     FileSystem("ntfs-3g, letter case ignored", ("mkfs.ntfs", "lowntfs-3g", "losetup"),
-               on_image(("mkfs.ntfs", "-F", "-q"), ("lowntfs-3g", "-o", "no_detach,ignore_case"))),
+               on_image(("mkfs.ntfs", "-F", "-q"), ("lowntfs-3g", "-o", "no_detach,ignore_case")), folds=True),
 ]
 
 
@@ -509,6 +511,49 @@ def may_be(mount: Mount, kind: str, old: dict[str, bytes], new: dict[str, bytes]
     return [old, new, *claimed]
 
 
+def spellings(mount: Mount) -> list[str]:
+    """Two spellings of one name are one file: in one call, in two processes, in the history; the name stays as it is."""
+    name, other = "Notes.txt", "NOTES.TXT"
+    mount.reset({f"Dir/{name}": b"one\ntwo\nthree\n", "lower.txt": b"x\n"})
+    there = sorted(mount.found())
+    if (mount.tree / "Dir" / other).exists() != mount.system.folds:
+        return [f"{other} is {'not ' * mount.system.folds}found as {name}"]
+    if not mount.system.folds:
+        (mount.tree / "Dir" / other).write_bytes(b"another\n")
+        with mount.server() as server:
+            _, problems = accepted(server, PATCH, patch(mount, (f"Dir/{name}", "one\n", "1\n"), (f"Dir/{other}", "another\n", "2\n")))
+        return problems + mount.must_be({"Dir": b"<directory>", f"Dir/{name}": b"1\ntwo\nthree\n", f"Dir/{other}": b"2\n", "lower.txt": b"x\n"})
+    [real] = [path for path in there if path.lower().endswith("notes.txt")]
+    directory = os.path.dirname(real)
+    rest = {path: (b"<directory>" if path == directory else b"x\n") for path in there if path != real}
+    other, other_directory = other if os.path.basename(real) != other else "notes.txt", f"d{directory[1:]}".swapcase()
+    with mount.server() as server, mount.server() as second:
+        facts, problems = accepted(server, PATCH, patch(mount, (real, "one\n", "1\n"), (f"{directory}/{other}", "two\n", "2\n"),
+                                                        (f"{other_directory}/{other}", "three\n", "3\n")))
+        if facts and len(facts["files"]) != 1:
+            problems.append(f"{len(facts['files'])} files in the reply")
+        problems += mount.must_be({**rest, real: b"1\n2\n3\n"})
+        contradicting = patch(mount, (real, "1\n", "a\n"), (f"{directory}/{other}", "1\n", "b\n"))
+        overlapping = server.call(PATCH, contradicting)
+        if overlapping.code != "overlapping_ranges":
+            problems.append(f"two patches of one line, by two spellings: {overlapping.text[:200]}")
+        problems += accepted(second, PATCH, patch(mount, (f"{other_directory}/{other}", "1\n", "first\n")))[1]
+        problems += mount.must_be({**rest, real: b"first\n2\n3\n"})
+        edits = server.call("list_text_file_edits", {"file_path": mount.path(f"{other_directory}/{other}")})
+        if edits.text.count("changed ") != 2:
+            problems.append(f"not both edits are known by the other spelling: {edits.text[:300]}")
+        if facts:
+            undone = server.call("undo_text_file_edits", {"edit_id": facts["edit_id"]})
+            if undone.code != "conflict":
+                problems.append(f"an edit by another spelling was not noticed: {undone.text[:200]}")
+        taken = server.call("create_text_file", {"file_path": mount.path(f"{directory}/{other}"), "contents": "mine\n"})
+        if taken.code != "already_exists":
+            problems.append(f"created by another spelling: {taken.text[:200]}")
+        beside = {"file_path": mount.path(f"{other_directory}/beside.txt"), "contents": "beside\n"}
+        problems += accepted(server, "create_text_file", beside)[1]
+    return problems + mount.must_be({**rest, real: b"first\n2\n3\n", f"{directory}/beside.txt": b"beside\n"})
+
+
 def in_place(mount: Mount) -> list[str]:
     """A file that another program holds open for writing stays that file; what was needed on the way goes."""
     mount.reset({"a.txt": b"one\ntwo\n", "b.txt": b"one\n"})
@@ -523,7 +568,7 @@ def in_place(mount: Mount) -> list[str]:
     return problems + mount.must_be(new)
 
 
-CASES = (one_file, many_files, creation, in_place, several_names, outsiders, last_look, counting, kills)
+CASES = (one_file, many_files, creation, in_place, several_names, outsiders, last_look, counting, spellings, kills)
 
 
 def why_not(system: FileSystem) -> str | None:

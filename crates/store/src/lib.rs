@@ -38,6 +38,7 @@ mod remove;
 pub mod replace;
 pub mod roots;
 pub mod signals;
+mod spelling;
 pub mod state;
 pub mod store;
 pub mod temporary;

@@ -19,6 +19,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::place::{Link, Place, WritablePlace};
 use crate::platform;
 use crate::policy::{Policy, Protection};
+use crate::spelling::Spelling;
 use crate::unserved::{Unserved, Wanted};
 
 /// Whether paths are kept in the roots. A build where they are not is for the tests of [`crate::confine`].
@@ -43,6 +44,7 @@ struct Root {
     path: PathBuf,
     key: (u64, u64),
     directory: Arc<Dir>,
+    spelling: Spelling,
 }
 
 /// Why a path does not name a place.
@@ -176,7 +178,17 @@ impl Roots {
         }
         let mut place = self.place(path).map_err(|problem| vec![problem])?;
         place.ends_in_slash |= names_a_directory(file_path.as_ref());
-        Ok(place)
+        let root = place.path.ancestors().nth(place.relative.iter().count());
+        match self.served.iter().find(|known| Some(known.path.as_path()) == root) {
+            Some(known) => {
+                let given = place.path.clone();
+                let place = known.spelling.of_place(place, &known.directory);
+                let is_closed =
+                    || self.policy.closes_path(&place.path) || self.policy.closes_directory(&place.directory);
+                if place.path != given && is_closed() { Err(vec![PathProblem::Outside]) } else { Ok(place) }
+            }
+            None => Ok(place),
+        }
     }
 
     /// `path` beneath each root, and beside each root if it begins with the root's own name, where that is a file.
@@ -357,7 +369,12 @@ impl Root {
         let directory = Dir::open_ambient_dir(&real, ambient_authority());
         let directory = directory.context(Operation::OpenRoot, path)?;
         let key = platform::key_of_directory(&directory).context(Operation::OpenRoot, path)?;
-        Ok(Self { path: without_verbatim_prefix(real), key, directory: Arc::new(directory) })
+        Ok(Self {
+            path: without_verbatim_prefix(real),
+            key,
+            directory: Arc::new(directory),
+            spelling: Spelling::default(),
+        })
     }
 
     /// Whether what has this metadata is still the directory that was opened; where that cannot be told, it is taken to
