@@ -47,20 +47,24 @@ impl Segment<'_> {
 }
 
 impl SpliceSet {
-    /// Sorts the splices. Answers every overlap of neighbours instead, in `n log n`; splices that only touch do not overlap, two empty ones at the same place do.
+    /// Sorts the splices. Answers instead, in `n log n`, what each overlaps of the one before it and of the one that reaches
+    /// furthest before it; splices that only touch do not overlap, two empty ones at the same place do.
     pub fn new(mut splices: Vec<Splice>) -> Result<Self, Vec<Overlap>> {
         let mut order: Vec<usize> = (0..splices.len()).collect();
         let place = |index: &usize| splices.get(*index).map(|splice| (splice.at.start, splice.at.end));
         order.sort_by_key(|index| place(index));
         let mut overlaps = Vec::new();
         let mut widest: Option<(usize, u64, u64)> = None;
+        let mut last = None;
         for &index in &order {
             let Some((start, end)) = place(&index) else { continue };
-            if let Some((first, first_start, first_end)) = widest
-                && (start < first_end || (start, end) == (first_start, first_end))
-            {
-                overlaps.push(Overlap { first, second: index });
+            let before = [widest, last.filter(|last| Some(*last) != widest)];
+            for (first, first_start, first_end) in before.into_iter().flatten() {
+                if start < first_end || (start, end) == (first_start, first_end) {
+                    overlaps.push(Overlap { first, second: index });
+                }
             }
+            last = Some((index, start, end));
             if widest.is_none_or(|(_, _, widest_end)| end >= widest_end) {
                 widest = Some((index, start, end));
             }

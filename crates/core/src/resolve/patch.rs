@@ -122,16 +122,27 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 tier = None;
             }
         }
-        let Some(tier) = tier else { return Ok(()) };
+        let Some(tier) = tier else {
+            self.occupy(at, lines, bytes);
+            return Ok(());
+        };
         if !self.has_room_for(at, &patch.new_string) {
+            self.occupy(at, lines, bytes);
             return Ok(());
         }
         let new = self.whole_lines(lines, patch);
         let Some(seams) = seams_around(self.source, self.scan, &bytes)? else {
             self.rejections.push(Rejection::ShiftState { at, lines });
+            self.occupy(at, lines, bytes);
             return Ok(());
         };
         self.claim(at, lines, seams, &new, tier)
+    }
+
+    /// Claims the place of an edit that cannot be made, and has been refused: what overlaps it is told in the same reply.
+    fn occupy(&mut self, at: At, lines: LineRange, bytes: Range<u64>) {
+        let splice = Splice { at: bytes, insert: Vec::new() };
+        self.claims.push(Claim { at, lines, splice, fact: Fact { tier: Tier::Exact, lead: 0 } });
     }
 
     /// The new text of whole lines: ended like a line, but for the end of a file that has no final newline.
@@ -159,10 +170,14 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     ) -> Result<(), S::Error> {
         let wanted = memchr::memchr_iter(b'\n', new.as_bytes()).count();
         let terminators = Terminators::of(self.source, self.scan, lines, wanted)?;
-        // What cannot be encoded has been told.
-        if let Ok(insert) = terminators.encode_between(new, self.scan.encoding, seams) {
-            let splice = Splice { at: seams.0.offset..seams.1.offset, insert };
-            self.claims.push(Claim { at, lines, splice, fact: Fact { tier, lead: 0 } });
+        let place = seams.0.offset..seams.1.offset;
+        match terminators.encode_between(new, self.scan.encoding, seams) {
+            Ok(insert) => {
+                let splice = Splice { at: place, insert };
+                self.claims.push(Claim { at, lines, splice, fact: Fact { tier, lead: 0 } });
+            }
+            // What cannot be encoded has been told.
+            Err(_) => self.occupy(at, lines, place),
         }
         Ok(())
     }
@@ -269,9 +284,11 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         for (place, lines) in found.places.iter().zip(touched) {
             if !place.editable {
                 self.rejections.push(Rejection::ShiftState { at, lines });
+                self.occupy(at, lines, place.at.clone());
                 continue;
             }
             if !self.has_room_for(at, &patch.new_string) {
+                self.occupy(at, lines, place.at.clone());
                 continue;
             }
             let mut new = patch.new_string.clone();

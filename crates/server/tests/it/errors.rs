@@ -236,6 +236,9 @@ fn edits_that_overlap() {
     let text = |old: &str| json!({"old_string": old, "new_string": "x"});
     let hash = |start: u32, end: u32| json!({"start": start, "end": end, "range_hash": format!("$RANGE(t.txt,{start},{end})")});
     let entry = |patch: Value| json!({"file_path": "$ROOT/t.txt", "patches": [patch]});
+    let lines = |start: u32, end: u32| json!({"start": start, "end": end});
+    let held = |start: u32, end: u32, old: &str| json!({"old_string": old, "ranges": [lines(start, end)], "new_string": "x"});
+    let stale = |start: u32, end: u32| json!({"start": start, "end": end, "range_hash": "0123456789ab"});
     check(
         "edits_that_overlap",
         set_up,
@@ -257,6 +260,34 @@ fn edits_that_overlap() {
                 "ranges to delete",
                 DELETE,
                 json!({"file_path": "$ROOT/t.txt", "file_hash": "$HASH(t.txt)", "ranges": [hash(2, 4), hash(3, 3)]}),
+            ),
+            (
+                "ranges of one patch, with other text",
+                PATCH,
+                patches(
+                    "t.txt",
+                    &[json!({"old_string": "five", "ranges": [lines(1, 2), lines(2, 3)], "new_string": "x"})],
+                ),
+            ),
+            (
+                "two patches, one with other text",
+                PATCH,
+                patches("t.txt", &[held(2, 3, "five"), json!({"ranges": [hash(3, 4)], "new_string": "x"})]),
+            ),
+            (
+                "a range with another hash and a text in it",
+                PATCH,
+                patches("t.txt", &[json!({"ranges": [stale(2, 3)], "new_string": "x"}), text("hre")]),
+            ),
+            (
+                "two entries, both with other text",
+                PATCH,
+                json!({"files": [entry(held(1, 2, "five")), entry(held(2, 2, "six"))]}),
+            ),
+            (
+                "ranges to delete, with another hash",
+                DELETE,
+                json!({"file_path": "$ROOT/t.txt", "file_hash": "$HASH(t.txt)", "ranges": [stale(2, 4), stale(3, 3)]}),
             ),
         ],
     );
