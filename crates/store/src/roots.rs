@@ -317,9 +317,17 @@ impl Roots {
                 has_entered |= !walk.entered.is_empty();
                 continue;
             }
-            let Ok(target) = std::fs::read_link(&walk.path) else {
-                is_blind = true;
-                continue;
+            let target = match std::fs::read_link(&walk.path) {
+                Ok(target) => target,
+                // A link of /proc to what another process has open, which only some may read.
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    walk.failure = Some(StoreErrorKind::PermissionDenied);
+                    break;
+                }
+                Err(_) => {
+                    is_blind = true;
+                    continue;
+                }
             };
             links += 1;
             if let Some((root, _)) = walk.entered.last() {

@@ -207,3 +207,25 @@ fn odd_names_are_spelled_out_in_replies() {
     );
     assert_eq!(world.call(&mut session, GET, &json!({"file_path": "$ROOT/way/f.txt"})).code(), "ok");
 }
+
+/// A link of the kernel's that may not be read is no file that keeps changing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_link_that_may_not_be_read_is_denied() {
+    let world = World::new();
+    let mut session = world.serve(&["/"]);
+    for path in ["/proc/1/root/etc/passwd", "/proc/1/root", "/proc/1/cwd/x", "/proc/1/root/missing"] {
+        let reply = world.call(&mut session, GET, &json!({"file_path": path}));
+        // Without Landlock, root may read it.
+        let codes = ["permission_denied", "ok", "is_a_directory", "not_found"];
+        assert!(codes.contains(&reply.code().as_str()), "{path}: {}", reply.text);
+        if fs::read_link("/proc/1/root").is_err() {
+            assert_eq!(reply.code(), "permission_denied", "{path}: {}", reply.text);
+            assert!(
+                reply
+                    .text
+                    .starts_with(&format!("error: permission_denied: the system denies access to {path}"))
+            );
+        }
+    }
+}
