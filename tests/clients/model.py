@@ -306,7 +306,8 @@ def patch(data: bytes, patches: list[dict[str, Any]], encoding: str | None = Non
         raise Failure(["invalid_arguments"])
     doc = read(data, encoding)
     problems: list[str] = []
-    check_hash(doc, file_hash, problems)
+    # Clients that must send something send "" for what they leave out.
+    check_hash(doc, file_hash or None, problems)
     splices: list[Splice] = []
     for p in patches:
         try:
@@ -327,7 +328,7 @@ def splices_of(doc: Document, p: dict[str, Any], strict: bool) -> list[Splice]:
     new = normal(p["new_string"])
     old = None if p.get("old_string") is None else normal(p["old_string"])
     ranges = p.get("ranges") or []
-    tags = [r.get("range_hash") for r in ranges]
+    tags = [r.get("range_hash") or None for r in ranges]
     if any(t is not None and not is_tag(t) for t in tags):
         raise Failure(["invalid_arguments"])
     if old is None and (not ranges or any(t is None for t in tags)):
@@ -360,7 +361,7 @@ def splices_of(doc: Document, p: dict[str, Any], strict: bool) -> list[Splice]:
 def by_range(doc: Document, r: dict[str, Any], old: str | None, new: str, strict: bool) -> Splice:
     first, last = bounds(r, len(doc.lines))
     problems: list[str] = []
-    tag = r.get("range_hash")
+    tag = r.get("range_hash") or None
     if tag is not None and not fits(tag, doc.bytes_of(first, last)):
         problems.append("range_hash_mismatch")
     match = None

@@ -3,18 +3,24 @@
 //! Complete: every problem of a call is collected in [`Notes`] and reported at once, each with the place where it stands
 //! (`files[0].patches[2].ranges`), and a key that nobody asks for is refused by name. Tolerant, where one meaning is sure:
 //! an array, object, integer or boolean may come as the JSON string that spells it, an integer as `5.0`, and null is
-//! absent. Text is never read as anything else. Which keys a tool has is decided in its file under [`crate::tools`], by
+//! absent; so is `""` for what is never empty (`NEVER_EMPTY`), since some clients must send every key. Text is never
+//! read as anything else. Which keys a tool has is decided in its file under [`crate::tools`], by
 //! asking; whether a path, a label or a line exists is not decided here.
 
+mod late;
 mod names;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_store::roots::Roots;
 use serde_json::{Map, Value};
 
+use self::late::Late;
 pub(crate) use self::names::meant;
+use crate::clients::ADDED_KEYS;
+use crate::context::Context;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Failure, Problem};
 use crate::weigh::weigh;
@@ -26,6 +32,9 @@ const MOST_KEYS: usize = 100;
 /// More of a key or word than this is not repeated.
 const MOST_SHOWN: usize = 60;
 
+/// What is never an empty text: `""` for it is what a client sends that cannot leave a key out.
+const NEVER_EMPTY: &[&str] = &["encoding", "file_hash", "range_hash"];
+
 /// More of a path than this does not go with each problem: no error shows more, and a path may be as long as a call.
 const MOST_PATH: usize = 8_000;
 
@@ -33,7 +42,11 @@ const MOST_PATH: usize = 8_000;
 #[derive(Debug)]
 pub struct Notes<'l> {
     problems: RefCell<Vec<Problem>>,
+    /// What is looked at only if there are other problems.
+    late: RefCell<Vec<Late>>,
     limits: &'l Limits,
+    /// The allowed directories, where paths are looked at, too.
+    roots: Option<&'l Roots>,
     /// What was asked of each limit.
     asked: [Cell<u64>; Limit::ALL.len()],
 }
@@ -42,7 +55,19 @@ impl<'l> Notes<'l> {
     /// No problems yet, of a call that may ask for so much.
     #[must_use]
     pub fn new(limits: &'l Limits) -> Self {
-        Self { problems: RefCell::default(), limits, asked: Default::default() }
+        Self {
+            problems: RefCell::default(),
+            late: RefCell::default(),
+            limits,
+            roots: None,
+            asked: Default::default(),
+        }
+    }
+
+    /// No problems yet, of a call to this server: if it has any, those of its paths and encodings are told with them.
+    #[must_use]
+    pub fn of(context: &'l Context) -> Self {
+        Self { roots: Some(&context.store.roots), ..Self::new(&context.config.limits) }
     }
 
     /// Counts what a call asks for; whether all of it so far is within the limit. What is not should not be looked at.
@@ -91,7 +116,14 @@ impl<'l> Notes<'l> {
     pub fn finish<T>(self, request: Option<T>, tool: &str, editing: bool) -> Result<T, Failure> {
         let mut problems: Vec<Problem> =
             self.exceeded().map(|exceeded| self.limits.exceeded(exceeded)).collect();
-        problems.append(&mut self.problems.into_inner());
+        let found = self.problems.into_inner();
+        // Without other problems the files are looked at, and what is wrong with their names is told with what is wrong
+        // with them.
+        let is_to_fail = !(problems.is_empty() && found.is_empty());
+        match self.roots.filter(|_| is_to_fail) {
+            Some(roots) => problems.extend(late::merged(roots, found, self.late.into_inner())),
+            None => problems.extend(found),
+        }
         problems.truncate(MOST);
         match request {
             Some(request) if problems.is_empty() => Ok(request),
@@ -135,7 +167,10 @@ pub struct Fields<'n> {
 impl<'n> Fields<'n> {
     /// The arguments of a call.
     #[must_use]
-    pub fn top(notes: &'n Notes<'n>, values: Map<String, Value>) -> Self {
+    pub fn top(notes: &'n Notes<'n>, mut values: Map<String, Value>) -> Self {
+        for key in ADDED_KEYS {
+            values.shift_remove(key.name);
+        }
         Self { notes, place: String::new(), file: None, values, asked: Vec::new() }
     }
 
@@ -145,10 +180,22 @@ impl<'n> Fields<'n> {
         self.notes
     }
 
-    /// Whether the key is given, and not null. Only true before it is asked for.
+    /// Whether the key is given, and not as what counts as absent. Only true before it is asked for.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.values.get(name).is_some_and(|value| !value.is_null())
+        self.values.get(name).is_some_and(|value| !is_absent(name, value))
+    }
+
+    /// Whether an optional list is given, and is not empty: `[]` counts as absent there. Only true before it is asked for.
+    #[must_use]
+    pub fn has_items(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|value| !is_absent(name, value) && !is_empty_list(value))
+    }
+
+    /// Whether the key is given as an empty text. Only true before it is asked for.
+    #[must_use]
+    pub fn is_empty_text(&self, name: &str) -> bool {
+        self.values.get(name).and_then(Value::as_str) == Some("")
     }
 
     /// Where an argument of this object stands.
@@ -193,10 +240,39 @@ impl<'n> Fields<'n> {
 
     /// The path that this object is about; required. What is noted from here on, here and below, names that file.
     pub fn file_path(&mut self) -> Option<String> {
-        let path = self.required("file_path", "the absolute path of the file", Self::label)?;
+        let path = self.required("file_path", "the absolute path of the file", Self::path)?;
         let end = path.char_indices().nth(MOST_PATH).map_or(path.len(), |(end, _)| end);
         self.file = Some(Rc::from(path.get(..end).unwrap_or_default()));
         Some(path)
+    }
+
+    fn path(&mut self, name: &'static str) -> Option<String> {
+        let path = self.label(name)?;
+        self.look_later(late::Named::Path(path.clone()));
+        Some(path)
+    }
+
+    /// A path that may be left out; `""` is none.
+    pub fn optional_path(&mut self, name: &'static str) -> Option<String> {
+        if self.is_empty_text(name) {
+            self.label(name).filter(|path| !path.is_empty())
+        } else {
+            self.path(name)
+        }
+    }
+
+    /// The label of the encoding.
+    pub fn encoding(&mut self) -> Option<String> {
+        let label = self.label("encoding")?;
+        self.look_later(late::Named::Encoding(label.clone()));
+        Some(label)
+    }
+
+    fn look_later(&self, named: late::Named) {
+        let mut late = self.notes.late.borrow_mut();
+        if self.notes.roots.is_some() && late.len() < MOST {
+            late.push(Late { after: self.notes.count(), file: self.file.clone(), named });
+        }
     }
 
     /// A text of a file.
@@ -357,8 +433,8 @@ impl<'n> Fields<'n> {
             self.note(
                 Code::InvalidRange,
                 format!("{} ends at line {end}, before its start at line {start}", self.quoted()),
-                "the first and the last line of a range are both part of it; leave the end out for the last line of the \
-                 file"
+                "the first and the last line of a range are both part of it; leave the end out, or send -1, for the \
+                 last line of the file"
                     .to_owned(),
             );
         }
@@ -380,7 +456,7 @@ impl<'n> Fields<'n> {
         let mut meaning = self
             .values
             .iter()
-            .filter(|(key, value)| suits(value) && meant(key, &[name]).is_some())
+            .filter(|(key, value)| *key != name && suits(value) && meant(key, &[name]).is_some())
             .map(|(key, _)| key.clone());
         let (Some(key), None) = (meaning.next(), meaning.next()) else { return };
         drop(meaning);
@@ -397,14 +473,16 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The names of all arguments that nobody has asked for yet.
+    /// The names of all arguments that nobody has asked for yet, but for those that say nothing.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.values.keys().map(String::as_str)
+        let says = |(name, value): &(&String, &Value)| !is_absent(name, value) && !is_empty_list(value);
+        self.values.iter().filter(says).map(|(name, _)| name.as_str())
     }
 
-    /// All arguments that nobody has asked for yet; they are not looked at again.
+    /// All arguments that nobody has asked for yet, but for those that say nothing; they are not looked at again.
     pub fn take_all(&mut self) -> Map<String, Value> {
-        std::mem::take(&mut self.values)
+        let values = std::mem::take(&mut self.values);
+        values.into_iter().filter(|(name, value)| !is_absent(name, value) && !is_empty_list(value)).collect()
     }
 
     fn quoted(&self) -> String {
@@ -442,7 +520,7 @@ impl<'n> Fields<'n> {
 
     fn take(&mut self, name: &'static str) -> Option<Value> {
         self.asked.push(name);
-        self.values.shift_remove(name).filter(|value| !value.is_null())
+        self.values.shift_remove(name).filter(|value| !is_absent(name, value))
     }
 
     fn mistyped(&self, name: &str, wanted: &str, value: &Value) {
@@ -474,6 +552,23 @@ impl Drop for Fields<'_> {
 pub fn each<'n, T>(objects: Vec<Fields<'n>>, read: impl FnMut(Fields<'n>) -> Option<T>) -> Option<Vec<T>> {
     let read: Vec<Option<T>> = objects.into_iter().map(read).collect();
     read.into_iter().collect()
+}
+
+/// Whether a value is what clients send for a key that they would leave out if they could.
+fn is_absent(name: &str, value: &Value) -> bool {
+    value.is_null() || NEVER_EMPTY.contains(&name) && value.as_str() == Some("")
+}
+
+/// Whether a value is a list without items, or spells one.
+fn is_empty_list(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::String(text) => {
+            let inside = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            inside.is_some_and(|inside| inside.trim().is_empty())
+        }
+        _ => false,
+    }
 }
 
 /// The integer that a number is: `5`, `5.0` and `5e0` alike.

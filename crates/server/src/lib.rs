@@ -7,6 +7,7 @@
 pub mod arguments;
 pub mod call;
 pub mod cli;
+pub mod clients;
 pub mod context;
 pub mod history;
 mod instructions;

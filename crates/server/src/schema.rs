@@ -1,6 +1,9 @@
 //! Builders for JSON schemas that every client takes: one string `type` per property, no combinators, no references, no
-//! null types, no number formats, typed `items`, `additionalProperties: false`. Defaults and bounds are told in the
-//! descriptions. Each rule is there because some client refuses the tool, or all tools, over it.
+//! null types, no number formats, typed `items`. Defaults and bounds are told in the descriptions. Each rule is there because
+//! some client refuses the tool, or all tools, over it.
+//!
+//! No object says `additionalProperties: false`, at any depth: clients that check a call then answer an unknown key in place
+//! of the server, which knows what was meant by it. What is unknown is refused all the same, by [`crate::arguments`].
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +19,6 @@ pub fn arguments(properties: &Properties, required: &[&str]) -> Map<String, Valu
         properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
     out.insert("properties".to_owned(), Value::Object(properties));
     out.insert("required".to_owned(), json!(required));
-    out.insert("additionalProperties".to_owned(), json!(false));
     out
 }
 

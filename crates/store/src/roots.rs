@@ -156,19 +156,7 @@ impl Roots {
             return Ok(place);
         }
         let path = Path::new(file_path);
-        let traverses = path.components().any(|component| component == Component::ParentDir);
-        let has_nul = file_path.contains('\0');
-        let mut problems = Vec::new();
-        if has_nul {
-            problems.push(PathProblem::NulByte);
-        }
-        if !path.is_absolute() {
-            let candidates = if traverses || has_nul { Vec::new() } else { self.candidates(path) };
-            problems.push(PathProblem::NotAbsolute { candidates });
-        }
-        if traverses {
-            problems.push(PathProblem::Traversal);
-        }
+        let problems = self.misspelled(file_path);
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -189,6 +177,26 @@ impl Roots {
             }
             None => Ok(place),
         }
+    }
+
+    /// What is wrong with a path that can be told from its text.
+    #[must_use]
+    pub fn misspelled(&self, file_path: &str) -> Vec<PathProblem> {
+        let path = Path::new(file_path);
+        let traverses = path.components().any(|component| component == Component::ParentDir);
+        let has_nul = file_path.contains('\0');
+        let mut problems = Vec::new();
+        if has_nul {
+            problems.push(PathProblem::NulByte);
+        }
+        if !path.is_absolute() {
+            let candidates = if traverses || has_nul { Vec::new() } else { self.candidates(path) };
+            problems.push(PathProblem::NotAbsolute { candidates });
+        }
+        if traverses {
+            problems.push(PathProblem::Traversal);
+        }
+        problems
     }
 
     /// `path` beneath each root, and beside each root if it begins with the root's own name, where that is a file.

@@ -78,11 +78,21 @@ pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Pr
 /// Why a path is refused.
 pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Problem {
     match problem {
+        PathProblem::Protected(protection) => protected(file_path, protection),
+        PathProblem::Failed(error) => store(call, file_path, error),
+        _ => misspelled(call.roots, file_path, problem),
+    }
+    .of_file(file_path)
+}
+
+/// Why a path is refused that need not be looked at for that.
+pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathProblem) -> Problem {
+    match problem {
         PathProblem::NotAbsolute { candidates } => {
             let hint = match candidates.as_slice() {
                 [] => format!(
                     "give the whole path, beginning with an allowed directory: {}",
-                    list(call.roots.paths())
+                    list(roots.paths())
                 ),
                 [one] => format!("use {}", one.display()),
                 many => format!("use one of {}", list(many)),
@@ -93,15 +103,6 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Pr
             Code::PathTraversal,
             format!("Path traversal not allowed: {file_path}"),
             "write the path without any `..` component",
-        ),
-        PathProblem::Outside => Problem::new(
-            Code::OutsideAllowedDirectories,
-            format!("{file_path} is not inside an allowed directory"),
-            format!(
-                "the allowed directories are {}{}; a person can add one to this server's command line",
-                list(call.roots.paths()),
-                directories::also_unserved(call.roots)
-            ),
         ),
         PathProblem::Unserved(unserved) => Problem::new(
             Code::OutsideAllowedDirectories,
@@ -121,8 +122,16 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Pr
             ),
             "a person has to restart the server, which then takes the directory that is there",
         ),
-        PathProblem::Protected(protection) => protected(file_path, protection),
-        PathProblem::Failed(error) => store(call, file_path, error),
+        // The others are told of what was looked at.
+        _ => Problem::new(
+            Code::OutsideAllowedDirectories,
+            format!("{file_path} is not inside an allowed directory"),
+            format!(
+                "the allowed directories are {}{}; a person can add one to this server's command line",
+                list(roots.paths()),
+                directories::also_unserved(roots)
+            ),
+        ),
     }
     .of_file(file_path)
 }

@@ -36,7 +36,8 @@ pub(crate) fn ends_before(start: i64, line: u64, end: i64) -> Problem {
     } else {
         format!("end {end} is before line {line}")
     };
-    let hint = "end is a line number, counted from 1; leave it out for the last line of the file";
+    let hint =
+        "end is a line number, counted from 1; leave it out, or send -1, for the last line of the file";
     Problem::new(Code::InvalidRange, reason, hint)
 }
 

@@ -59,12 +59,15 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::append(context, &parse(values, &context.config.limits)?, cancel)
+    work::append(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<AppendRequest, Failure> {
-    let notes = Notes::new(limits);
+    read(values, Notes::new(limits))
+}
+
+fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<AppendRequest, Failure> {
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }
@@ -73,7 +76,7 @@ fn request(mut fields: Fields<'_>) -> Option<AppendRequest> {
     let file_path = fields.file_path();
     let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
     let contents = new_lines(&mut fields);
-    let encoding = fields.label("encoding");
+    let encoding = fields.encoding();
     let dry_run = fields.flag("dry_run", false);
     Some(AppendRequest {
         file_path: file_path?,

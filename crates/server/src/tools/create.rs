@@ -58,12 +58,15 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::create(context, &parse(values, &context.config.limits)?, cancel)
+    work::create(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<CreateRequest, Failure> {
-    let notes = Notes::new(limits);
+    read(values, Notes::new(limits))
+}
+
+fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<CreateRequest, Failure> {
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }
@@ -74,7 +77,7 @@ fn request(mut fields: Fields<'_>) -> Option<CreateRequest> {
         fields.required("contents", "the whole text of the file, which may be empty", |f, name| {
             f.text(name, Ends::Kept)
         });
-    let encoding = fields.label("encoding");
+    let encoding = fields.encoding();
     let dry_run = fields.flag("dry_run", false);
     Some(CreateRequest { file_path: file_path?, contents: contents?, encoding, dry_run })
 }

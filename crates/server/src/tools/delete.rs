@@ -68,12 +68,15 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::delete(context, &parse(values, &context.config.limits)?, cancel)
+    work::delete(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<DeleteRequest, Failure> {
-    let notes = Notes::new(limits);
+    read(values, Notes::new(limits))
+}
+
+fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<DeleteRequest, Failure> {
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }
@@ -87,7 +90,7 @@ fn request(mut fields: Fields<'_>) -> Option<DeleteRequest> {
     let ranges =
         fields.some_objects("ranges", "the lines to delete, each with `start`, `end` and `range_hash`");
     let ranges = ranges.map(|ranges| each(ranges, range));
-    let encoding = fields.label("encoding");
+    let encoding = fields.encoding();
     let dry_run = fields.flag("dry_run", false);
     Some(DeleteRequest { file_path: file_path?, file_hash: file_hash?, ranges: ranges??, encoding, dry_run })
 }

@@ -52,14 +52,17 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, _: &Cancel) -> Result<Reply, Failure> {
-    past::list(context, &parse(values, &context.config.limits)?)
+    past::list(context, &read(values, Notes::of(context))?)
 }
 
 /// Reads the arguments; the errors are all of theirs.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<EditsRequest, Failure> {
-    let notes = Notes::new(limits);
+    read(values, Notes::new(limits))
+}
+
+fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<EditsRequest, Failure> {
     let mut fields = Fields::top(&notes, values);
-    let file_path = fields.label("file_path");
+    let file_path = fields.optional_path("file_path");
     let limit = fields.positive("limit").unwrap_or(USUAL).min(MOST);
     drop(fields);
     notes.finish(Some(EditsRequest { file_path, limit }), NAME, false)

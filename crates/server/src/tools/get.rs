@@ -118,24 +118,29 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::get(context, &parse(values, &context.config.limits)?, cancel)
+    work::get(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<ReadRequest, Failure> {
-    let notes = Notes::new(limits);
+    read(values, Notes::new(limits))
+}
+
+fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<ReadRequest, Failure> {
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, false)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {
-    let short: Vec<&str> =
-        ["file_path", "line_start", "line_end"].into_iter().filter(|name| fields.has(name)).collect();
-    let listed = fields.has("files");
+    let listed = fields.has_items("files");
+    // Where `files` says which file is meant, an empty path is what a client sends that cannot leave the key out.
+    let says =
+        |name: &&str| fields.has(name) && !(listed && *name == "file_path" && fields.is_empty_text(name));
+    let short: Vec<&str> = ["file_path", "line_start", "line_end"].into_iter().filter(says).collect();
     if listed && !short.is_empty() {
         fields.refuse(
             format!("`files` and `{}` are both given", short.join("`, `")),
-            "give either `files`, or `file_path` with `line_start` and `line_end`",
+            "give either `files`, or `file_path` with `line_start` and `line_end`; null counts as left out",
         );
     } else if !listed && short.is_empty() {
         fields.refuse(
@@ -144,13 +149,9 @@ fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {
         );
     }
     let one = short_form(&mut fields, !short.is_empty() && !listed);
-    let many = if listed {
-        fields.some_objects("files", "the files to read, each with its `file_path`")
-    } else {
-        fields.objects("files")
-    };
+    let many = fields.objects("files").filter(|_| listed);
     let many = many.map(|files| each(files, read_file));
-    let encoding = fields.label("encoding");
+    let encoding = fields.encoding();
     let line_numbers = fields.flag("line_numbers", true);
     let mut files: Vec<ReadFile> = many.unwrap_or_else(|| one.map(|file| vec![file]))?;
     for file in &mut files {
@@ -162,7 +163,7 @@ fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {
 /// Reads the short form. Where it is not `wanted` it is read all the same, so that its names are known and its types
 /// are checked, but nothing is missed.
 fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
-    let file_path = if wanted { fields.file_path() } else { fields.label("file_path") };
+    let file_path = if wanted { fields.file_path() } else { fields.optional_path("file_path") };
     let start = fields.integer("line_start");
     let end = end_of(fields, "line_end");
     let ranges = (start.is_some() || end.is_some()).then(|| {
@@ -176,7 +177,7 @@ fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
 fn read_file(mut fields: Fields<'_>) -> Option<ReadFile> {
     let file_path = fields.file_path();
     let ranges = fields.objects("ranges").map(|ranges| each(ranges, read_range));
-    let encoding = fields.label("encoding");
+    let encoding = fields.encoding();
     let ranges = match ranges {
         Some(ranges) => Some(ranges?),
         None => None,

@@ -66,12 +66,15 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::insert(context, &parse(values, &context.config.limits)?, cancel)
+    work::insert(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<InsertRequest, Failure> {
-    let notes = Notes::new(limits);
+    read(values, Notes::new(limits))
+}
+
+fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<InsertRequest, Failure> {
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }
@@ -81,7 +84,7 @@ fn request(mut fields: Fields<'_>) -> Option<InsertRequest> {
     let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
     let contents = new_lines(&mut fields);
     let position = position(&mut fields);
-    let encoding = fields.label("encoding");
+    let encoding = fields.encoding();
     let dry_run = fields.flag("dry_run", false);
     Some(InsertRequest {
         file_path: file_path?,
@@ -97,7 +100,7 @@ fn position(fields: &mut Fields<'_>) -> Option<Position> {
     let given = (fields.has("after"), fields.has("before"));
     let after = fields.integer("after");
     let before = fields.integer("before");
-    let hint = "give exactly one of `after` and `before`: `after: 0` is the top of the file";
+    let hint = "give exactly one of `after` and `before`, the other not or as null: `after: 0` is the top of the file";
     match given {
         (true, true) => fields.refuse("`after` and `before` are both given".to_owned(), hint),
         (false, false) => fields.refuse("`after` or `before` is missing".to_owned(), hint),
@@ -109,7 +112,7 @@ fn position(fields: &mut Fields<'_>) -> Option<Position> {
             fields.note(
                 Code::LineOutOfRange,
                 format!("`{name}` is {number}, and no file has a line there"),
-                "`after: 0` and `before: 1` are the top of the file; to add at the end use append_text_file_contents"
+                "`after: 0` and `before: 1` are the top of the file, and `after` its last line is the end"
                     .to_owned(),
             );
         }

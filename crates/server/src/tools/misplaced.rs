@@ -23,7 +23,7 @@ const MOST_NAME: usize = 24;
 
 /// Notes a patch call whose file stands where `files` should; whether it is one.
 pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
-    if fields.has("files") || !names_one_of(fields, &[IN_FILE, IN_PATCH, IN_RANGE].concat()) {
+    if fields.has_items("files") || !names_one_of(fields, &[IN_FILE, IN_PATCH, IN_RANGE].concat()) {
         return false;
     }
     let given = fields.take_all();
@@ -37,7 +37,7 @@ pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
 
 /// Notes a file of a patch call whose replacement stands where `patches` should; whether it is one.
 pub(super) fn patch_in_a_file(fields: &mut Fields<'_>) -> bool {
-    if fields.has("patches") || !names_one_of(fields, &[IN_PATCH, IN_RANGE].concat()) {
+    if fields.has_items("patches") || !names_one_of(fields, &[IN_PATCH, IN_RANGE].concat()) {
         return false;
     }
     let given = fields.take_all();
@@ -47,7 +47,7 @@ pub(super) fn patch_in_a_file(fields: &mut Fields<'_>) -> bool {
 
 /// Notes a deletion whose lines stand where `ranges` should; whether it is one.
 pub(super) fn range_at_the_top(fields: &mut Fields<'_>) -> bool {
-    if fields.has("ranges") || !names_one_of(fields, IN_RANGE) {
+    if fields.has_items("ranges") || !names_one_of(fields, IN_RANGE) {
         return false;
     }
     let given = fields.take_all();

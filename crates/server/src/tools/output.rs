@@ -1,8 +1,12 @@
 //! The schemas of structured content that several tools share.
+//!
+//! An error has no structured content, but there are clients that hold its text against the schema, and then show the model
+//! their own complaint in place of it. So each schema admits the error, too, without combinators, which other clients
+//! refuse: it has the properties of both, and requires what both have.
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::{arguments, described, flag, integer, list, object, text, word};
+use crate::schema::{Properties, arguments, described, flag, integer, list, object, text, word};
 
 /// What an edit answers.
 pub(super) fn edit() -> Map<String, Value> {
@@ -30,13 +34,13 @@ pub(super) fn edit() -> Map<String, Value> {
         ],
         &["file_path"],
     );
-    arguments(
+    or_error(
         &[
-            ("result", word("What was done.", &["ok", "dry_run"])),
+            ("result", word("What was done; error: nothing.", &["ok", "dry_run", "error"])),
             ("edit_id", text("Names the edit, where it can be undone.")),
             ("files", list("One entry a file.", file)),
         ],
-        &["result", "files"],
+        &["result"],
     )
 }
 
@@ -62,12 +66,13 @@ pub(super) fn edits() -> Map<String, Value> {
         ],
         &["edit_id", "time", "tool", "files"],
     );
-    arguments(
+    or_error(
         &[
             ("edits", list("The edits, the newest first.", edit)),
             ("truncated", flag("Whether there are more.")),
+            ("result", only_error()),
         ],
-        &["edits", "truncated"],
+        &[],
     )
 }
 
@@ -86,22 +91,7 @@ pub(super) fn read() -> Map<String, Value> {
         ],
         &["start", "end", "content"],
     );
-    let place =
-        object(&[("start", integer("First line.")), ("end", integer("Last line."))], &["start", "end"]);
-    let error = described(
-        "Why this file could not be read; there is then nothing else about it.",
-        &[
-            ("file_path", text("The path, as the call named it.")),
-            ("code", text("The kind of problem.")),
-            ("reason", text("What is wrong.")),
-            ("hint", text("What to do about it.")),
-            ("start", integer("First line concerned.")),
-            ("end", integer("Last line concerned.")),
-            ("found_at", list("Places in the file.", place)),
-            ("file_hash", text("SHA-256 of the file as it is now.")),
-        ],
-        &["code", "reason", "hint"],
-    );
+    let error = problem("Why this file could not be read; there is then nothing else about it.");
     let file = object(
         &[
             ("file_path", text("The path, as the call named it.")),
@@ -117,5 +107,63 @@ pub(super) fn read() -> Map<String, Value> {
         ],
         &["file_path"],
     );
-    arguments(&[("files", list("The files, in the order of the call.", file))], &["files"])
+    or_error(&[("files", list("The files, in the order of the call.", file)), ("result", only_error())], &[])
+}
+
+fn only_error() -> Value {
+    word("Only in an error.", &["error"])
+}
+
+/// The schema of an object that has these properties, or is an error; `required` is what both have.
+fn or_error(properties: &Properties, required: &[&str]) -> Map<String, Value> {
+    let error = [
+        ("code", text("Of an error: the kind of its first problem.")),
+        ("reason", text("Of an error: what is wrong.")),
+        ("suggestion", text("Of an error: the tool to call next.")),
+        ("hint", text("Of an error: what to do about it.")),
+        ("errors", list("Of an error: its problems, in call order.", problem("One of them."))),
+        ("errors_not_shown", integer("Of an error: how many more problems there are.")),
+    ];
+    arguments(&[properties, &error].concat(), required)
+}
+
+/// One reason why a call, or the reading of a file, failed.
+fn problem(description: &str) -> Value {
+    let place = || [("start", integer("First line.")), ("end", integer("Last line."))];
+    let excerpt = || {
+        [
+            ("actual", text("What these lines hold.")),
+            ("actual_start", integer("The line with which actual begins, if not the first.")),
+            ("actual_from_char", integer("The character of it with which actual begins, if not the first.")),
+            ("actual_truncated", flag("Whether actual is not all of the lines.")),
+        ]
+    };
+    let near = object(&[&place()[..], &excerpt()].concat(), &["start", "end", "actual"]);
+    let later = described(
+        "The later edit that is in the way of an undo.",
+        &[
+            ("edit_id", text("Names it.")),
+            ("time", text("When it was made, in UTC.")),
+            ("tool", text("The tool by which.")),
+            ("diff", text("What it changed, as a unified diff.")),
+        ],
+        &["edit_id", "time", "tool", "diff"],
+    );
+    let of_file = [
+        ("file_path", text("The path, as the call named it.")),
+        ("code", text("The kind of problem.")),
+        ("reason", text("What is wrong.")),
+        ("hint", text("What to do about it.")),
+        ("start", integer("First line concerned.")),
+        ("end", integer("Last line concerned.")),
+    ];
+    let found = [
+        ("found_at", list("Where the wanted text stands now.", object(&place(), &["start", "end"]))),
+        ("nearest", list("Similar places, the best first.", near)),
+        ("diff", text("What the edit to be undone has changed, as a unified diff.")),
+        ("later", later),
+        ("file_hash", text("SHA-256 of the file as it is now.")),
+        ("total_lines", integer("Lines in the file.")),
+    ];
+    described(description, &[&of_file[..], &excerpt(), &found].concat(), &["code", "reason", "hint"])
 }

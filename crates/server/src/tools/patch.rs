@@ -100,12 +100,15 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::patch(context, &parse(values, &context.config.limits)?, cancel)
+    work::patch(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<PatchRequest, Failure> {
-    let notes = Notes::new(limits);
+    read(values, Notes::new(limits))
+}
+
+fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<PatchRequest, Failure> {
     let request = request(Fields::top(&notes, values));
     notes.finish(request, NAME, true)
 }
@@ -125,7 +128,7 @@ fn patch_file(mut fields: Fields<'_>) -> Option<PatchFile> {
         return None;
     }
     let file_path = fields.file_path();
-    let encoding = fields.label("encoding");
+    let encoding = fields.encoding();
     let file_hash = fields.tag("file_hash");
     let patches = fields.some_objects("patches", "the replacements, each with `new_string`");
     let patches = patches.map(|patches| each(patches, patch));

@@ -48,12 +48,15 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    past::undo(context, &parse(values, &context.config.limits)?, cancel)
+    past::undo(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<UndoRequest, Failure> {
-    let notes = Notes::new(limits);
+    read(values, Notes::new(limits))
+}
+
+fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<UndoRequest, Failure> {
     let mut fields = Fields::top(&notes, values);
     let edit_id = fields.required("edit_id", "the `edit_id` of the edit to take back", Fields::label);
     let dry_run = fields.flag("dry_run", false);

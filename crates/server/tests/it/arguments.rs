@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use mcp_text_editor::clients::ADDED_KEYS;
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::failure;
-use mcp_text_editor::tools::{append, create, delete, get, insert, patch};
+use mcp_text_editor::tools::{self, append, create, delete, edits, get, insert, patch, undo};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -199,6 +200,101 @@ fn what_models_send_instead() {
             json!({"path": "/a", "line_start": 3, "line_end": 4}),
         ],
     );
+}
+
+/// What a client sends that has to send every key: null, `""` and `[]` are absent where nothing else can be meant.
+#[test]
+fn what_strict_clients_send() {
+    let one = |patch: Value| json!({"files": [{"file_path": "/a", "file_hash": "", "encoding": "", "patches": [patch]}], "dry_run": false});
+    check(
+        "strict_get_arguments",
+        get::parse,
+        &[
+            json!({"file_path": "/a", "line_start": 1, "line_end": -1, "files": [], "encoding": "", "line_numbers": true}),
+            json!({"file_path": "/a", "line_start": null, "line_end": null, "files": "[ ]", "encoding": null, "line_numbers": null}),
+            json!({"file_path": "", "line_start": null, "line_end": null, "files": [{"file_path": "/a", "ranges": [], "encoding": ""}], "encoding": ""}),
+            json!({"file_path": "", "line_start": 5, "files": [{"file_path": "/a"}]}),
+            json!({"file_path": "", "files": []}),
+        ],
+    );
+    check(
+        "strict_patch_arguments",
+        patch::parse,
+        &[
+            one(json!({"old_string": "x", "new_string": "y", "ranges": [], "replace_all": false})),
+            one(json!({"old_string": "x", "new_string": "y", "ranges": "[]", "replace_all": true})),
+            one(
+                json!({"old_string": null, "new_string": "y", "ranges": [{"start": 1, "end": null, "range_hash": HASH}], "replace_all": false}),
+            ),
+            one(
+                json!({"old_string": "x", "new_string": "y", "ranges": [{"start": 1, "end": -1, "range_hash": ""}]}),
+            ),
+            one(json!({"new_string": "y", "ranges": [{"start": 1, "range_hash": ""}]})),
+            one(json!({"new_string": "y", "ranges": []})),
+            json!({"files": [{"file_path": "/a", "patches": []}]}),
+            json!({"files": [], "file_path": "/a", "old_string": "x", "new_string": "y", "encoding": ""}),
+            json!({"files": null, "encoding": null}),
+        ],
+    );
+    check(
+        "strict_insert_arguments",
+        insert::parse,
+        &[
+            json!({"file_path": "/a", "file_hash": HASH, "contents": "a", "after": 0, "before": null, "encoding": "", "dry_run": false}),
+            json!({"file_path": "/a", "file_hash": "", "contents": "a", "after": null, "before": null}),
+        ],
+    );
+    check(
+        "strict_delete_arguments",
+        delete::parse,
+        &[
+            json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "end": null, "range_hash": HASH}], "encoding": "", "dry_run": null}),
+            json!({"file_path": "/a", "file_hash": "", "ranges": [{"start": 1, "range_hash": ""}]}),
+            json!({"file_path": "/a", "file_hash": HASH, "ranges": []}),
+        ],
+    );
+    let create = json!({"file_path": "/a", "contents": "", "encoding": "", "dry_run": false});
+    assert_eq!(create::parse(map(create), &Limits::default()).unwrap().encoding, None);
+    let append = json!({"file_path": "/a", "file_hash": "", "contents": "a"});
+    let failed = append::parse(map(append), &Limits::default()).unwrap_err();
+    assert_eq!(failed.problems[0].reason, "`file_hash` is missing");
+    let listed = edits::parse(map(json!({"file_path": "", "limit": null})), &Limits::default()).unwrap();
+    assert_eq!((listed.file_path, listed.limit), (None, 20));
+}
+
+/// Nobody who writes a call has written them, so they are no slip of anybody's; inside the call they would be.
+#[test]
+fn keys_that_clients_add_are_ignored_at_the_top() {
+    let limits = Limits::default();
+    for key in ADDED_KEYS {
+        for value in [json!(true), json!(false), json!("x"), json!({"a": []})] {
+            let with = |mut call: Value| {
+                call[key.name] = value.clone();
+                map(call)
+            };
+            let file = json!({"file_path": "/a", "file_hash": HASH, "contents": "a"});
+            get::parse(with(json!({"file_path": "/a"})), &limits).unwrap();
+            create::parse(with(json!({"file_path": "/a", "contents": "a"})), &limits).unwrap();
+            append::parse(with(file.clone()), &limits).unwrap();
+            let mut at = file;
+            at["after"] = json!(1);
+            insert::parse(with(at), &limits).unwrap();
+            let range = json!({"start": 1, "range_hash": HASH});
+            delete::parse(with(json!({"file_path": "/a", "file_hash": HASH, "ranges": [range]})), &limits)
+                .unwrap();
+            edits::parse(with(json!({})), &limits).unwrap();
+            undo::parse(with(json!({"edit_id": "a"})), &limits).unwrap();
+            let patch = json!({"old_string": "a", "new_string": "b"});
+            patch::parse(with(json!({"files": [{"file_path": "/a", "patches": [patch]}]})), &limits).unwrap();
+            let inside = json!({"files": [with(json!({"file_path": "/a"}))]});
+            let failed = get::parse(map(inside), &limits).unwrap_err();
+            assert_eq!(failed.problems[0].reason, format!("`files[0].{}` is not an argument", key.name));
+        }
+        for tool in tools::ALL {
+            let schema = (tool.input)();
+            assert!(schema["properties"].get(key.name).is_none(), "{} takes {}", tool.name, key.name);
+        }
+    }
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn call_goes_through_a_session() {
     let here = tempfile::tempdir().unwrap();
     let (code, out, error) = run_in(
         here.path(),
-        &["call", "get_text_file_contents", "file_path=5", "line_start=3", "line_end=1"],
+        &["call", "get_text_file_contents", "file_path=/5", "line_start=3", "line_end=1"],
         &[],
     );
     assert_eq!(code, 1, "{error}");

@@ -500,6 +500,48 @@ fn paths_that_are_refused() {
     );
 }
 
+/// All that is wrong with the arguments of a call is told at once, its paths and encodings among it.
+#[test]
+fn arguments_with_several_problems() {
+    let set_up = |world: &World| world.write("t.txt", "one\n");
+    let stale = json!([{"start": 3, "end": 2, "range_hash": "zz"}, {"start": 1}]);
+    check(
+        "arguments_with_several_problems",
+        set_up,
+        &[],
+        &[
+            (
+                "get",
+                GET,
+                json!({"files": [{"file_path": "t.txt", "ranges": [{"start": 2, "end": 1}]}, {"file_path": "$ROOT/../t.txt"}, {}], "encoding": "klingon"}),
+            ),
+            (
+                "get, in both forms",
+                GET,
+                json!({"file_path": "../t.txt", "files": [{"file_path": "t.txt"}], "odd": 1}),
+            ),
+            (
+                "patch",
+                PATCH,
+                json!({"files": [{"file_path": "t.txt", "file_hash": "12", "encoding": "klingon", "patches": [{"ranges": stale}]}, {"file_path": "a/../b", "patches": []}]}),
+            ),
+            ("create", CREATE, json!({"file_path": "new/../t.txt", "encoding": "klingon", "dry_run": "x"})),
+            ("append", APPEND, json!({"file_path": "t.txt", "file_hash": "12", "contents": ""})),
+            (
+                "insert",
+                INSERT,
+                json!({"file_path": "../t.txt", "file_hash": "12", "contents": "", "after": 1, "before": 2, "encoding": "klingon"}),
+            ),
+            ("insert, nowhere", INSERT, json!({"file_path": "t.txt", "contents": "x"})),
+            (
+                "delete",
+                DELETE,
+                json!({"file_path": "t.txt", "file_hash": "12", "ranges": stale, "encoding": "klingon"}),
+            ),
+        ],
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn names_that_are_no_regular_file() {

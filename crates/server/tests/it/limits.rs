@@ -315,7 +315,7 @@ fn absurd_counts_and_depths() {
         GET,
         &format!("{{{}}}", many(r#""files":[]"#, 100_000)),
         "invalid_arguments",
-        "`files` is empty",
+        "`file_path` or `files` is missing",
     );
     let keys: Vec<String> = (0..200_000).map(|n| format!(r#""file_path{n}":{n}"#)).collect();
     absurd.check(GET, &format!("{{{}}}", keys.join(",")), "invalid_arguments", "is not an argument");

@@ -15,6 +15,7 @@ use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::scan::Scanner;
 use serde_json::{Value, json};
 
+use crate::schemas::admit_output;
 use crate::session::Session;
 
 pub(crate) struct World {
@@ -72,6 +73,12 @@ impl World {
         let answer = session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
         let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        // With `--output json` clients hold what is answered against the tool's schema, errors too.
+        let told = result.get("structuredContent").cloned();
+        let told = told.or_else(|| serde_json::from_str(text).ok().filter(|_| result["isError"] == true));
+        if let Some(told) = told {
+            admit_output(tool, &told);
+        }
         Reply {
             is_error: result["isError"] == true,
             text: self.masked(text),
