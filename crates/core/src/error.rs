@@ -42,8 +42,11 @@ impl Excerpt {
 /// Whether a request fits a file that is not the one it was made for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// Everything else in the request holds.
+    /// Everything else in the request holds, and nothing that it names can be another place than was meant.
     Holds,
+    /// Everything else in the request holds; but it names lines of which the text stands elsewhere in the file, too, or may, so
+    /// that those that were meant can have moved.
+    Repeated,
     /// It names a place by the number of a line alone, and nothing tells whether that is still the line that was meant.
     Unsure {
         /// The line.

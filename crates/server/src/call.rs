@@ -129,7 +129,7 @@ pub fn markdown() -> String {
             "\n## {}\n\n*{}; {effect}.*\n\n{}\n\n",
             tool.name,
             tool.title,
-            paragraphs(tool.description)
+            paragraphs(&tool.description_beside(|_| true))
         );
         out.push_str("| Argument | Type | | What it is |\n|---|---|---|---|\n");
         rows(&mut out, "", &(tool.input)());

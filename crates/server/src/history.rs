@@ -18,6 +18,7 @@ use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::store::Store;
 use mcp_text_editor_store::undo::{NotUndone, Options, Refused, undo as undo_edit};
 
+use crate::cli::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::past::FOR_PEOPLE;
@@ -232,7 +233,9 @@ fn refuse(store: &Store, refused: &Refused, out: &mut impl Write) -> Result<Hist
     let many_files = refused.entry.files.len() > 1;
     let (limits, cancel) = (&Limits::default(), &Cancel::never());
     let state = store.state.as_ref().map(State::path);
-    let call = Call { tool: FOR_PEOPLE, roots: &store.roots, state, many_files, limits, cancel };
+    // Hints are not shown to people.
+    let offered = &ToolSet::default();
+    let call = Call { tool: FOR_PEOPLE, roots: &store.roots, state, many_files, limits, cancel, offered };
     let problems = against(call, refused);
     for (_, problem) in &problems {
         writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;

@@ -3,6 +3,7 @@
 
 use mcp_text_editor_store::roots::Roots;
 
+use crate::render::paths::namable;
 use crate::render::{directories, on_one_line};
 use crate::tools;
 
@@ -63,7 +64,7 @@ struct Missing {
 
 /// The instructions of a server that offers these tools in these directories.
 pub(crate) fn instructions(offered: impl Fn(&str) -> bool, roots: &Roots) -> String {
-    let served: Vec<String> = roots.paths().map(|root| on_one_line(&root.to_string_lossy())).collect();
+    let served: Vec<String> = namable(roots).into_iter().map(on_one_line).collect();
     let missing = roots
         .unserved()
         .iter()

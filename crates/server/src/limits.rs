@@ -84,7 +84,7 @@ limits! {
         "send fewer ranges in one call";
     Text "text-bytes" Bytes 32 << 20, 1, NONE,
         "bytes of `contents`, `old_string` and `new_string` in a call, all together",
-        "send less text in one call; a long file is made by create_text_file and some calls of append_text_file_contents";
+        "send less text in one call; a long file is made from a part of it, to which further calls add the rest";
     Values "values" Count 250_000, 100, 100_000_000,
         "list items and object fields in the arguments of a call, those in spelled JSON too",
         "send less in one call";

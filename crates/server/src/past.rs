@@ -69,7 +69,7 @@ fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Proble
 pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let tool = &tools::undo::TOOL;
     let fail = |problem| failure(context, tool, vec![problem]);
-    let unknown = || fail(words::unknown(&request.edit_id));
+    let unknown = || fail(words::unknown(&context.config.tools, &request.edit_id));
     let id = EditId::parse(&request.edit_id).ok_or_else(unknown)?;
     let is_cancelled = || cancel.is_cancelled();
     let options = Options { tool: tool.name, dry_run: request.dry_run, is_cancelled: &is_cancelled };

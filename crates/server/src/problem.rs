@@ -5,7 +5,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::error::Excerpt;
 use mcp_text_editor_core::line::LineRange;
 
-use crate::tools::{self, Tool};
+use crate::tools::Tool;
 
 macro_rules! codes {
     ($($variant:ident $name:literal $meaning:literal,)*) => {
@@ -79,9 +79,9 @@ pub struct Problem {
     pub found_at: Vec<LineRange>,
     /// Similar places and their text, the best first.
     pub nearest: Vec<Excerpt>,
-    /// The hint instead where the text that it goes by (what those lines hold, or else the best of the similar places) is not
-    /// told whole: to read it first.
-    pub if_cut: Option<String>,
+    /// What holds instead of the hint where the text that it goes by (what those lines hold, or else the best of the similar
+    /// places) is not told whole: to read it first.
+    pub if_cut: Option<IfCut>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
     /// How many lines the file has, where that is worth saying.
@@ -92,6 +92,15 @@ pub struct Problem {
     pub suggestion: Option<&'static str>,
     /// Whether files may have changed all the same, as they could not be put back.
     pub has_left_changes: bool,
+}
+
+/// What to do where a text is not told whole.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IfCut {
+    /// The hint.
+    pub hint: String,
+    /// The tool that it names, to be called next; `None` where no tool that reads is offered.
+    pub suggestion: Option<&'static str>,
 }
 
 /// A past edit of a file that has changed since.
@@ -166,12 +175,7 @@ pub struct Failure {
 impl Failure {
     /// A failure of a tool. The tool to call next is what the first problem suggests, if it `is_offered`, else the same
     /// one with a corrected call.
-    pub fn of_tool(tool: &Tool, mut problems: Vec<Problem>, is_offered: impl Fn(&str) -> bool) -> Self {
-        if !is_offered(tools::get::TOOL.name) {
-            for problem in &mut problems {
-                problem.if_cut = None;
-            }
-        }
+    pub fn of_tool(tool: &Tool, problems: Vec<Problem>, is_offered: impl Fn(&str) -> bool) -> Self {
         let suggested = problems.first().and_then(|problem| problem.suggestion);
         let suggestion = suggested.filter(|name| is_offered(name)).unwrap_or(tool.name).to_owned();
         let editing = !tool.read_only && !problems.iter().any(|problem| problem.has_left_changes);

@@ -18,7 +18,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
-use crate::cli::Output;
+use crate::cli::{Config, Output};
 use crate::context::{Cancel, Context, Reply, Withdrawal};
 use crate::instructions::instructions;
 use crate::limits::{Exceeded, Limit};
@@ -68,7 +68,7 @@ impl Server {
     pub fn listed(&self) -> Vec<rmcp::model::Tool> {
         let config = &self.context.config;
         let offered = self.tools.iter().filter(|tool| config.tools.contains(tool.name));
-        offered.map(|tool| listed(tool, config.output)).collect()
+        offered.map(|tool| listed(tool, config)).collect()
     }
 
     /// What a model is told of the server as a whole, its roots included as far as there is room.
@@ -106,6 +106,19 @@ impl Server {
         }
     }
 
+    fn unknown_tool(&self, name: &str) -> String {
+        let name: String = name.chars().take(60).collect();
+        let offered = self.tools.iter().filter(|tool| self.context.config.tools.contains(tool.name));
+        let near = offered
+            .map(|tool| (strsim::jaro_winkler(tool.name, &name), tool.name))
+            .filter(|(likeness, _)| *likeness > 0.8)
+            .max_by(|one, other| one.0.total_cmp(&other.0));
+        match near {
+            Some((_, near)) => format!("Unknown tool: {name}; did you mean {near}?"),
+            None => format!("Unknown tool: {name}"),
+        }
+    }
+
     async fn run(
         &self,
         tool: &'static Tool,
@@ -129,7 +142,7 @@ impl Server {
             let _turn = turn;
             (tool.run)(&context, request.arguments.unwrap_or_default(), &cancel)
         });
-        work.await.unwrap_or_else(|_| Err(panicked(tool)))
+        work.await.unwrap_or_else(|_| Err(panicked(tool, &self.context)))
     }
 
     fn result(&self, outcome: Result<Reply, Failure>) -> CallToolResult {
@@ -186,7 +199,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.name == request.name) else {
-            return Err(ErrorData::invalid_params(unknown_tool(&request.name, self.tools), None));
+            return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
         let is_offered = self.context.config.tools.contains(tool.name);
         let outcome = if let Some(exceeded) = context.extensions.get::<Exceeded>().filter(|_| is_offered) {
@@ -260,31 +273,19 @@ impl ServerHandler for Server {
     }
 }
 
-fn listed(tool: &Tool, output: Output) -> rmcp::model::Tool {
+fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
     let annotations = ToolAnnotations::new()
         .read_only(tool.read_only)
         .destructive(tool.destructive)
         .idempotent(tool.idempotent)
         .open_world(false);
-    let listed = rmcp::model::Tool::new(tool.name, tool.description, Arc::new((tool.input)()))
+    let description = tool.description_beside(|name| config.tools.contains(name));
+    let listed = rmcp::model::Tool::new(tool.name, description, Arc::new((tool.input)()))
         .with_title(tool.title)
         .with_annotations(annotations);
-    match output {
+    match config.output {
         Output::Text => listed,
         Output::Json => listed.with_raw_output_schema(Arc::new((tool.output)())),
-    }
-}
-
-fn unknown_tool(name: &str, tools: &[Tool]) -> String {
-    let name: String = name.chars().take(60).collect();
-    let near = tools
-        .iter()
-        .map(|tool| (strsim::jaro_winkler(tool.name, &name), tool.name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|one, other| one.0.total_cmp(&other.0));
-    match near {
-        Some((_, near)) => format!("Unknown tool: {name}; did you mean {near}?"),
-        None => format!("Unknown tool: {name}"),
     }
 }
 
@@ -306,12 +307,13 @@ fn disabled(tool: &Tool, context: &Context) -> Failure {
 }
 
 /// What became of the files is not known here, so it is not said that nothing was written.
-fn panicked(tool: &Tool) -> Failure {
+fn panicked(tool: &Tool, context: &Context) -> Failure {
     let hint = if tool.read_only {
         "this is a defect of the server, please report it; another way to ask may succeed"
     } else {
         "this is a defect of the server, please report it; read the files to see whether the edit was made"
     };
     let problem = Problem::new(Code::InternalError, "the server failed on this call", hint);
-    Failure::of(problem, tools::get::TOOL.name, false)
+    let next = Some(tools::get::TOOL.name).filter(|name| context.config.tools.contains(name));
+    Failure::of(problem, next.unwrap_or(tool.name), false)
 }

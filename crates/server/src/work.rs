@@ -11,7 +11,7 @@ use mcp_text_editor_store::new_file::{NewFile, create as create_file};
 use mcp_text_editor_store::state::State;
 use serde_json::{Value, json};
 
-use crate::cli::Output;
+use crate::cli::{Config, Output};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limit;
 use crate::problem::{Failure, Problem};
@@ -275,7 +275,8 @@ pub(crate) fn call<'a>(
     cancel: &'a Cancel,
 ) -> Call<'a> {
     let state = context.store.state.as_ref().map(State::path);
-    Call { tool, roots: &context.store.roots, state, many_files, limits: &context.config.limits, cancel }
+    let Config { limits, tools: offered, .. } = &context.config;
+    Call { tool, roots: &context.store.roots, state, many_files, limits, cancel, offered }
 }
 
 /// Creates a file.
@@ -298,7 +299,7 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
         let named = Named { file_path, encoding: request.encoding.as_deref(), patches: &[] };
         let problem = |reason: Reason| match &reason {
             Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => {
-                exists(context, request, &is_cancelled)
+                exists(context, call, request, &is_cancelled)
             }
             _ => explain::refusal(call, named, &Refusal { entry: 0, reason }),
         };
@@ -308,11 +309,16 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
 }
 
 /// What is known of the file that is in the way, and the call that would replace everything in it.
-fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() -> bool) -> Problem {
+fn exists(
+    context: &Context,
+    call: Call<'_>,
+    request: &CreateRequest,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Problem {
     let file_path = request.file_path.as_str();
     let place = context.store.roots.resolve(file_path).ok();
     if let Some(place) = place.as_ref().filter(|place| place.is_dangling()) {
-        return explain::exists_dangling(file_path, place.path());
+        return explain::exists_dangling(call, file_path, place.path());
     }
     let facts = place.and_then(|place| {
         // The patch call has to name the encoding, if the file needs one; the last of these is tried first.
@@ -353,7 +359,7 @@ fn exists(context: &Context, request: &CreateRequest, is_cancelled: &dyn Fn() ->
     {
         file.insert("encoding".to_owned(), json!(label));
     }
-    let mut problem = explain::exists(file_path, &replace);
+    let mut problem = explain::exists(call, file_path, &replace);
     problem.file_hash = Some(digest);
     problem.total_lines = Some(total_lines);
     problem

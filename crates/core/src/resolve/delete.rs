@@ -8,7 +8,9 @@ use crate::source::Source;
 use crate::splice::Splice;
 
 use super::evidence::{Failed, explain};
-use super::{Claim, Fact, GuardedRange, Options, Resolution, existing_lines, guarded, plan, seams_around};
+use super::{
+    Claim, Fact, GuardedRange, Options, Resolution, existing_lines, guarded, plan, seams_around, unless_moved,
+};
 
 /// Deletes lines.
 pub fn delete<S: Source + ?Sized>(
@@ -41,7 +43,8 @@ pub fn delete<S: Source + ?Sized>(
         claims.push(Claim { at, lines, splice, fact: Fact { tier: Tier::Exact, lead: 0 } });
     }
     explain(source, scan, Options::default(), failed, &mut rejections)?;
-    Ok(guarded(scan, file_hash, plan(source, scan, claims, rejections)?))
+    let resolution = guarded(scan, file_hash, plan(source, scan, claims, rejections)?);
+    unless_moved(source, scan, resolution, ranges)
 }
 
 #[cfg(test)]

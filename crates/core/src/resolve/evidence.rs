@@ -10,8 +10,8 @@ use crate::scan::Scan;
 use crate::show::{Budget, excerpt, show};
 use crate::source::{Source, read_range};
 
-use super::Options;
 use super::patch::without_blanks;
+use super::{GuardedRange, Options, existing_lines};
 
 /// A match that failed, before anything is known of why.
 pub(super) enum Failed<'a> {
@@ -68,6 +68,27 @@ pub(super) fn explain<S: Source + ?Sized>(
         });
     }
     Ok(())
+}
+
+/// Whether any of these ranges, all of which exist, can have moved: the same lines stand elsewhere, too, or that is not known.
+pub(super) fn may_have_moved<S: Source + ?Sized>(
+    source: &S,
+    scan: &Scan,
+    ranges: &[GuardedRange],
+) -> Result<bool, S::Error> {
+    if ranges.len() > MOST_EXPLAINED {
+        return Ok(true);
+    }
+    let view = View { source, scan, options: Options::default(), thorough: true };
+    for range in ranges {
+        let Ok(lines) = existing_lines(scan, At::default(), range.start, range.end) else { return Ok(true) };
+        let digest = scan.digest_of(source, scan.lines.bytes_of(source, lines)?)?;
+        let Some(tag) = Tag::parse(&digest.to_string()) else { return Ok(true) };
+        if view.with_digest(lines, &tag)?.len() != 1 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Where lines first differ from wanted ones.

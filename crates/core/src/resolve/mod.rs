@@ -98,6 +98,23 @@ fn guarded(scan: &Scan, expected: Option<&Tag>, resolution: Resolution) -> Resol
     Err(rejections)
 }
 
+/// The same, if the file is not the one that was meant, for a request that names lines by their numbers: they hold what they
+/// should, and can be others all the same.
+fn unless_moved<S: Source + ?Sized>(
+    source: &S,
+    scan: &Scan,
+    mut resolution: Resolution,
+    ranges: &[GuardedRange],
+) -> Result<Resolution, S::Error> {
+    if let Err(rejections) = &mut resolution
+        && let [Rejection::HashMismatch { fit: fit @ Fit::Holds, .. }] = rejections.as_mut_slice()
+        && evidence::may_have_moved(source, scan, ranges)?
+    {
+        *fit = Fit::Repeated;
+    }
+    Ok(resolution)
+}
+
 /// The lines a client means, which must exist.
 fn existing_lines(scan: &Scan, at: At, start: i64, end: Option<i64>) -> Result<LineRange, Rejection> {
     let total = scan.lines.count();

@@ -15,6 +15,7 @@ use super::evidence::{Failed, explain};
 use super::terminators::Terminators;
 use super::{
     Claim, Fact, GuardedRange, Options, Resolution, existing_lines, guarded, place_of, plan, seams_around,
+    unless_moved,
 };
 
 /// One replacement of a call: what is replaced is said by text, by ranges, or by both. Line ends are `\n`.
@@ -66,7 +67,9 @@ pub fn patch<S: Source + ?Sized>(
         rejections.push(Rejection::TooMuchText { at, bytes: inserted, most: options.most_inserted });
     }
     explain(source, scan, options, failed, &mut rejections)?;
-    Ok(guarded(scan, file_hash, plan(source, scan, claims, rejections)?))
+    let resolution = guarded(scan, file_hash, plan(source, scan, claims, rejections)?);
+    let ranges: Vec<GuardedRange> = patches.iter().flat_map(|patch| patch.ranges.iter().cloned()).collect();
+    unless_moved(source, scan, resolution, &ranges)
 }
 
 struct Work<'a, S: ?Sized> {

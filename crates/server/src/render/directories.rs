@@ -7,7 +7,7 @@ use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::roots::Roots;
 use mcp_text_editor_store::unserved::{Unserved, WhyUnserved};
 
-use super::on_one_line;
+use super::{on_one_line, paths};
 use crate::problem::{Code, Problem};
 
 /// What helps in any case.
@@ -119,5 +119,5 @@ pub(crate) fn nothing_served(roots: &Roots) -> Problem {
 }
 
 fn shown(path: &Path) -> String {
-    on_one_line(&path.to_string_lossy())
+    on_one_line(&paths::shown(path))
 }

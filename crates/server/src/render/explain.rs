@@ -15,10 +15,12 @@ use mcp_text_editor_store::policy::Protection;
 use mcp_text_editor_store::roots::{PathProblem, Roots};
 use serde_json::{Value, json};
 
+use crate::cli::ToolSet;
 use crate::context::Cancel;
 use crate::limits::{Limit, Limits};
 use crate::problem::{Code, Problem};
 use crate::render::directories;
+use crate::render::paths::{allowed, list, shown};
 use crate::tools::{self, Tool};
 
 /// What the words need to know of a call.
@@ -36,6 +38,21 @@ pub(crate) struct Call<'a> {
     pub(crate) limits: &'a Limits,
     /// Whether it is to stop.
     pub(crate) cancel: &'a Cancel,
+    /// The tools that a hint may name.
+    pub(crate) offered: &'a ToolSet,
+}
+
+impl Call<'_> {
+    /// Words that name a tool, where it is offered, else others. A hint names another tool than the one that was called in no
+    /// other way.
+    fn naming(
+        self,
+        tool: &Tool,
+        words: impl FnOnce(&'static str) -> String,
+        otherwise: impl FnOnce() -> String,
+    ) -> String {
+        if self.offered.contains(tool.name) { words(tool.name) } else { otherwise() }
+    }
 }
 
 /// A file of a call, as the client named it.
@@ -89,13 +106,11 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Pr
 pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathProblem) -> Problem {
     match problem {
         PathProblem::NotAbsolute { candidates } => {
-            let hint = match candidates.as_slice() {
-                [] => format!(
-                    "give the whole path, beginning with an allowed directory: {}",
-                    list(roots.paths())
-                ),
-                [one] => format!("use {}", one.display()),
-                many => format!("use one of {}", list(many)),
+            let named: Vec<&str> = candidates.iter().filter_map(|path| path.to_str()).collect();
+            let hint = match named.as_slice() {
+                [] => allowed("give the whole path, beginning with an allowed directory:", roots),
+                [one] => format!("use {one}"),
+                many => format!("use one of {}", many.join(", ")),
             };
             Problem::new(Code::PathNotAbsolute, format!("File path must be absolute: {file_path}"), hint)
         }
@@ -118,20 +133,20 @@ pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathProblem) 
             Code::OutsideAllowedDirectories,
             format!(
                 "the allowed directory {} was removed or replaced since this server was started",
-                root.display()
+                shown(root)
             ),
             "a person has to restart the server, which then takes the directory that is there",
         ),
         // The others are told of what was looked at.
-        _ => Problem::new(
-            Code::OutsideAllowedDirectories,
-            format!("{file_path} is not inside an allowed directory"),
-            format!(
-                "the allowed directories are {}{}; a person can add one to this server's command line",
-                list(roots.paths()),
-                directories::also_unserved(roots)
-            ),
-        ),
+        _ => {
+            let hint = allowed("the allowed directories are", roots);
+            let unserved = directories::also_unserved(roots);
+            Problem::new(
+                Code::OutsideAllowedDirectories,
+                format!("{file_path} is not inside an allowed directory"),
+                format!("{hint}{unserved}; a person can add one to this server's command line"),
+            )
+        }
     }
     .of_file(file_path)
 }
@@ -166,25 +181,34 @@ pub(crate) fn exists_unreadable(file_path: &str) -> Problem {
 }
 
 /// What is said of a name that is taken by a symbolic link to a file that is not there.
-pub(crate) fn exists_dangling(file_path: &str, target: &Path) -> Problem {
-    let (what, hint) = dangling(target);
+pub(crate) fn exists_dangling(call: Call<'_>, file_path: &str, target: &Path) -> Problem {
+    let (what, hint) = dangling(call, target);
     Problem::new(Code::AlreadyExists, format!("{file_path} already exists: it is {what}"), hint)
         .of_file(file_path)
 }
 
 /// What a dangling link is, and the call that creates its target.
-fn dangling(target: &Path) -> (String, String) {
-    let target = target.to_string_lossy();
-    let create = json!({"file_path": target, "contents": "…"});
-    (
-        format!("a symbolic link to {target}, which does not exist"),
-        format!("to create the file that it leads to, call create_text_file {create}"),
-    )
+fn dangling(call: Call<'_>, target: &Path) -> (String, String) {
+    let what = format!("a symbolic link to {}, which does not exist", shown(target));
+    let check = || "check where the link leads; a person can change it".to_owned();
+    let hint = target.to_str().map_or_else(check, |target| {
+        let create = json!({"file_path": target, "contents": "…"});
+        call.naming(
+            &tools::create::TOOL,
+            |name| format!("to create the file that it leads to, call {name} {create}"),
+            check,
+        )
+    });
+    (what, hint)
 }
 
 /// What is said of a name that is taken by a text file: `replace` is the call that would replace everything in it.
-pub(crate) fn exists(file_path: &str, replace: &Value) -> Problem {
-    let hint = format!("to replace everything in it, call patch_text_file_contents {replace}");
+pub(crate) fn exists(call: Call<'_>, file_path: &str, replace: &Value) -> Problem {
+    let hint = call.naming(
+        &tools::patch::TOOL,
+        |name| format!("to replace everything in it, call {name} {replace}"),
+        || "choose another name, or edit the file that is there".to_owned(),
+    );
     Problem::new(Code::AlreadyExists, format!("{file_path} already exists"), hint)
         .of_file(file_path)
         .suggest(&tools::patch::TOOL)
@@ -207,24 +231,22 @@ pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
 pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
     let (code, reason, hint) = match &error.kind {
         kind if let Some(told) = of_name(call, file_path, kind) => told,
-        StoreErrorKind::NotFound if !call.tool.read_only => (
-            Code::NotFound,
-            format!("there is no file {file_path}"),
-            format!(
-                "to create it, call create_text_file {}",
-                json!({"file_path": file_path, "contents": "…"})
-            ),
-        ),
+        StoreErrorKind::NotFound if !call.tool.read_only => {
+            (Code::NotFound, format!("there is no file {file_path}"), to_create(call, file_path))
+        }
         StoreErrorKind::NotFound => (
             Code::NotFound,
             format!("there is no file {file_path}"),
             "check the path; names are case-sensitive".to_owned(),
         ),
-        StoreErrorKind::AlreadyExists => (
-            Code::AlreadyExists,
-            format!("{file_path} already exists"),
-            "edit it with patch_text_file_contents, or choose another name".to_owned(),
-        ),
+        StoreErrorKind::AlreadyExists => {
+            let hint = call.naming(
+                &tools::patch::TOOL,
+                |name| format!("edit it with {name}, or choose another name"),
+                || "choose another name".to_owned(),
+            );
+            (Code::AlreadyExists, format!("{file_path} already exists"), hint)
+        }
         StoreErrorKind::IsADirectory => {
             (Code::IsADirectory, format!("{file_path} is a directory"), "name a file in it".to_owned())
         }
@@ -284,7 +306,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         StoreErrorKind::Unfinished { paths, is_of_later_form } => unfinished(paths, *is_of_later_form),
         StoreErrorKind::Io => {
             let cause = error.source.as_ref().map_or_else(String::new, |source| format!(": {source}"));
-            let reason = format!("the system failed on {}{cause}", error.path.display());
+            let reason = format!("the system failed on {}{cause}", shown(&error.path));
             (Code::IoError, reason, "try again; if it stays, a person has to look at the disk".to_owned())
         }
     };
@@ -298,6 +320,16 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(&tools::get::TOOL),
         _ => problem,
     }
+}
+
+/// The call that creates a file.
+fn to_create(call: Call<'_>, file_path: &str) -> String {
+    let create = json!({"file_path": file_path, "contents": "…"});
+    call.naming(
+        &tools::create::TOOL,
+        |name| format!("to create it, call {name} {create}"),
+        || "check the path; names are case-sensitive".to_owned(),
+    )
 }
 
 /// What is said of a call that the client has withdrawn.
@@ -318,7 +350,7 @@ fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Co
     let path = path.display();
     match kind {
         StoreErrorKind::NotFound if place.is_dangling() => {
-            let (what, create) = dangling(place.path());
+            let (what, create) = dangling(call, place.path());
             let reason = format!("{file_path} is {what}");
             let check = "check the path, and where the link leads".to_owned();
             Some((Code::NotFound, reason, if call.tool.read_only { check } else { create }))
@@ -342,7 +374,7 @@ fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Co
 /// What is full is named by what is on it: the file, or the state directory.
 fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, String, String) {
     let full = match call.state.filter(|state| error.path.starts_with(state)) {
-        Some(state) => format!("{}, this server's state directory", state.display()),
+        Some(state) => format!("{}, this server's state directory", shown(state)),
         None => file_path.to_owned(),
     };
     let is_quota = error.source.as_ref().is_some_and(|source| source.kind() == io::ErrorKind::QuotaExceeded);
@@ -448,11 +480,6 @@ fn differs(named: Named<'_>, what: Differing) -> Problem {
         format!("{} is the same file as files[{first}], but their {key} differs", named.file_path),
         "put all patches of one file into one entry",
     )
-}
-
-fn list(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> String {
-    let paths: Vec<String> = paths.into_iter().map(|path| path.as_ref().display().to_string()).collect();
-    paths.join(", ")
 }
 
 #[cfg(test)]

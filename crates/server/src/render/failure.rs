@@ -9,8 +9,7 @@ use mcp_text_editor_core::error::Excerpt;
 use mcp_text_editor_core::line::LineRange;
 use serde_json::{Map, Value, json};
 
-use crate::problem::{Conflict, Failure, Later, Problem};
-use crate::tools;
+use crate::problem::{Conflict, Failure, IfCut, Later, Problem};
 
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
@@ -176,7 +175,7 @@ fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
 }
 
 /// The hint that holds instead of a problem's own, since the text that this goes by is not told whole.
-fn instead(problem: &Problem, detail: Detail) -> Option<&String> {
+fn instead(problem: &Problem, detail: Detail) -> Option<&IfCut> {
     let is_told = |excerpt: &Excerpt| excerpt.is_whole() && !bare(&excerpt.text, detail).1;
     // What the named lines hold is what a hint goes by, where there are any.
     let is_whole = match (&problem.actual, problem.nearest.first()) {
@@ -187,12 +186,12 @@ fn instead(problem: &Problem, detail: Detail) -> Option<&String> {
 }
 
 fn hint_of(problem: &Problem, detail: Detail) -> &str {
-    instead(problem, detail).unwrap_or(&problem.hint)
+    instead(problem, detail).map_or(&problem.hint, |instead| &instead.hint)
 }
 
 fn suggestion(failure: &Failure, detail: Detail) -> &str {
-    let is_cut = failure.problems.first().is_some_and(|first| instead(first, detail).is_some());
-    if is_cut { tools::get::TOOL.name } else { &failure.suggestion }
+    let instead = failure.problems.first().and_then(|first| instead(first, detail)?.suggestion);
+    instead.unwrap_or(&failure.suggestion)
 }
 
 /// The hint that all problems have in common.
@@ -565,7 +564,7 @@ mod tests {
                 actual: Some(Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) }),
                 found_at: vec![far; places],
                 nearest: vec![Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }; 5],
-                if_cut: Some(hint.clone() + "…"),
+                if_cut: Some(IfCut { hint: hint.clone() + "…", suggestion: Some("get_text_file_contents") }),
                 file_hash: Some(Digest::of(b"")),
                 ..Problem::new(Code::OutsideAllowedDirectories, reason.clone(), hint).of_file(path)
             };

@@ -5,6 +5,7 @@ pub mod edit;
 pub mod explain;
 pub mod failure;
 pub mod past;
+pub(crate) mod paths;
 pub mod read;
 
 /// Text on one line, whatever is in it: what breaks lines is spelled out, so that a path cannot forge a line of a reply.

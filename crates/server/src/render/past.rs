@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 use super::explain::{self, Call, Named};
 use super::on_one_line;
+use super::paths::shown;
+use crate::cli::ToolSet;
 use crate::problem::{Code, Conflict, Later, Problem};
 use crate::tools;
 
@@ -40,7 +42,7 @@ fn line(entry: &Entry) -> String {
     let files: Vec<String> = entry
         .files
         .iter()
-        .map(|file| format!("{} {}", kind(file.kind), on_one_line(&file.path.to_string_lossy())))
+        .map(|file| format!("{} {}", kind(file.kind), on_one_line(&shown(&file.path))))
         .collect();
     let mut out =
         format!("{} {} {}: {}", entry.id, time(entry.time), on_one_line(&entry.tool), files.join(", "));
@@ -74,7 +76,7 @@ fn entry_json(entry: &Entry) -> Value {
         .files
         .iter()
         .map(|file| {
-            let mut object = json!({"file_path": file.path.to_string_lossy(), "change": kind(file.kind)});
+            let mut object = json!({"file_path": shown(&file.path), "change": kind(file.kind)});
             for (key, digest) in [("hash_before", &file.before), ("hash_after", &file.after)] {
                 if let (Some(digest), Some(object)) = (digest, object.as_object_mut()) {
                     object.insert(key.to_owned(), json!(digest.to_string()));
@@ -196,10 +198,15 @@ fn beyond_roots(file_path: &str, is_there: bool, is_left: bool) -> (String, Stri
 }
 
 /// No such edit.
-pub(crate) fn unknown(edit_id: &str) -> Problem {
+pub(crate) fn unknown(offered: &ToolSet, edit_id: &str) -> Problem {
     let shown: String = edit_id.chars().take(40).collect();
-    let hint = "list_text_file_edits lists the edits that are kept; old edits are deleted, and edits of files outside the \
-                allowed directories are not offered";
+    let lists = if offered.contains(tools::edits::TOOL.name) {
+        format!("{} lists the edits that are kept; ", tools::edits::TOOL.name)
+    } else {
+        "the id is in the reply to the edit; ".to_owned()
+    };
+    let hint =
+        lists + "old edits are deleted, and edits of files outside the allowed directories are not offered";
     Problem::new(Code::NotFound, format!("no edit \"{shown}\" is kept"), hint).suggest(&tools::edits::TOOL)
 }
 

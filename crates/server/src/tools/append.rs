@@ -22,6 +22,7 @@ pub const TOOL: Tool = Tool {
         the new hash. The text begins on a line of its own (a missing final newline is added first) and is ended by \
         one. The reply has the new `file_hash`, so that the next call needs no read, and the lines where the text now \
         stands.",
+    beside: &[],
     read_only: false,
     destructive: false,
     idempotent: false,

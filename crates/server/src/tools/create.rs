@@ -18,9 +18,9 @@ pub const TOOL: Tool = Tool {
     title: "Create a text file",
     description: "Create a new text file with exactly these contents; missing parent directories are made. It never \
         overwrites: if the name is taken, the call fails, changes nothing, and returns the file's hash and the call \
-        that would replace it. To change a file that exists use patch_text_file_contents. Line ends are written as \
-        given, so end the contents with a newline unless the file is to have none. The reply has the `file_hash`, with \
-        which lines can be appended or inserted at once.",
+        that would replace it. Line ends are written as given, so end the contents with a newline unless the file is to \
+        have none. The reply has the `file_hash`, with which lines can be appended or inserted at once.",
+    beside: &[(super::patch::TOOL.name, "To change a file that exists use patch_text_file_contents.")],
     read_only: false,
     destructive: false,
     idempotent: true,

@@ -25,8 +25,11 @@ pub const TOOL: Tool = Tool {
         it is now, and each range needs the `range_hash` that a read of exactly those lines has shown; read the ranges \
         first if you have no hashes for them. Line numbers refer to the file before the call, so several ranges need no \
         adjusting; they must not overlap. If anything does not fit, nothing is deleted, and the error has the present \
-        text and hashes. The reply has the new `file_hash`. To delete part of a line use patch_text_file_contents with \
-        an empty new_string. The file itself is never removed.",
+        text and hashes. The reply has the new `file_hash`. The file itself is never removed.",
+    beside: &[(
+        super::patch::TOOL.name,
+        "To delete part of a line use patch_text_file_contents with an empty new_string.",
+    )],
     read_only: false,
     destructive: true,
     idempotent: false,

@@ -26,6 +26,7 @@ pub const TOOL: Tool = Tool {
         insert and delete require `file_hash`.\n\
         A long reply is cut at the end of a line and says where to go on. A file that cannot be read does not spoil the \
         others.",
+    beside: &[],
     read_only: true,
     destructive: false,
     idempotent: true,

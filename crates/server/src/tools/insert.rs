@@ -23,8 +23,11 @@ pub const TOOL: Tool = Tool {
         `before`. `after: 0` is the top of the file, `after` its last line is the end. `file_hash` must be that of the \
         file as it is now, from a read or from the reply to the last edit; if the file has changed since, nothing is \
         written and the error has the new hash. The inserted text is ended by a newline. The reply has the new \
-        `file_hash`, so that the next call needs no read, and the lines where the text now stands. To insert at several \
-        places, or in several files, at once use patch_text_file_contents.",
+        `file_hash`, so that the next call needs no read, and the lines where the text now stands.",
+    beside: &[(
+        super::patch::TOOL.name,
+        "To insert at several places, or in several files, at once use patch_text_file_contents.",
+    )],
     read_only: false,
     destructive: false,
     idempotent: false,

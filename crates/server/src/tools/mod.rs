@@ -29,6 +29,8 @@ pub struct Tool {
     pub title: &'static str,
     /// What it does, when to use it which way, what comes back; for a model.
     pub description: &'static str,
+    /// What is said of other tools behind it, each sentence where the tool of this name is offered.
+    pub beside: &'static [(&'static str, &'static str)],
     /// Whether it leaves every file as it is.
     pub read_only: bool,
     /// Whether it can take away what a file holds.
@@ -41,6 +43,14 @@ pub struct Tool {
     pub output: fn() -> Map<String, Value>,
     /// Checks the arguments and does it.
     pub run: Run,
+}
+
+impl Tool {
+    /// What it does, with what is to be said of other tools that are offered.
+    pub fn description_beside(&self, is_offered: impl Fn(&str) -> bool) -> String {
+        let sentences = self.beside.iter().filter(|(name, _)| is_offered(name));
+        sentences.fold(self.description.to_owned(), |out, (_, sentence)| out + " " + sentence)
+    }
 }
 
 /// How a tool is run with its unchecked arguments. Runs on a thread that may block.

@@ -33,6 +33,7 @@ pub const TOOL: Tool = Tool {
         give an empty `new_string`. Line numbers refer to the files before the call, so several patches of one call \
         need no adjusting; they must not overlap. The reply has the new `file_hash`, and lines and `range_hash` of each \
         changed region, so the next edit needs no read.",
+    beside: &[],
     read_only: false,
     destructive: true,
     idempotent: false,

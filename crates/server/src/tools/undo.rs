@@ -20,6 +20,7 @@ pub const TOOL: Tool = Tool {
         or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
         which can be undone first. Undoing a create removes the file. The undo is an edit itself: to redo, undo the \
         edit_id that it returns.",
+    beside: &[],
     read_only: false,
     destructive: true,
     idempotent: false,
@@ -40,7 +41,7 @@ pub struct UndoRequest {
 fn input() -> Map<String, Value> {
     arguments(
         &[
-            ("edit_id", text("The `edit_id` from the reply to the edit, or from list_text_file_edits.")),
+            ("edit_id", text("The `edit_id` from the reply to the edit, or from the list of past edits.")),
             ("dry_run", dry_run_schema()),
         ],
         &["edit_id"],

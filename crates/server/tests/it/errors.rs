@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_text_editor::problem::Code;
+use mcp_text_editor::tools;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -16,6 +17,8 @@ const CREATE: &str = "create_text_file";
 const APPEND: &str = "append_text_file_contents";
 const INSERT: &str = "insert_text_file_contents";
 const DELETE: &str = "delete_text_file_contents";
+const EDITS: &str = "list_text_file_edits";
+const UNDO: &str = "undo_text_file_edits";
 
 /// A name, a tool, and its arguments.
 type Call = (&'static str, &'static str, Value);
@@ -42,9 +45,33 @@ fn check(name: &str, set_up: impl Fn(&World), options: &[&str], calls: &[Call]) 
         assert_eq!(world.tree(), before, "{what}");
         let _ = writeln!(out, "## {what}\n{tool} {arguments}\n\n{}\n\n{}\n\n", said.text, told.text);
     }
+    names_what_is_offered(&world, options, calls);
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => true }, {
         insta::assert_snapshot!(name, out);
     });
+}
+
+/// The same calls where only one of their tools is offered, each in turn: whatever goes wrong, no other tool is named.
+#[track_caller]
+fn names_what_is_offered(world: &World, options: &[&str], calls: &[Call]) {
+    if options.iter().any(|option| ["--tools", "--mode", "--read-only"].contains(option)) {
+        return;
+    }
+    let called: BTreeSet<&str> = calls.iter().map(|(_, tool, _)| *tool).collect();
+    for offered in called {
+        for output in ["text", "json"] {
+            let mut session = world.serve(&[options, &["--tools", offered, "--output", output]].concat());
+            for (what, tool, arguments) in calls {
+                let reply = world.call(&mut session, tool, arguments);
+                assert!(reply.is_error, "{what}: {}", reply.text);
+                // Of a tool that is switched off, this is said.
+                let said = reply.text.replace(&format!("{tool} is switched off"), "");
+                let strange =
+                    tools::ALL.iter().find(|other| other.name != offered && said.contains(other.name));
+                assert!(strange.is_none(), "{what}, with {offered} alone: {}", reply.text);
+            }
+        }
+    }
 }
 
 /// The arguments of patches of one file.
@@ -364,7 +391,10 @@ fn lines_that_have_another_hash() {
 
 #[test]
 fn files_that_have_another_hash() {
-    let set_up = |world: &World| world.write("t.txt", "one\ntwo\nthree\n");
+    let set_up = |world: &World| {
+        world.write("t.txt", "one\ntwo\nthree\n");
+        world.write("again.txt", "a {\n    b {\n}\n}\n");
+    };
     let patch = |old: &str| json!({"files": [{"file_path": "$ROOT/t.txt", "file_hash": "0123456789abcdef", "patches": [{"old_string": old, "new_string": "x"}]}]});
     let call = |more: Value| {
         let mut call = json!({"file_path": "$ROOT/t.txt", "file_hash": "0123456789abcdef"});
@@ -384,6 +414,18 @@ fn files_that_have_another_hash() {
             ("insert, does not apply", INSERT, call(json!({"contents": "four", "after": 5}))),
             ("delete, still applies", DELETE, call(range("$RANGE(t.txt,2,2)"))),
             ("delete, does not apply", DELETE, call(range("$RANGE(t.txt,1,1)"))),
+            (
+                "delete, of lines that stand elsewhere, too",
+                DELETE,
+                json!({"file_path": "$ROOT/again.txt", "file_hash": "0123456789abcdef",
+                    "ranges": [{"start": 3, "end": 3, "range_hash": "$RANGE(again.txt,3,3)"}]}),
+            ),
+            (
+                "patch, of lines that stand elsewhere, too",
+                PATCH,
+                json!({"files": [{"file_path": "$ROOT/again.txt", "file_hash": "0123456789abcdef",
+                    "patches": [{"old_string": "}", "new_string": "x", "ranges": [{"start": 3, "end": 3}]}]}]}),
+            ),
         ],
     );
 }
@@ -496,6 +538,22 @@ fn paths_that_are_refused() {
             ("created below a file", CREATE, json!({"file_path": "$ROOT/t.txt/x", "contents": ""})),
             ("a file with a slash", GET, read("$ROOT/t.txt/")),
             ("a name that is too long", GET, read(&long)),
+        ],
+    );
+}
+
+#[test]
+fn past_edits_are_refused_by_what_is_offered() {
+    let world = World::new();
+    names_what_is_offered(
+        &world,
+        &[],
+        &[
+            ("undo of an edit that is not kept", UNDO, json!({"edit_id": "0123456789ab"})),
+            ("undo of nothing", UNDO, json!({"edit_id": ""})),
+            ("undo without edit_id", UNDO, json!({"id": "0123456789ab"})),
+            ("list of a file elsewhere", EDITS, json!({"file_path": "/etc/passwd"})),
+            ("list of a relative path", EDITS, json!({"file_path": "a", "limit": 0})),
         ],
     );
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
+use crate::session::Session;
 use crate::world::World;
 
 const GET: &str = "get_text_file_contents";
@@ -206,6 +207,42 @@ fn odd_names_are_spelled_out_in_replies() {
         "not_found"
     );
     assert_eq!(world.call(&mut session, GET, &json!({"file_path": "$ROOT/way/f.txt"})).code(), "ok");
+}
+
+/// A path that no call can name is not offered to one: with U+FFFD in it, it would be another.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_root_that_is_not_utf_8_is_not_named() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::new();
+    let odd = world.path("").join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir_all(odd.join("sub")).unwrap();
+    fs::write(odd.join("sub/f.txt"), "text\n").unwrap();
+    world.write("plain/f.txt", "text\n");
+    // The program is started in the directory, as its path is no text of an argument list here.
+    let mut alone = Session::start_in(&odd, &["."]);
+    let mut both = Session::start_in(&odd, &[".", world.path("plain").to_str().unwrap()]);
+    for (path, code) in [
+        ("sub/f.txt", "path_not_absolute"),
+        ("nowhere", "path_not_absolute"),
+        ("/etc/passwd", "outside_allowed_directories"),
+    ] {
+        let reply = world.call(&mut alone, GET, &json!({"file_path": path}));
+        assert_eq!(reply.code(), code);
+        assert!(reply.text.contains("hint: no call can name an allowed directory"), "{}", reply.text);
+        assert!(!reply.text.contains('\u{fffd}'), "{}", reply.text);
+        let reply = world.call(&mut both, GET, &json!({"file_path": path}));
+        assert!(reply.text.contains("$ROOT/plain (and one whose path is not UTF-8"), "{}", reply.text);
+        assert!(!reply.text.contains('\u{fffd}'), "{}", reply.text);
+    }
+    // Nor is what a dangling link leads to, which would be made elsewhere.
+    std::os::unix::fs::symlink(odd.join("missing"), world.path("plain/way")).unwrap();
+    let mut session = Session::start(&[world.path("").to_str().unwrap()]);
+    let create = json!({"file_path": "$ROOT/plain/way", "contents": "x"});
+    let reply = world.call(&mut session, CREATE, &create);
+    assert!(reply.text.contains(r"a symbolic link to $ROOT/caf\xE9/missing, which"), "{}", reply.text);
+    assert!(!reply.text.contains("call create_text_file"), "{}", reply.text);
 }
 
 /// A link of the kernel's that may not be read is no file that keeps changing.

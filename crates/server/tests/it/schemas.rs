@@ -154,6 +154,21 @@ fn schemas_name_what_is_read() {
     }
 }
 
+/// What a model is told of one tool, and of the server, names no tool that it does not have.
+#[test]
+fn only_what_is_offered_is_named() {
+    let sets = ["default", "all", "edit", "read-only", "claude-code"].into_iter();
+    for set in sets.chain(tools::ALL.iter().map(|tool| tool.name)) {
+        let config = Config { output: Output::Json, tools: set.parse().unwrap(), ..Config::default() };
+        let server = Server::new(Context { config, store: Store::without_state(Roots::open(&[]).unwrap()) });
+        let listed = server.listed();
+        let told = serde_json::to_string(&listed).unwrap() + &server.instructions();
+        for tool in tools::ALL.iter().filter(|tool| listed.iter().all(|listed| listed.name != tool.name)) {
+            assert!(!told.contains(tool.name), "{set}: {} is named", tool.name);
+        }
+    }
+}
+
 #[test]
 fn the_document_is_the_generated_one() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");

@@ -35,6 +35,11 @@ impl Session {
         Self::start_by(&mut Command::new(BINARY), arguments)
     }
 
+    /// A program that was started in a directory.
+    pub(crate) fn start_in(directory: &std::path::Path, arguments: &[&str]) -> Self {
+        Self::start_by(Command::new(BINARY).current_dir(directory), arguments)
+    }
+
     /// A program that may have so many files open: by what it is given (`-S`), or at all (`-H`).
     #[cfg(unix)]
     pub(crate) fn with_handles(which: &str, most: u32, arguments: &[&str]) -> Self {
@@ -117,8 +122,11 @@ fn requests_are_answered() {
     assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 1);
     let code = |answer: &Value| answer["error"]["code"].as_i64();
     let unknown = session.ask("tools/call", &json!({"name": "patch_file", "arguments": {}}));
-    let message = "Unknown tool: patch_file; did you mean patch_text_file_contents?";
-    assert_eq!(unknown["error"], json!({"code": -32602, "message": message}));
+    // Only what is offered can have been meant.
+    assert_eq!(unknown["error"], json!({"code": -32602, "message": "Unknown tool: patch_file"}));
+    let unknown = session.ask("tools/call", &json!({"name": "get_text_file_content", "arguments": {}}));
+    let message = "Unknown tool: get_text_file_content; did you mean get_text_file_contents?";
+    assert_eq!(unknown["error"]["message"], message);
     for malformed in [json!({}), json!({"name": 5}), json!({"name": "create_text_file", "arguments": "x"})] {
         assert_eq!(code(&session.ask("tools/call", &malformed)), Some(-32602), "{malformed}");
     }

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Call, Named};
 use crate::limits::{Exceeded, Limit};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, IfCut, Problem};
 use crate::render::failure::spelled;
-use crate::tools::{self, Tool};
+use crate::tools;
 
 /// So many lines above and below the one that was named are to be read again.
 const AROUND: u64 = 20;
@@ -21,7 +21,7 @@ const AROUND: u64 = 20;
 pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
     let place = |at: At| place(call, named, at);
     let mut problem = match rejection {
-        Rejection::HashMismatch { actual, fit } => another_file(named, actual, fit, total_lines),
+        Rejection::HashMismatch { actual, fit } => another_file(call, named, actual, fit, total_lines),
         Rejection::InvalidRange { start, end, .. } => Problem::new(
             Code::InvalidRange,
             format!("end {end} is before start {start}"),
@@ -34,7 +34,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
                 }
                 None => format!("line {start} is not in the file, which has {}", counted(*total)),
             };
-            let problem = Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call.tool, *total));
+            let problem = Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call, *total));
             // An empty file has nothing to be read; the hint is about the same tool.
             if *total == 0 { problem } else { problem.suggest(&tools::get::TOOL) }
         }
@@ -43,7 +43,11 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
             format!(
                 "an empty old_string without ranges stands for an empty file, and this one has {total_lines} lines"
             ),
-            "say what to replace by its text or by ranges; to add lines, call insert_text_file_contents",
+            call.naming(
+                &tools::insert::TOOL,
+                |name| format!("say what to replace by its text or by ranges; to add lines, call {name}"),
+                || "say what to replace by its text or by ranges; to add lines, replace one by itself and them".to_owned(),
+            ),
         ),
         Rejection::ByteOrderMark { .. } => Problem::new(
             Code::InvalidArguments,
@@ -105,34 +109,55 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
     problem
 }
 
-/// The file has changed: whether the call can be sent again as it is.
-fn another_file(named: Named<'_>, actual: &Digest, fit: &Fit, total_lines: u64) -> Problem {
+/// The file has changed: whether the call can be sent again as it is. To read it again is always right.
+fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, total_lines: u64) -> Problem {
     let problem = |why: &str, hint| {
         let reason = format!("the file is not the one that file_hash was taken of, {why}");
         Problem::new(Code::HashMismatch, reason, hint)
     };
-    match fit {
+    let again = |lines| match reading(call, named, lines) {
+        Some(read) => format!("read it again: {read}"),
+        None => "read it again".to_owned(),
+    };
+    let hash = actual.short();
+    let problem = match fit {
         Fit::Holds => problem(
             "but all that the call names is still there",
-            format!("send the same call with \"file_hash\": \"{}\"", actual.short()),
+            format!("send the same call with \"file_hash\": \"{hash}\", or first {}", again(None)),
+        ),
+        Fit::Repeated => problem(
+            "but the lines that the call names still have their text, which may stand elsewhere in it, too",
+            format!(
+                "{}; if the call names the lines that are meant, send it with the file_hash of that read",
+                again(None)
+            ),
         ),
         Fit::Unsure { line, around } => {
             let line = line.get();
             let near = (line.saturating_sub(AROUND).max(1), line.saturating_add(AROUND).min(total_lines));
-            let hint = format!(
-                "look which line is meant now: get_text_file_contents {}; then send that line with the file_hash of that read",
-                read_call(named, Some(near))
-            );
+            let hint = match reading(call, named, Some(near)) {
+                Some(read) => format!(
+                    "look which line is meant now: {read}; then send that line with the file_hash of that read"
+                ),
+                None => {
+                    format!(
+                        "look which line is meant now; then send that line with \"file_hash\": \"{hash}\""
+                    )
+                }
+            };
             let problem = problem(&format!("and its line {line} may be another one now"), hint);
             let (lines, actual) = (Some(around.of), Some(around.as_ref().clone()));
-            Problem { lines, actual, ..problem }.suggest(&tools::get::TOOL)
+            Problem { lines, actual, ..problem }
         }
-        Fit::Broken => problem(
-            "and the call does not fit it any more",
-            format!("read it again: get_text_file_contents {}", read_call(named, None)),
-        )
-        .suggest(&tools::get::TOOL),
-    }
+        Fit::Broken => problem("and the call does not fit it any more", again(None)),
+    };
+    problem.suggest(&tools::get::TOOL)
+}
+
+/// The call that reads the file, or some of its lines; `None` where no tool that reads is offered.
+fn reading(call: Call<'_>, named: Named<'_>, lines: Option<(u64, u64)>) -> Option<String> {
+    let name = tools::get::TOOL.name;
+    call.offered.contains(name).then(|| format!("{name} {}", read_call(named, lines)))
 }
 
 /// A guard that does not hold: what is there instead, and where the wanted text is.
@@ -256,7 +281,7 @@ fn cause(cause: Cause) -> String {
 
 /// What a hint puts right: a range of a patch or of a deletion, or a patch without ranges.
 struct Meant<'a> {
-    tool: &'a Tool,
+    call: Call<'a>,
     named: Named<'a>,
     /// Its name in the call, where its patch has other ranges, which are to stay.
     part: Option<String>,
@@ -271,14 +296,14 @@ impl<'a> Meant<'a> {
         let others = ranges.iter().enumerate().filter(|(index, _)| Some(*index) != at.range);
         let others: Vec<_> = others.map(|(_, range)| range).collect();
         let name = || place(call, named, at).trim_end_matches(": ").to_owned();
-        Self { tool: call.tool, named, part: (!others.is_empty()).then(name), others, total_lines }
+        Self { call, named, part: (!others.is_empty()).then(name), others, total_lines }
     }
 
     /// To send this range.
     fn with_range(&self, range: &Value) -> String {
         match &self.part {
             Some(part) => format!("in place of {part} send {range}"),
-            None => format!("call {} with \"ranges\": [{range}]", self.tool.name),
+            None => format!("call {} with \"ranges\": [{range}]", self.call.tool.name),
         }
     }
 
@@ -298,44 +323,58 @@ impl<'a> Meant<'a> {
 
     /// To read lines before their digest is sent: that of a text that was not shown guards nothing. A read tells none of a
     /// line that it cannot show whole.
-    fn unseen(&self, lines: LineRange, hash: &str) -> String {
-        let read = self.read(lines);
-        if lines.count() == 1 {
-            return format!("read it: {read}; if it is what you mean, {}", self.with_hash(lines, hash));
-        }
-        let send = self.with_hash(lines, "…");
-        format!(
-            "read the lines whole: {read}; if they are what you mean, {send}, with the range_hash of that read"
-        )
+    fn unseen(&self, lines: LineRange, hash: &str) -> IfCut {
+        let known = self.with_hash(lines, hash);
+        let hint = match self.read(lines) {
+            Some(read) if lines.count() == 1 => {
+                format!("read it: {read}; if it is what you mean, {known}")
+            }
+            Some(read) => {
+                let send = self.with_hash(lines, "…");
+                format!(
+                    "read the lines whole: {read}; if they are what you mean, {send}, with the range_hash of that read"
+                )
+            }
+            None => format!("read {} whole; if that is what you mean, {known}", spelled(lines)),
+        };
+        self.if_cut(hint)
     }
 
     /// To name whole lines by their digest, as they are too many to be copied.
-    fn unnamed(&self, lines: LineRange) -> String {
-        if lines.count() == 1 {
-            return self.uncopied(lines);
-        }
-        let (read, apart, range) = (self.read(lines), self.apart(), range(lines, Some("…")));
-        format!(
+    fn unnamed(&self, lines: LineRange) -> IfCut {
+        let Some(read) = self.read(lines).filter(|_| lines.count() > 1) else { return self.uncopied(lines) };
+        let (apart, range) = (self.apart(), range(lines, Some("…")));
+        self.if_cut(format!(
             "read the lines whole: {read}; if they are what you mean, {apart}send \"ranges\": [{range}], with the range_hash \
              of that read, and no old_string"
-        )
+        ))
     }
 
     /// To copy from a read what was not shown whole. It may begin and end inside of lines, so no digest will do.
-    fn uncopied(&self, lines: LineRange) -> String {
-        let (read, apart) = (self.read(lines), self.apart());
-        if lines.count() == 1 {
-            return format!(
-                "read {}: {read}; {apart}copy old_string from it, or, without ranges, the part of it that is to change",
-                spelled(lines)
-            );
-        }
-        format!("read the lines whole: {read}; {apart}copy old_string from them, without line numbers")
+    fn uncopied(&self, lines: LineRange) -> IfCut {
+        let apart = self.apart();
+        let (read, first) = match self.read(lines) {
+            Some(read) => {
+                (format!("read {}: {read}", spelled(lines)), format!("read the lines whole: {read}"))
+            }
+            None => (format!("read {}", spelled(lines)), format!("read {} whole", spelled(lines))),
+        };
+        self.if_cut(if lines.count() == 1 {
+            format!(
+                "{read}; {apart}copy old_string from it, or, without ranges, the part of it that is to change"
+            )
+        } else {
+            format!("{first}; {apart}copy old_string from them, without line numbers")
+        })
     }
 
-    fn read(&self, lines: LineRange) -> String {
-        let lines = (lines.start().get(), lines.end());
-        format!("get_text_file_contents {}", read_call(self.named, Some(lines)))
+    fn read(&self, lines: LineRange) -> Option<String> {
+        reading(self.call, self.named, Some((lines.start().get(), lines.end())))
+    }
+
+    fn if_cut(&self, hint: String) -> IfCut {
+        let get = tools::get::TOOL.name;
+        IfCut { hint, suggestion: self.call.offered.contains(get).then_some(get) }
     }
 
     /// Whether another range of the patch names some of these lines.
@@ -363,7 +402,7 @@ impl<'a> Meant<'a> {
     }
 }
 
-fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> (String, Option<String>) {
+fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> (String, Option<IfCut>) {
     let hint = match (evidence.found_at.as_slice(), evidence.cause) {
         (_, Some(Cause::AlreadyThere)) => {
             "if the text shown is what you want, nothing is left to do".to_owned()
@@ -379,7 +418,7 @@ fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> (St
             };
             let mut if_cut = meant.unnamed(lines);
             if let Some(near) = evidence.nearest.first() {
-                if_cut = format!("{if_cut}; or do so with the similar {}", spelled(near.of));
+                if_cut.hint = format!("{}; or do so with the similar {}", if_cut.hint, spelled(near.of));
             }
             return (meant.apart() + &copy, Some(if_cut));
         }
@@ -428,7 +467,7 @@ fn stands_at(meant: &Meant<'_>, places: &[LineRange]) -> String {
     }
 }
 
-fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> (String, Option<String>) {
+fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> (String, Option<IfCut>) {
     match (evidence.cause, evidence.nearest.first(), &evidence.actual) {
         (Some(Cause::AlreadyThere), ..) => {
             ("if the text shown is what you want, nothing is left to do".to_owned(), None)
@@ -445,12 +484,14 @@ fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> (String, Option<Stri
             Some(meant.uncopied(there.of)),
         ),
         (_, None, None) => {
-            (format!("read the file: get_text_file_contents {}", read_call(meant.named, None)), None)
+            let read = reading(meant.call, meant.named, None);
+            (read.map_or_else(|| "read the file".to_owned(), |read| format!("read the file: {read}")), None)
         }
     }
 }
 
-fn out_of_range_hint(tool: &Tool, total: u64) -> String {
+fn out_of_range_hint(call: Call<'_>, total: u64) -> String {
+    let tool = call.tool;
     match total {
         _ if tool.name == tools::insert::TOOL.name => {
             format!("after takes 0 to {total}, before takes 1 to {}", total + 1)
@@ -460,7 +501,11 @@ fn out_of_range_hint(tool: &Tool, total: u64) -> String {
                 .to_owned()
         }
         0 => "the file is empty: nothing is left to do".to_owned(),
-        _ => format!("lines are 1 to {total}; to add lines at the end, call append_text_file_contents"),
+        _ => call.naming(
+            &tools::append::TOOL,
+            |name| format!("lines are 1 to {total}; to add lines at the end, call {name}"),
+            || format!("lines are 1 to {total}"),
+        ),
     }
 }
 

@@ -13,9 +13,9 @@ const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patch
 fn said(tool: &'static Tool, error: StoreError) -> String {
     let directory = tempfile::tempdir().unwrap();
     let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
-    let (limits, cancel) = (&Limits::default(), &Cancel::never());
-    let call =
-        Call { tool, roots: &roots, state: Some(Path::new("/state")), many_files: false, limits, cancel };
+    let (limits, cancel, offered) = (&Limits::default(), &Cancel::never(), &ToolSet::default());
+    let state = Some(Path::new("/state"));
+    let call = Call { tool, roots: &roots, state, many_files: false, limits, cancel, offered };
     let problem = refusal(call, FILE, &Refusal { entry: 0, reason: Reason::Store(error) });
     failure::text(&Failure::of_tool(tool, vec![problem], |_| true))
 }

@@ -1,0 +1,44 @@
+//! Paths in replies. A path that is UTF-8 can be sent back as a reply shows it; one that is not can be named by no call, and is
+//! never shown as if it could: with U+FFFD for what is not UTF-8 it would be another file's.
+
+use std::path::Path;
+
+use mcp_text_editor_store::roots::Roots;
+
+/// A path in a sentence: where it is not UTF-8 its bytes are spelled out, `caf\xE9`.
+pub(crate) fn shown(path: &Path) -> String {
+    match path.to_str() {
+        Some(path) => path.to_owned(),
+        None => path.as_os_str().as_encoded_bytes().utf8_chunks().fold(String::new(), |mut out, chunk| {
+            out.push_str(chunk.valid());
+            out.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
+            out
+        }),
+    }
+}
+
+/// Paths in a sentence, with commas.
+pub(crate) fn list(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> String {
+    let paths: Vec<String> = paths.into_iter().map(|path| shown(path.as_ref())).collect();
+    paths.join(", ")
+}
+
+/// The allowed directories that a call can name.
+pub(crate) fn namable(roots: &Roots) -> Vec<&str> {
+    roots.paths().filter_map(Path::to_str).collect()
+}
+
+/// The allowed directories as the end of a sentence, behind `lead`.
+pub(crate) fn allowed(lead: &str, roots: &Roots) -> String {
+    let named = namable(roots);
+    let rest = match (roots.paths().count() - named.len(), named.is_empty()) {
+        (0, _) => String::new(),
+        (_, true) => {
+            return "no call can name an allowed directory: their paths are not UTF-8, and a person has to rename them"
+                .to_owned();
+        }
+        (1, false) => " (and one whose path is not UTF-8, so that no call can name it)".to_owned(),
+        (more, false) => format!(" (and {more} whose paths are not UTF-8, so that no call can name them)"),
+    };
+    format!("{lead} {}{rest}", named.join(", "))
+}
