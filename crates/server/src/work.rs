@@ -17,6 +17,7 @@ use crate::limits::Limit;
 use crate::problem::{Failure, Problem};
 use crate::render::edit::{self as edit_words, Hashes};
 use crate::render::explain::{self, Call, Named};
+use crate::render::json_text;
 use crate::render::read::{self as read_words, FileRead};
 use crate::tools::append::AppendRequest;
 use crate::tools::create::CreateRequest;
@@ -373,7 +374,7 @@ pub(crate) fn edit_reply<'a>(
 ) -> Reply {
     let value = edit_words::json(done, name, dry_run, hashes(context));
     match context.config.output {
-        Output::Text => Reply { text: value.to_string(), structured: None },
+        Output::Text => Reply { text: json_text(&value), structured: None },
         Output::Json => json_reply(value),
     }
 }
@@ -386,7 +387,7 @@ fn hashes(context: &Context) -> Hashes {
 }
 
 pub(crate) fn json_reply(value: Value) -> Reply {
-    Reply { text: value.to_string(), structured: Some(value) }
+    Reply { text: json_text(&value), structured: Some(value) }
 }
 
 fn cancelled(context: &Context, tool: &'static Tool) -> Failure {

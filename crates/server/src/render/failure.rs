@@ -52,7 +52,7 @@ pub fn text(failure: &Failure) -> String {
 /// The failure as one JSON object on one line.
 #[must_use]
 pub fn json(failure: &Failure) -> String {
-    fit(failure, |failure, detail| json_in(failure, detail).to_string())
+    fit(failure, |failure, detail| super::json_text(&json_in(failure, detail)))
 }
 
 /// One problem as text, for a file that failed among others that did not: `error: CODE: REASON`, where and what, `hint:`.
@@ -66,7 +66,7 @@ pub fn problem_text(problem: &Problem) -> String {
 #[must_use]
 pub fn problem_json(problem: &Problem) -> Value {
     let failure = Failure::of(problem.clone(), "", false);
-    let detail = fitting(&failure, |failure, detail| json_in(failure, detail).to_string()).1;
+    let detail = fitting(&failure, |failure, detail| super::json_text(&json_in(failure, detail))).1;
     problem_in(problem, detail)
 }
 
@@ -209,7 +209,9 @@ fn hint(failure: &Failure, detail: Detail) -> String {
 }
 
 fn place(problem: &Problem, detail: Detail) -> String {
-    let mut out = problem.file_path.as_ref().map_or_else(String::new, |path| one_line(path, detail.words));
+    let path = problem.file_path.as_ref();
+    let mut out = path
+        .map_or_else(String::new, |path| super::path_by_itself(&clipped(path, detail.words)).into_owned());
     if let Some(lines) = problem.lines {
         let gap = if out.is_empty() { "" } else { " " };
         let _ = write!(out, "{gap}{}", spelled(lines));
@@ -487,9 +489,9 @@ mod tests {
         let bare = Problem::new(Code::InvalidArguments, "`files` is missing", "send files");
         let failure =
             Failure { problems: vec![other, full(), bare], suggestion: "get_it".to_owned(), editing: false };
-        insta::assert_snapshot!(text(&failure), @r"
+        insta::assert_snapshot!(text(&failure), @r#"
         error: not_found: there is no such\nfile (the first of 3 problems)
-        problem 1: as above; in /abs/b\nerror: x
+        problem 1: as above; in "/abs/b\nerror: x"
         hint: create it
         problem 2: content_mismatch: lines 5-6 do not hold old_string; in /abs/app.rs lines 5-6
         actual text:
@@ -505,7 +507,7 @@ mod tests {
         hint: send files
         suggestion: get_it
         hint: correct each of them as its own hint says
-        ");
+        "#);
     }
 
     #[test]

@@ -1,5 +1,10 @@
 //! Words: the only place where a reply is laid out.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
 pub mod directories;
 pub mod edit;
 pub mod explain;
@@ -8,15 +13,82 @@ pub mod past;
 pub(crate) mod paths;
 pub mod read;
 
-/// Text on one line, whatever is in it: what breaks lines is spelled out, so that a path cannot forge a line of a reply.
+/// Text on one line, whatever is in it: what breaks lines, or is not seen, is spelled out as JSON does, so that a path can
+/// forge neither a line of a reply nor another path.
 pub(crate) fn on_one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
+        match character {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            unseen if is_unseen(unseen) => spell_out(unseen, &mut out),
+            seen => out.push(seen),
         }
     }
     out
+}
+
+/// A path where it stands by itself: as it is or, if anything in it has to be spelled out, as a JSON string, which can be sent
+/// back as it stands.
+pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
+    if path.chars().any(is_unseen) { json_text(&Value::from(path)).into() } else { path.into() }
+}
+
+/// A value as JSON text in which what is not seen is spelled out: the same value.
+pub(crate) fn json_text(value: &Value) -> String {
+    let text = value.to_string();
+    if text.is_ascii() || !text.chars().any(is_unseen) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    for character in text.chars() {
+        // Outside of strings JSON has nothing that is not ASCII.
+        if is_unseen(character) { spell_out(character, &mut out) } else { out.push(character) }
+    }
+    out
+}
+
+/// Whether a character ends a line, is not seen, or has others shown in another order: controls, U+2028 and U+2029, and
+/// `Default_Ignorable_Code_Point` of Unicode, among which are all that set directions. Some belong to good names (a joiner in
+/// Persian, or in an emoji); spelled out they can be sent back as they are.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+fn spell_out(character: char, out: &mut String) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        let _ = write!(out, "\\u{unit:04x}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_seen_is_spelled_out() {
+        assert_eq!(on_one_line("a\n\t\u{1b}\u{202e}\u{e0001}é"), r"a\n\t\u001b\u202e\udb40\udc01é");
+        assert_eq!(path_by_itself("/a/é \"b\".txt"), "/a/é \"b\".txt");
+        assert_eq!(path_by_itself("/a/\u{202e}\"b\".txt"), r#""/a/\u202e\"b\".txt""#);
+    }
+
+    #[test]
+    fn json_stays_the_same_value() {
+        let all: String = ('\0'..=char::MAX).filter(|character| is_unseen(*character)).collect();
+        let value = json!({ "é": all });
+        let text = json_text(&value);
+        assert!(!text.chars().any(is_unseen), "{text:?}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
 }

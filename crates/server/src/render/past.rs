@@ -11,8 +11,8 @@ use mcp_text_editor_store::undo::{IsLeft, Refused};
 use serde_json::{Value, json};
 
 use super::explain::{self, Call, Named};
-use super::on_one_line;
 use super::paths::shown;
+use super::{on_one_line, path_by_itself};
 use crate::cli::ToolSet;
 use crate::problem::{Code, Conflict, Later, Problem};
 use crate::tools;
@@ -42,7 +42,7 @@ fn line(entry: &Entry) -> String {
     let files: Vec<String> = entry
         .files
         .iter()
-        .map(|file| format!("{} {}", kind(file.kind), on_one_line(&shown(&file.path))))
+        .map(|file| format!("{} {}", kind(file.kind), path_by_itself(&shown(&file.path))))
         .collect();
     let mut out =
         format!("{} {} {}: {}", entry.id, time(entry.time), on_one_line(&entry.tool), files.join(", "));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::problem::{Code, Problem};
 use crate::render::failure::{problem_json, problem_text};
-use crate::render::on_one_line;
+use crate::render::path_by_itself;
 
 /// So many bytes of what failed are told in full; of what comes after them so many each.
 const MOST_FAILURES: usize = 8_000;
@@ -53,7 +53,7 @@ pub(crate) fn text(files: &[FileRead], line_numbers: bool) -> String {
             }
             FileRead::Read { file_path, scan, ranges } if ranges.is_empty() => {
                 let (lines, size) = (scan.lines.count(), scan.size);
-                let (hash, form, file_path) = (scan.digest.short(), form(scan), on_one_line(file_path));
+                let (hash, form, file_path) = (scan.digest.short(), form(scan), path_by_itself(file_path));
                 blocks.push(format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n"));
             }
             FileRead::Read { file_path, scan, ranges } => {
@@ -66,7 +66,7 @@ pub(crate) fn text(files: &[FileRead], line_numbers: bool) -> String {
 
 fn range_text(file_path: &str, scan: &Scan, range: &Shown, line_numbers: bool) -> String {
     let (start, end, total) = (range.lines.start(), range.lines.end(), scan.lines.count());
-    let file_path = on_one_line(file_path);
+    let file_path = path_by_itself(file_path);
     let mut text = format!("{file_path} lines {start}-{end} of {total} file_hash {}", scan.digest.short());
     if let Some(digest) = &range.digest {
         let _ = write!(text, " range_hash {}", digest.short());

@@ -198,6 +198,38 @@ fn odd_names_are_spelled_out_in_replies() {
             );
         }
     }
+    // A path stands alone as JSON would have it, so that what is shown is what was sent.
+    for (name, shown) in [
+        ("gnp.\u{202e}txt", r"gnp.\u202etxt"),
+        ("a\u{200b}\"b", r#"a\u200b\"b"#),
+        ("\u{e0001}", r"\udb40\udc01"),
+    ] {
+        world.write(name, "text\n");
+        let path = format!("$ROOT/{name}");
+        let reply = world.call(&mut session, GET, &json!({"file_path": path}));
+        assert!(reply.text.starts_with(&format!("\"$ROOT/{shown}\" lines 1-1 of 1 ")), "{}", reply.text);
+        let facts = world.call(&mut session, GET, &json!({"files": [{"file_path": path, "ranges": []}]}));
+        assert!(facts.text.starts_with(&format!("\"$ROOT/{shown}\" 1 lines ")), "{}", facts.text);
+        let edit =
+            json!({"files": [{"file_path": path, "patches": [{"old_string": "none", "new_string": "x"}]}]});
+        let refused = world.call(&mut session, PATCH, &edit);
+        assert!(refused.text.contains(&format!("\nin \"$ROOT/{shown}\"\n")), "{}", refused.text);
+        let edit =
+            json!({"files": [{"file_path": path, "patches": [{"old_string": "text", "new_string": "new"}]}]});
+        let done = world.call(&mut session, PATCH, &edit);
+        assert!(done.raw.contains(shown) && !done.raw.contains(name), "{}", done.raw);
+        let told: serde_json::Value = serde_json::from_str(&done.text).unwrap();
+        assert_eq!(told["files"][0]["file_path"], path);
+        let missing = world.call(&mut session, PATCH, &json!({"files": [{"file_path": format!("{path}.x"), "patches": [{"old_string": "a", "new_string": "b"}]}]}));
+        // The call in the hint can be sent as it stands.
+        let call = missing.text.split_once("call create_text_file ").unwrap().1;
+        let call: serde_json::Value = serde_json::from_str(call).unwrap();
+        assert_eq!(call["file_path"], format!("{path}.x"));
+        let mut json = world.serve(&["--output", "json"]);
+        let read = world.call(&mut json, GET, &json!({"file_path": path}));
+        assert!(read.raw.contains(shown) && !read.raw.contains(name), "{}", read.raw);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&read.raw).unwrap(), read.structured.unwrap());
+    }
     let odd = world.path("").join(OsStr::from_bytes(b"caf\xe9"));
     fs::create_dir(&odd).unwrap();
     fs::write(odd.join("f.txt"), "text\n").unwrap();
