@@ -308,13 +308,18 @@ impl Page {
     }
 
     fn finish(mut self) -> String {
-        match self.hidden {
-            0 => {}
-            1 => self.text.push_str("… 1 more line\n"),
-            count => _ = writeln!(self.text, "… {count} more lines"),
+        if self.hidden > 0 {
+            self.text.push_str(&more_lines(self.hidden));
         }
         self.text
     }
+}
+
+/// The last line of a diff of which so many lines are left out.
+#[must_use]
+pub fn more_lines(count: u64) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("… {count} more line{plural}\n")
 }
 
 #[cfg(test)]

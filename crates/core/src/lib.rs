@@ -13,6 +13,7 @@ pub mod line;
 pub mod line_ending;
 pub mod lines;
 pub mod matching;
+pub mod measure;
 pub mod nearest;
 pub mod regions;
 pub mod resolve;

@@ -7,6 +7,7 @@ use crate::encoding::{Decoded, Decoder};
 use crate::error::Excerpt;
 use crate::line::{LineNumber, LineRange};
 use crate::lines::Line;
+use crate::measure::Measure;
 use crate::scan::Scan;
 use crate::source::{Source, for_each_chunk};
 
@@ -39,10 +40,34 @@ pub struct Cut {
 /// How much may be shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
-    /// Bytes of UTF-8, line ends included.
-    pub bytes: usize,
+    /// What it may weigh, line ends included.
+    pub weight: usize,
+    /// How that is weighed.
+    pub measure: Measure,
+    /// So many lines at most, but one in any case.
+    pub lines: u64,
     /// Whether each line costs its number and a tab as well.
     pub gutter: bool,
+}
+
+impl Budget {
+    /// So many bytes of UTF-8, in any number of lines, without a gutter.
+    #[must_use]
+    pub const fn bytes(weight: usize) -> Self {
+        Self { weight, measure: Measure::BYTES, lines: u64::MAX, gutter: false }
+    }
+
+    /// What a line's number and tab cost.
+    fn gutter(self, number: LineNumber) -> usize {
+        let digits = number.get().ilog10() as usize + 1;
+        if self.gutter { digits * self.measure.of_char('0') + self.measure.of_char('\t') } else { 0 }
+    }
+
+    /// A line of more bytes than this does not fit: in no encoding does a character, which weighs at least 1, take more than
+    /// eight, the escape sequences around it included.
+    fn longest_line(self) -> usize {
+        self.weight.saturating_mul(8).saturating_add(64)
+    }
 }
 
 /// Shows `lines`, which exist, from the character `from_char` (counted from 1) of the first one on. Returns what is
@@ -58,10 +83,8 @@ pub fn show<S: Source + ?Sized>(
     let from = bytes.start;
     let mut page = Page { scan, budget, content: String::new(), used: 0, shown: 0, end: from, long: None };
     if !lines.is_empty() {
-        // In no encoding does a character of UTF-8 take more than four times its bytes.
-        let longest = budget.bytes.saturating_mul(4).saturating_add(64);
         let mut first = from_char > 1;
-        scan.lines.for_each(source, lines.start(), bytes.clone(), longest, |line| {
+        scan.lines.for_each(source, lines.start(), bytes.clone(), budget.longest_line(), |line| {
             let more = if std::mem::take(&mut first) { page.set_long(&line) } else { page.push(&line) };
             more && line.number.get() < lines.end()
         })?;
@@ -70,7 +93,7 @@ pub fn show<S: Source + ?Sized>(
     let mut line_length = None;
     if let Some(long) = page.long.take() {
         let part = part_of_line(source, scan, &long, from_char, budget)?;
-        page.used += part.text.len() + page.gutter(long.number);
+        page.used += part.weight + budget.gutter(long.number);
         page.content.push_str(&part.text);
         page.shown = 1;
         if part.next_char <= part.length {
@@ -78,21 +101,18 @@ pub fn show<S: Source + ?Sized>(
             cut = Some(Cut { next_start: long.number, next_char: Some(part.next_char) });
         } else {
             // The rest of the line fits: its end, and the lines after it, may follow. Of a line that ends before
-            // `from_char` nothing is shown; but where other lines follow, its end keeps them in their places.
-            if long.ended && (from_char <= part.length || long.number.get() < lines.end()) {
+            // `from_char` nothing is shown; but where other lines follow, its end keeps them in their places. An empty
+            // line has an end all the same, where not even its number has room.
+            if long.ended && (from_char <= part.length.max(1) || long.number.get() < lines.end()) {
                 page.content.push('\n');
-                page.used += 1;
+                page.used += budget.measure.of_char('\n');
             }
             page.end = long.end;
             let next = LineNumber::from_index(long.number.get());
             if next.get() <= lines.end() {
-                scan.lines.for_each(
-                    source,
-                    next,
-                    long.end..bytes.end,
-                    budget.bytes.saturating_mul(4).saturating_add(64),
-                    |line| page.push_whole(&line) && line.number.get() < lines.end(),
-                )?;
+                scan.lines.for_each(source, next, long.end..bytes.end, budget.longest_line(), |line| {
+                    page.push_whole(&line) && line.number.get() < lines.end()
+                })?;
             }
         }
     }
@@ -126,10 +146,6 @@ struct LongLine {
 }
 
 impl Page<'_> {
-    fn gutter(&self, number: LineNumber) -> usize {
-        if self.budget.gutter { number.get().ilog10() as usize + 2 } else { 0 }
-    }
-
     /// Shows a line; false if no further one is to follow.
     fn push(&mut self, line: &Line<'_>) -> bool {
         if self.push_whole(line) {
@@ -143,9 +159,11 @@ impl Page<'_> {
 
     fn push_whole(&mut self, line: &Line<'_>) -> bool {
         let text = if line.is_whole() { self.scan.encoding.decode(line.text).ok() } else { None };
-        let Some(text) = text else { return false };
-        let cost = text.len() + usize::from(line.ending.is_some()) + self.gutter(line.number);
-        if self.used + cost > self.budget.bytes {
+        let Some(text) = text.filter(|_| self.shown < self.budget.lines.max(1)) else { return false };
+        let measure = self.budget.measure;
+        let end = if line.ending.is_some() { measure.of_char('\n') } else { 0 };
+        let cost = measure.of(&text) + end + self.budget.gutter(line.number);
+        if self.used + cost > self.budget.weight {
             return false;
         }
         self.content.push_str(&text);
@@ -168,6 +186,7 @@ impl Page<'_> {
 /// A part of one line.
 struct Part {
     text: String,
+    weight: usize,
     next_char: u64,
     length: u64,
 }
@@ -179,9 +198,9 @@ fn part_of_line<S: Source + ?Sized>(
     from_char: u64,
     budget: Budget,
 ) -> Result<Part, S::Error> {
-    let gutter = if budget.gutter { line.number.get().ilog10() as usize + 2 } else { 0 };
-    let room = budget.bytes.saturating_sub(gutter);
-    let mut part = Part { text: String::new(), next_char: from_char.max(1), length: 0 };
+    let room = budget.weight.saturating_sub(budget.gutter(line.number));
+    let measure = budget.measure;
+    let mut part = Part { text: String::new(), weight: 0, next_char: from_char.max(1), length: 0 };
     let mut full = false;
     let mut decoder = Decoder::new(scan.encoding, line.text.start);
     let mut piece = Decoded::default();
@@ -193,9 +212,11 @@ fn part_of_line<S: Source + ?Sized>(
                 continue;
             }
             // One character is always shown, so that a reader who goes on gets on.
-            full = !part.text.is_empty() && part.text.len() + character.len_utf8() > room;
+            let weight = measure.of_char(character);
+            full = !part.text.is_empty() && part.weight + weight > room;
             if !full {
                 part.text.push(character);
+                part.weight += weight;
                 part.next_char += 1;
             }
         }
@@ -203,8 +224,9 @@ fn part_of_line<S: Source + ?Sized>(
     })?;
     // A line that fits but for its end is cut before its last character.
     let whole = part.next_char > part.length;
-    if whole && line.ended && part.text.len() + 1 > room && part.next_char > from_char.max(1) + 1 {
-        part.text.pop();
+    let with_end = part.weight + measure.of_char('\n');
+    if whole && line.ended && with_end > room && part.next_char > from_char.max(1) + 1 {
+        part.weight -= part.text.pop().map_or(0, |last| measure.of_char(last));
         part.next_char -= 1;
     }
     Ok(part)
@@ -221,14 +243,17 @@ pub(crate) fn excerpt<S: Source + ?Sized>(
 ) -> Result<Excerpt, S::Error> {
     let left = of.end().saturating_sub(start.index());
     let some = LineRange::new(start, left.min(most_lines));
-    let (shown, _) = show(source, scan, some, from_char, Budget { bytes: most_bytes, gutter: false })?;
+    let (shown, _) = show(source, scan, some, from_char, Budget::bytes(most_bytes))?;
     let truncated = shown.cut.is_some() || some.count() < left;
     Ok(Excerpt { of, start, from_char: shown.from_char, text: shown.content, truncated })
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::measure::Unit;
     use crate::scan::Scanner;
 
     /// A file, the first and the last line, the character to begin with, and the budget in bytes, with a gutter or not.
@@ -245,7 +270,7 @@ mod tests {
             let mut scanner = Scanner::new(None);
             scanner.feed(file.as_bytes());
             let lines = LineRange::inclusive(start, end).unwrap();
-            let budget = Budget { bytes, gutter };
+            let budget = Budget { gutter, ..Budget::bytes(bytes) };
             let (shown, _) = show(file.as_bytes(), &scanner.finish(), lines, from_char, budget).unwrap();
             let Shown { lines: range, content, digest, cut, line_length, .. } = shown;
             let next = cut.map(|cut| (cut.next_start.get(), cut.next_char));
@@ -293,6 +318,7 @@ mod tests {
             ("éééé", (1, 1), 1, 5, false),
             ("éééé", (1, 1), 3, 5, false),
             ("😀😀", (1, 1), 1, 1, false),
+            ("\n", (1, 1), 1, 1, true),
         ]), @r#"
         "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "abcd" no digest, next Some((1, Some(5))), length Some(6)
         "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "ab" no digest, next Some((1, Some(3))), length Some(6)
@@ -302,6 +328,65 @@ mod tests {
         "éééé" 1-1 from 1, 5 bytes: 1-1 "éé" no digest, next Some((1, Some(3))), length Some(4)
         "éééé" 1-1 from 3, 5 bytes: 1-1 "éé" no digest, next None, length None
         "😀😀" 1-1 from 1, 1 bytes: 1-1 "😀" no digest, next Some((1, Some(2))), length Some(2)
+        "\n" 1-1 from 1, 1 bytes: 1-1 "\n" digest, next None, length None
         "#);
+    }
+
+    /// Lines of any length and kind, with any line ends.
+    fn files() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            4 => "[a-z \\t\"\\\\]{0,12}",
+            2 => "\\PC{0,6}",
+            1 => "[\u{1}-\u{8}é漢😀]{0,40}",
+            1 => "[x\"\\\\]{60,90}",
+        ];
+        let end = prop_oneof![3 => Just("\n"), 1 => Just("\r\n")];
+        (proptest::collection::vec((line, end), 0..12), any::<bool>()).prop_map(|(lines, open)| {
+            let text: String = lines.iter().flat_map(|(line, end)| [line.as_str(), *end]).collect();
+            if open { text.trim_end_matches(['\r', '\n']).to_owned() } else { text }
+        })
+    }
+
+    fn budgets() -> impl Strategy<Value = Budget> {
+        let unit = prop_oneof![Just(Unit::Utf8), Just(Unit::Utf16)];
+        (1_usize..200, unit, 0_u8..4, 1_u64..9, any::<bool>()).prop_map(
+            |(weight, unit, escapes, lines, gutter)| Budget {
+                weight,
+                measure: Measure { unit, escapes },
+                lines,
+                gutter,
+            },
+        )
+    }
+
+    proptest! {
+        /// Whoever goes on where each page says gets the whole text, and no page is more than its budget but for one character.
+        #[test]
+        fn pages_fit_and_together_are_the_file(file in files(), budget in budgets()) {
+            let mut scanner = Scanner::new(None);
+            scanner.feed(file.as_bytes());
+            let scan = scanner.finish();
+            // A file without LF ends its lines at CR, and a byte order mark is none of its text: other tests have these.
+            prop_assume!(!file.starts_with('\u{feff}') && (file.contains('\n') || !file.contains('\r')));
+            let total = scan.lines.count();
+            let (mut start, mut from_char, mut seen) = (1, 1, String::new());
+            while let Some(lines) = LineRange::inclusive(start, total) {
+                let (shown, used) = show(file.as_bytes(), &scan, lines, from_char, budget).unwrap();
+                let gutters: usize = (start..=shown.lines.end())
+                    .map(|number| budget.gutter(LineNumber::new(number).unwrap()))
+                    .sum();
+                prop_assert_eq!(used, budget.measure.of(&shown.content) + gutters);
+                let is_one_character = shown.content.trim_end_matches('\n').chars().count() <= 1;
+                prop_assert!(used <= budget.weight || is_one_character, "{} of {:?}", used, budget);
+                prop_assert!(shown.lines.count() <= budget.lines);
+                prop_assert!(shown.digest.is_none() || shown.line_length.is_none());
+                seen.push_str(&shown.content);
+                let Some(cut) = shown.cut else { break };
+                let next = (cut.next_start.get(), cut.next_char.unwrap_or(1));
+                prop_assert!(next > (start, from_char), "no further than {:?}", next);
+                (start, from_char) = next;
+            }
+            prop_assert_eq!(seen, file.replace("\r\n", "\n"));
+        }
     }
 }

@@ -71,12 +71,12 @@ struct Options {
     /// Match text exactly, blanks at line ends included
     #[arg(long, global = true, env = "MCP_TEXT_EDITOR_STRICT", value_parser = FalseyValueParser::new())]
     strict: bool,
-    /// The most bytes of text that a read returns at once
+    /// How many bytes of text a read returns at once [default: what the client is known to show whole]
     #[arg(
-        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_RESPONSE_BYTES", default_value_t = 40_000,
+        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_RESPONSE_BYTES",
         value_parser = clap::value_parser!(u64).range(1..)
     )]
-    max_response_bytes: u64,
+    max_response_bytes: Option<u64>,
     /// Another way to say --limit line-bytes=N: the longest line of input; a longer one is refused and skipped
     #[arg(
         long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_LINE_BYTES",
@@ -192,8 +192,8 @@ pub struct Config {
     pub output: Output,
     /// Whether text must match exactly, blanks at line ends included.
     pub strict: bool,
-    /// The most bytes of text that a read returns at once.
-    pub max_response_bytes: u64,
+    /// How many bytes of text a read returns at once, where a person has said so; else it goes by the client.
+    pub max_response_bytes: Option<u64>,
     /// How much a call may ask for.
     pub limits: Limits,
 }
@@ -205,7 +205,7 @@ impl Default for Config {
             tools: ToolSet::default(),
             output: Output::Text,
             strict: false,
-            max_response_bytes: 40_000,
+            max_response_bytes: None,
             limits: Limits::default(),
         }
     }

@@ -1,4 +1,124 @@
-//! What single clients do otherwise than the protocol has it, by client and version: tables, and nothing that acts on them.
+//! What is known of the programs that call this server, by the name that each gives itself, with the version and the day of the
+//! measurement: how much they show of a reply (`docs/clients.md` says how that was measured), and what they add to calls. Tables,
+//! and nothing that acts on them.
+
+use mcp_text_editor_core::measure::{Measure, Unit};
+
+use crate::cli::Output;
+use crate::room::Room;
+
+/// A program, and how much of a reply its model is shown whole.
+#[derive(Debug)]
+pub struct Client {
+    /// The `name` of its `clientInfo`.
+    pub name: Name,
+    /// What people call it.
+    pub program: &'static str,
+    /// The version that was measured.
+    pub version: &'static str,
+    /// The day on which.
+    pub measured: &'static str,
+    /// A reply with `--output text`.
+    pub text: Room,
+    /// One with `--output json`: its JSON text, and of some programs the structured content beside it.
+    pub json: Room,
+}
+
+/// How a program names itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Name {
+    /// Always so.
+    Is(&'static str),
+    /// So, and then in a person's words: the name under which the server is registered.
+    BeginsWith(&'static str),
+}
+
+impl Name {
+    fn is_of(self, name: &str) -> bool {
+        match self {
+            Self::Is(known) => name == known,
+            Self::BeginsWith(known) => name.starts_with(known),
+        }
+    }
+}
+
+const fn room(unit: Unit, escapes: u8, whole: usize, lines: u64) -> Room {
+    Room { measure: Measure { unit, escapes }, whole, lines, text: None }
+}
+
+/// For a program that is not known: less than each of the known ones shows.
+pub const UNKNOWN: Room = room(Unit::Utf8, 0, 18_000, 900);
+
+const ANY: u64 = u64::MAX;
+
+/// The programs that were measured. Each number is some hundredths less than the measured one.
+pub static CLIENTS: &[Client] = &[
+    // 50 000 UTF-16 units; the estimate of tokens by which it decides is a quarter of that, and never asks for the real count.
+    Client {
+        name: Name::Is("claude-code"),
+        program: "Claude Code",
+        version: "2.1.197",
+        measured: "2026-11-22",
+        text: room(Unit::Utf16, 0, 49_000, ANY),
+        json: room(Unit::Utf16, 0, 49_000, ANY),
+    },
+    // 40 000 bytes with gpt-6.1-sol, of the whole result as JSON, so that its text is escaped; 48 000 with gpt-5.5, not escaped.
+    // A JSON reply is there twice: the structured content, and its text, escaped.
+    Client {
+        name: Name::Is("codex-mcp-client"),
+        program: "Codex CLI",
+        version: "0.169.0",
+        measured: "2026-11-22",
+        text: room(Unit::Utf8, 1, 38_500, ANY),
+        json: room(Unit::Utf8, 1, 19_000, ANY),
+    },
+    // 40 000 UTF-16 units, with some 200 of its own around the reply.
+    Client {
+        name: Name::BeginsWith("gemini-cli-mcp-client"),
+        program: "Gemini CLI",
+        version: "0.61.0",
+        measured: "2026-11-22",
+        text: room(Unit::Utf16, 0, 39_000, ANY),
+        json: room(Unit::Utf16, 0, 39_000, ANY),
+    },
+    // 51 200 bytes, and fewer than 2 000 lines.
+    Client {
+        name: Name::Is("opencode"),
+        program: "OpenCode",
+        version: "1.18.33",
+        measured: "2026-11-22",
+        text: room(Unit::Utf8, 0, 50_000, 1_950),
+        json: room(Unit::Utf8, 0, 50_000, 1_950),
+    },
+    // 25 000 UTF-16 units, and fewer than 1 000 lines.
+    Client {
+        name: Name::BeginsWith("qwen-cli-mcp-client"),
+        program: "Qwen Code",
+        version: "0.15.10",
+        measured: "2026-11-22",
+        text: room(Unit::Utf16, 0, 24_400, 970),
+        json: room(Unit::Utf16, 0, 24_400, 970),
+    },
+    // 20 480 bytes.
+    Client {
+        name: Name::Is("copilot-cli"),
+        program: "Copilot CLI",
+        version: "1.0.102",
+        measured: "2026-11-22",
+        text: room(Unit::Utf8, 0, 20_000, ANY),
+        json: room(Unit::Utf8, 0, 20_000, ANY),
+    },
+];
+
+/// How much the program of this name shows of a reply.
+#[must_use]
+pub fn room_of(name: Option<&str>, output: Output) -> Room {
+    let known = CLIENTS.iter().find(|client| name.is_some_and(|name| client.name.is_of(name)));
+    known.map_or(UNKNOWN, |client| match output {
+        Output::Text => client.text,
+        Output::Json => client.json,
+    })
+}
 
 /// A key that a client adds to the arguments of every call by itself, whatever the tool's schema says.
 #[derive(Clone, Copy, Debug)]
@@ -15,3 +135,26 @@ pub const ADDED_KEYS: &[AddedKey] = &[
     // Put into the schema of every tool for the client's own scheduler, and sent to the server with its value.
     AddedKey { name: "wait_for_previous", seen_in: "Gemini CLI 0.61.0, 2026-11-22" },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_known_by_the_name_that_it_gives_itself() {
+        let weight = |name| room_of(name, Output::Text).whole;
+        assert_eq!(weight(Some("claude-code")), 49_000);
+        assert_eq!(weight(Some("claude-code-2")), UNKNOWN.whole);
+        assert_eq!(weight(Some("qwen-cli-mcp-client-text-editor")), 24_400);
+        assert_eq!(weight(None), UNKNOWN.whole);
+    }
+
+    #[test]
+    fn no_known_program_shows_less_than_an_unknown_one() {
+        for client in CLIENTS {
+            for room in [client.text, client.json] {
+                assert!(room.whole >= UNKNOWN.whole && room.lines >= UNKNOWN.lines, "{client:?}");
+            }
+        }
+    }
+}

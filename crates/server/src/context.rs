@@ -9,14 +9,35 @@ use mcp_text_editor_store::store::Store;
 use serde_json::Value;
 
 use crate::cli::Config;
+use crate::clients;
+use crate::room::Room;
 
-/// What holds for every call of a process.
-#[derive(Debug)]
+/// What a call is given: what holds for every call of the process, and what is known of the client that made it.
+#[derive(Clone, Debug)]
 pub struct Context {
     /// The options of the process.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// The files, and how they are kept safe; at least one root when serving.
-    pub store: Store,
+    pub store: Arc<Store>,
+    /// How much the client shows of a reply.
+    pub room: Room,
+}
+
+impl Context {
+    /// The context of a process, for calls of a client that is not known.
+    #[must_use]
+    pub fn new(config: Config, store: Store) -> Self {
+        let context = Self { config: Arc::new(config), store: Arc::new(store), room: clients::UNKNOWN };
+        context.of_client(None)
+    }
+
+    /// The same for calls of the client that names itself so.
+    #[must_use]
+    pub fn of_client(&self, name: Option<&str>) -> Self {
+        let known = || clients::room_of(name, self.config.output);
+        let room = self.config.max_response_bytes.map_or_else(known, Room::of_bytes);
+        Self { room, ..self.clone() }
+    }
 }
 
 /// Whether the client has withdrawn the call, or its time is over. Work polls it between files and chunks, and never after

@@ -15,6 +15,7 @@ pub mod limits;
 pub mod past;
 pub mod problem;
 pub mod render;
+pub mod room;
 pub mod schema;
 pub mod server;
 pub mod session;

@@ -62,7 +62,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             store.recover();
         }
     }
-    let context = |store| Context { config: command.config, store };
+    let context = |store| Context::new(command.config, store);
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {

@@ -33,14 +33,13 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     let mut entries = found.map_err(|reason| fail(words::unreadable(store.state.as_ref(), &reason)))?;
     let mut truncated = entries.len() > limit;
     entries.truncate(limit);
-    let budget = usize::try_from(context.config.max_response_bytes).unwrap_or(usize::MAX);
     Ok(match context.config.output {
         Output::Text => {
-            let text = words::text(&entries, truncated, budget);
+            let text = words::text(&entries, truncated, &context.room);
             Reply { text, structured: None }
         }
         Output::Json => {
-            let edits = words::json(&entries, budget);
+            let edits = words::json(&entries, &context.room);
             truncated |= edits.len() < entries.len();
             json_reply(serde_json::json!({"edits": edits, "truncated": truncated}))
         }

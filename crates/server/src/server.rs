@@ -83,10 +83,11 @@ impl Server {
         tool: &'static Tool,
         request: CallToolRequestParams,
         cancel: Cancel,
+        calls: &Context,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
         let is_at_work = Arc::new(AtomicBool::new(false));
-        let work = self.run(tool, request, cancel.clone(), Arc::clone(&is_at_work));
+        let work = self.run(tool, request, cancel.clone(), calls, Arc::clone(&is_at_work));
         let Some(token) = context.meta.get_progress_token() else { return work.await };
         let mut work = pin!(work);
         let began = Instant::now();
@@ -124,6 +125,7 @@ impl Server {
         tool: &'static Tool,
         request: CallToolRequestParams,
         cancel: Cancel,
+        context: &Context,
         is_at_work: Arc<AtomicBool>,
     ) -> Result<Reply, Failure> {
         if self.context.store.roots.are_all_unserved() {
@@ -136,7 +138,7 @@ impl Server {
         if cancel.is_cancelled() {
             return Err(Failure::of(explain::cancelled(), tool.name, !tool.read_only));
         }
-        let context = Arc::clone(&self.context);
+        let context = context.clone();
         let cancel = cancel.within(Duration::from_secs(context.config.limits.get(Limit::Seconds)));
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
@@ -144,21 +146,21 @@ impl Server {
         });
         work.await.unwrap_or_else(|_| Err(panicked(tool, &self.context)))
     }
+}
 
-    fn result(&self, outcome: Result<Reply, Failure>) -> CallToolResult {
-        match outcome {
-            Ok(reply) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
-                result.structured_content = reply.structured;
-                result
-            }
-            Err(failed) => {
-                let text = match self.context.config.output {
-                    Output::Text => failure::text(&failed),
-                    Output::Json => failure::json(&failed),
-                };
-                CallToolResult::error(vec![ContentBlock::text(text)])
-            }
+fn result(outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
+    match outcome {
+        Ok(reply) => {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+            result.structured_content = reply.structured;
+            result
+        }
+        Err(failed) => {
+            let text = match context.config.output {
+                Output::Text => failure::text_within(&failed, &context.room),
+                Output::Json => failure::json_within(&failed, &context.room),
+            };
+            CallToolResult::error(vec![ContentBlock::text(text)])
         }
     }
 }
@@ -201,6 +203,8 @@ impl ServerHandler for Server {
         let Some(tool) = self.tools.iter().find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
+        let client = context.client_info();
+        let calls = self.context.of_client(client.as_ref().map(|client| client.name.as_str()));
         let is_offered = self.context.config.tools.contains(tool.name);
         let outcome = if let Some(exceeded) = context.extensions.get::<Exceeded>().filter(|_| is_offered) {
             let problem = self.context.config.limits.exceeded(*exceeded);
@@ -209,7 +213,7 @@ impl ServerHandler for Server {
             let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();
             let (token, asked) = (context.ct.clone(), withdrawal.clone());
             let cancel = Cancel::new(move || token.is_cancelled() || asked.is_withdrawn());
-            let outcome = self.run_and_report(tool, request, cancel, &context).await;
+            let outcome = self.run_and_report(tool, request, cancel, &calls, &context).await;
             if withdrawal.is_withdrawn() && outcome.as_ref().is_err_and(Failure::is_cancelled) {
                 withdrawal.heed();
             }
@@ -217,7 +221,7 @@ impl ServerHandler for Server {
         } else {
             Err(disabled(tool, &self.context))
         };
-        Ok(self.result(outcome).into())
+        Ok(result(outcome, &calls).into())
     }
 
     // The SDK answers these with an empty success where nothing is declared; they do not exist here.

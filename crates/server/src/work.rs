@@ -3,7 +3,7 @@
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching};
-use mcp_text_editor_core::show::{Budget, Shown, show};
+use mcp_text_editor_core::show::show;
 use mcp_text_editor_store::document::{self, Document};
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Outcome, Reason, Refusal, edit};
 use mcp_text_editor_store::error::StoreErrorKind;
@@ -18,7 +18,7 @@ use crate::problem::{Failure, Problem};
 use crate::render::edit::{self as edit_words, Hashes};
 use crate::render::explain::{self, Call, Named};
 use crate::render::json_text;
-use crate::render::read::{self as read_words, FileRead};
+use crate::render::read::{self as read_words, FileRead, LeftOut, Page};
 use crate::tools::append::AppendRequest;
 use crate::tools::create::CreateRequest;
 use crate::tools::delete::DeleteRequest;
@@ -30,80 +30,59 @@ use crate::tools::{self, Tool};
 /// Reads ranges of files. One file that cannot be read does not spoil the others.
 pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let call = call(context, &tools::get::TOOL, request.files.len() > 1, cancel);
-    let gutter = request.line_numbers && context.config.output == Output::Text;
-    let ranges = request.files.iter().map(|file| file.ranges.as_ref().map_or(1, Vec::len)).sum();
-    let mut share =
-        Share { left: usize::try_from(context.config.max_response_bytes).unwrap_or(usize::MAX), ranges };
-    let mut files = Vec::new();
+    let ranges = |file: &ReadFile| file.ranges.as_ref().map_or(1, Vec::len);
+    let files = request.files.iter().map(|file| (file.file_path.as_str(), ranges(file)));
+    let mut page = Page::new(context.room, context.config.output, request.line_numbers, files);
+    let (mut problems, mut is_any_read, mut is_full) = (Vec::new(), false, false);
     for file in &request.files {
         if cancel.is_out_of_time() {
             // What was read in time is worth having.
             let problem = explain::out_of_time(&context.config.limits).of_file(&file.file_path);
-            files.push(FileRead::Failed(vec![problem]));
+            is_full = is_full || !page.failed(std::slice::from_ref(&problem));
+            problems.push(problem);
+            if is_full && is_any_read {
+                break;
+            }
             continue;
         }
         if cancel.is_cancelled() {
             return Err(cancelled(context, &tools::get::TOOL));
         }
-        files.push(read_file(context, call, file, &mut share, gutter, cancel));
+        let before = page.left;
+        match read_file(context, call, file, &mut page, is_full, cancel) {
+            Ok(is_told) => {
+                is_any_read = true;
+                is_full |= !is_told;
+            }
+            Err(found) => {
+                // A file that failed leaves its share to the others.
+                page.left = before;
+                page.left.pass(ranges(file), usize::from(ranges(file) == 0));
+                is_full = is_full || !page.failed(&found);
+                problems.extend(found);
+            }
+        }
+        // Without room only the question is left whether all files fail.
+        if is_full && is_any_read {
+            break;
+        }
     }
-    if files.iter().all(|file| matches!(file, FileRead::Failed(_))) {
-        let problems = files.into_iter().flat_map(|file| match file {
-            FileRead::Failed(problems) => problems,
-            FileRead::Read { .. } => Vec::new(),
-        });
-        return Err(failure(context, &tools::get::TOOL, problems.collect()));
+    if !is_any_read {
+        return Err(failure(context, &tools::get::TOOL, problems));
     }
-    Ok(match context.config.output {
-        Output::Text => Reply { text: read_words::text(&files, request.line_numbers), structured: None },
-        Output::Json => json_reply(read_words::json(&files)),
-    })
+    let next = request.files.get(page.files()).map(|file| file.file_path.as_str());
+    Ok(page.finish(request.files.len(), next))
 }
 
-/// The response budget, divided evenly among the ranges that are still to come.
-#[derive(Clone, Copy)]
-struct Share {
-    left: usize,
-    ranges: usize,
-}
-
-impl Share {
-    fn of_next(self) -> usize {
-        self.left / self.ranges.max(1)
-    }
-
-    fn spend(&mut self, used: usize) {
-        self.left = self.left.saturating_sub(used);
-        self.ranges = self.ranges.saturating_sub(1);
-    }
-}
-
+/// Shows a file on the page, unless that is full; false if there was not room for all that was asked of it.
 fn read_file(
     context: &Context,
     call: Call<'_>,
     file: &ReadFile,
-    share: &mut Share,
-    gutter: bool,
+    page: &mut Page,
+    is_full: bool,
     cancel: &Cancel,
-) -> FileRead {
-    let count = file.ranges.as_ref().map_or(1, Vec::len);
-    let before = *share;
-    let outcome = try_read_file(context, call, file, share, gutter, cancel);
-    // A file that failed leaves its share to the others.
-    outcome.unwrap_or_else(|problems| {
-        *share = Share { left: before.left, ranges: before.ranges.saturating_sub(count) };
-        FileRead::Failed(problems)
-    })
-}
-
-fn try_read_file(
-    context: &Context,
-    call: Call<'_>,
-    file: &ReadFile,
-    share: &mut Share,
-    gutter: bool,
-    cancel: &Cancel,
-) -> Result<FileRead, Vec<Problem>> {
+) -> Result<bool, Vec<Problem>> {
     let file_path = &file.file_path;
     let named = Named { file_path, encoding: file.encoding.as_deref(), patches: &[] };
     let place = context.store.roots.resolve(file_path);
@@ -121,35 +100,60 @@ fn try_read_file(
                 .collect());
         }
     };
-    let before = *share;
+    let before = page.left;
     let read = document::read(&context.store.index, &place, label, &|| cancel.is_cancelled(), |document| {
-        *share = before;
+        page.left = before;
         if let Some(fault) = document.not_text()? {
             return Ok(Err(vec![explain::not_text(named, &fault)]));
         }
         let whole = [ReadRange { start: 1, end: None, from_char: None }];
-        let (mut ranges, mut problems) = (Vec::new(), Vec::new());
-        for range in file.ranges.as_deref().unwrap_or(&whole) {
-            match shown(document, range, share, gutter)? {
-                Ok(shown) => ranges.push(shown),
+        let asked = file.ranges.as_deref().unwrap_or(&whole);
+        let (mut wanted, mut problems) = (Vec::new(), Vec::new());
+        for range in asked {
+            match lines_of(document, range) {
+                Ok(lines) => wanted.push((range, lines)),
                 Err(problem) => problems.push(problem.of_file(file_path)),
             }
         }
         if !problems.is_empty() {
             return Ok(Err(problems));
         }
-        Ok(Ok(FileRead::Read { file_path: file_path.clone(), scan: document.scan.clone(), ranges }))
+        let read = FileRead { file_path, scan: &document.scan };
+        if is_full || !page.take_file(&read, wanted.is_empty()) {
+            return Ok(Ok(None));
+        }
+        let mut ranges = Vec::new();
+        for (range, lines) in &wanted {
+            let from_char = range.from_char.unwrap_or(1);
+            let Some(budget) = page.budget(&read, *lines, from_char) else { break };
+            let (shown, used) = show(document, &document.scan, *lines, from_char, budget)?;
+            if !page.take(&read, &shown, used) {
+                break;
+            }
+            page.left.pass(1, 0);
+            ranges.push(shown);
+        }
+        let left_out = wanted.get(ranges.len()).map(|(range, _)| LeftOut {
+            count: wanted.len() - ranges.len(),
+            of: wanted.len(),
+            start: range.start,
+        });
+        Ok(Ok((left_out.is_none() || !ranges.is_empty()).then(|| (document.scan.clone(), ranges, left_out))))
     });
-    read.map_err(|error| vec![explain::store(call, file_path, &error)])?
+    let Some((scan, ranges, left_out)) =
+        read.map_err(|error| vec![explain::store(call, file_path, &error)])??
+    else {
+        page.left = before;
+        return Ok(false);
+    };
+    let is_facts = file.ranges.as_ref().is_some_and(Vec::is_empty);
+    page.left.pass(0, usize::from(is_facts));
+    page.file(&FileRead { file_path, scan: &scan }, (!is_facts).then_some(ranges), left_out);
+    Ok(left_out.is_none())
 }
 
-/// One range of a file, as far as its share of the budget goes.
-fn shown(
-    document: &Document<'_>,
-    range: &ReadRange,
-    share: &mut Share,
-    gutter: bool,
-) -> std::io::Result<Result<Shown, Problem>> {
+/// The lines of a file that a range means.
+fn lines_of(document: &Document<'_>, range: &ReadRange) -> Result<LineRange, Box<Problem>> {
     let total = document.scan.lines.count();
     let start = match u64::try_from(range.start) {
         Ok(start) => start.max(1),
@@ -158,19 +162,13 @@ fn shown(
     };
     let end = match range.end {
         None => total.max(start - 1),
-        Some(end) => {
-            let Some(end) = u64::try_from(end).ok().filter(|end| *end >= start) else {
-                return Ok(Err(read_words::ends_before(range.start, start, end)));
-            };
-            end
-        }
+        Some(end) => u64::try_from(end)
+            .ok()
+            .filter(|end| *end >= start)
+            .ok_or_else(|| Box::new(read_words::ends_before(range.start, start, end)))?,
     };
     let first = LineNumber::from_index(start - 1);
-    let lines = LineRange::new(first, end.min(total).saturating_sub(start - 1));
-    let budget = Budget { bytes: share.of_next(), gutter };
-    let (shown, used) = show(document, &document.scan, lines, range.from_char.unwrap_or(1), budget)?;
-    share.spend(used);
-    Ok(Ok(shown))
+    Ok(LineRange::new(first, end.min(total).saturating_sub(start - 1)))
 }
 
 /// Replaces text in files.
@@ -276,7 +274,7 @@ pub(crate) fn call<'a>(
     cancel: &'a Cancel,
 ) -> Call<'a> {
     let state = context.store.state.as_ref().map(State::path);
-    let Config { limits, tools: offered, .. } = &context.config;
+    let Config { limits, tools: offered, .. } = &*context.config;
     Call { tool, roots: &context.store.roots, state, many_files, limits, cancel, offered }
 }
 
@@ -372,7 +370,7 @@ pub(crate) fn edit_reply<'a>(
     name: impl Fn(&Edited) -> &'a str,
     dry_run: bool,
 ) -> Reply {
-    let value = edit_words::json(done, name, dry_run, hashes(context));
+    let value = edit_words::json(done, name, dry_run, hashes(context), &context.room);
     match context.config.output {
         Output::Text => Reply { text: json_text(&value), structured: None },
         Output::Json => json_reply(value),

@@ -80,7 +80,7 @@ fn reads(c: &mut Criterion<Ratio>) {
     let lines = LineRange::inclusive(1000, 1050).unwrap();
     let read = |index: &Index| {
         let place = world.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
-        let budget = Budget { bytes: 50_000, gutter: true };
+        let budget = Budget { gutter: true, ..Budget::bytes(50_000) };
         let shown = document::read(index, &place, None, &|| false, |document| {
             show(document, &document.scan, lines, 1, budget)
         });

@@ -142,7 +142,7 @@ impl<S: Source + ?Sized> View<'_, S> {
 
     /// All of the lines, unless that is more than `most` bytes.
     fn whole(&self, lines: LineRange, most: usize) -> Result<Option<String>, S::Error> {
-        let (shown, _) = show(self.source, self.scan, lines, 1, Budget { bytes: most, gutter: false })?;
+        let (shown, _) = show(self.source, self.scan, lines, 1, Budget::bytes(most))?;
         Ok(shown.cut.is_none().then_some(shown.content))
     }
 

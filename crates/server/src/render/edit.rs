@@ -5,12 +5,15 @@ use std::borrow::Cow;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::measure::Measure;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_store::edit::{Edited, Outcome, Warning};
 use mcp_text_editor_store::history::NotKept;
 use mcp_text_editor_store::in_place::InPlace;
 use mcp_text_editor_store::inode_flags::{Guard, Lost};
 use serde_json::{Map, Value, json};
+
+use crate::room::Room;
 
 /// How digests are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,41 +33,146 @@ impl Hashes {
     }
 }
 
-/// The reply to an edit, its files named as the call named them.
+/// As much of an edit's reply as is told.
+#[derive(Clone, Copy)]
+struct Detail {
+    /// Files.
+    files: usize,
+    /// What the regions of each file, or the lines of its diff, weigh at most.
+    each: usize,
+}
+
+impl Detail {
+    const ALL: Self = Self { files: usize::MAX, each: usize::MAX };
+}
+
+/// The reply to an edit, its files named as the call named them. What does not fit goes in this order: regions and lines of diffs,
+/// from the end of the files that have most; then files. It says how many; the digest and the lines of each file that it names are
+/// always there.
 pub(crate) fn json<'a>(
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
     dry_run: bool,
     hashes: Hashes,
+    room: &Room,
 ) -> Value {
-    let files: Vec<Value> = done.files.iter().map(|file| file_json(name(file), file, hashes)).collect();
+    let render = |detail| reply(done, &name, dry_run, hashes, detail, room.measure);
+    let fits = |reply: &Value| room.admits(&super::json_text(reply));
+    let whole = render(Detail::ALL);
+    if fits(&whole) {
+        return whole;
+    }
+    let files = done.files.len();
+    let least = render(Detail { files, each: 0 });
+    if fits(&least) {
+        let each = most(room.whole, |each| fits(&render(Detail { files, each })));
+        return render(Detail { files, each });
+    }
+    let files = most(files, |files| fits(&render(Detail { files, each: 0 })));
+    render(Detail { files, each: 0 })
+}
+
+/// The largest number up to `end` of which that holds, if it holds of no larger one than of a smaller.
+fn most(end: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, end);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
+}
+
+fn reply<'a>(
+    done: &Outcome,
+    name: impl Fn(&Edited) -> &'a str,
+    dry_run: bool,
+    hashes: Hashes,
+    detail: Detail,
+    measure: Measure,
+) -> Value {
+    let told = done.files.iter().take(detail.files);
+    let files: Vec<Value> =
+        told.map(|file| file_json(name(file), file, hashes, detail.each, measure)).collect();
     let mut object = Map::new();
     object.insert("result".to_owned(), json!(if dry_run { "dry_run" } else { "ok" }));
     if let Some(edit_id) = &done.edit_id {
         object.insert("edit_id".to_owned(), json!(edit_id.to_string()));
     }
+    let not_shown = done.files.len() - files.len();
     object.insert("files".to_owned(), json!(files));
+    if not_shown > 0 {
+        object.insert("files_not_shown".to_owned(), json!(not_shown));
+    }
     Value::Object(object)
 }
 
-fn file_json(file_path: &str, edited: &Edited, hashes: Hashes) -> Value {
+fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, measure: Measure) -> Value {
+    let mut cut = None;
     let mut object = Map::new();
     object.insert("file_path".to_owned(), json!(file_path));
     if let Some(digest) = &edited.digest {
         object.insert("file_hash".to_owned(), json!(hashes.print(digest)));
     }
     if let Some(diff) = &edited.diff {
-        object.insert("diff".to_owned(), json!(diff));
+        object.insert("diff".to_owned(), json!(as_much_of(diff, most, measure)));
     } else {
-        let regions: Vec<Value> = edited.regions.iter().map(|region| region_json(region, hashes)).collect();
+        let mut left = most;
+        let mut regions = Vec::new();
+        for region in &edited.regions {
+            let region = region_json(region, hashes);
+            let weight = if most == usize::MAX { 0 } else { measure.of(&region.to_string()) + 1 };
+            let Some(rest) = left.checked_sub(weight) else { break };
+            left = rest;
+            regions.push(region);
+        }
+        let not_shown = edited.regions.len() - regions.len();
         object.insert("total_lines".to_owned(), json!(edited.total_lines));
         object.insert("regions".to_owned(), json!(regions));
+        if not_shown > 0 {
+            object.insert("regions_not_shown".to_owned(), json!(not_shown));
+            cut = Some(format!(
+                "the last {not_shown} regions are not shown, for want of room: their edits were made; read those lines again before \
+                 you edit them by number"
+            ));
+        }
     }
-    if !edited.warnings.is_empty() {
-        let warnings: Vec<Cow<'_, str>> = edited.warnings.iter().map(words).collect();
+    if !edited.warnings.is_empty() || cut.is_some() {
+        let warnings = edited.warnings.iter().map(words).chain(cut.map(Cow::from));
+        let warnings: Vec<Cow<'_, str>> = warnings.collect();
         object.insert("warnings".to_owned(), json!(warnings));
     }
     Value::Object(object)
+}
+
+/// The beginning of a diff, in whole lines; where that is not all of it, a last line counts the others.
+fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, str> {
+    let measure = measure.inside_json();
+    if most == usize::MAX || measure.of(diff) <= most {
+        return diff.into();
+    }
+    let (mut shown, mut weight) = (0, 0);
+    for line in diff.split_inclusive('\n') {
+        weight += measure.of(line);
+        if weight > most {
+            break;
+        }
+        shown += line.len();
+    }
+    let (shown, hidden) = diff.split_at_checked(shown).unwrap_or((diff, ""));
+    // What the diff has left out before is counted with it.
+    let counted = hidden.lines().next_back().and_then(left_out_before);
+    let lines = hidden.lines().count() as u64;
+    let lines = counted.map_or(lines, |before| lines - 1 + before);
+    format!("{shown}{}", mcp_text_editor_core::diff::more_lines(lines)).into()
+}
+
+/// The number in a diff's last line that counts what is left out.
+fn left_out_before(line: &str) -> Option<u64> {
+    line.strip_prefix("… ")?.split_once(" more line")?.0.parse().ok()
 }
 
 fn region_json(region: &Region, hashes: Hashes) -> Value {

@@ -10,6 +10,7 @@ use mcp_text_editor_core::line::LineRange;
 use serde_json::{Map, Value, json};
 
 use crate::problem::{Conflict, Failure, IfCut, Later, Problem};
+use crate::room::Room;
 
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
@@ -46,13 +47,25 @@ const WORDS: [usize; 5] = [4_000, 2_000, 1_000, 400, 100];
 /// The failure as text: `error: CODE: REASON`, each problem with its place, text and hint, then `suggestion:` and `hint:`.
 #[must_use]
 pub fn text(failure: &Failure) -> String {
-    fit(failure, text_in)
+    fit(failure, None, text_in)
+}
+
+/// The same for a client that shows so much of it.
+#[must_use]
+pub fn text_within(failure: &Failure, room: &Room) -> String {
+    fit(failure, Some(room), text_in)
 }
 
 /// The failure as one JSON object on one line.
 #[must_use]
 pub fn json(failure: &Failure) -> String {
-    fit(failure, |failure, detail| super::json_text(&json_in(failure, detail)))
+    fit(failure, None, |failure, detail| super::json_text(&json_in(failure, detail)))
+}
+
+/// The same for a client that shows so much of it.
+#[must_use]
+pub fn json_within(failure: &Failure, room: &Room) -> String {
+    fit(failure, Some(room), |failure, detail| super::json_text(&json_in(failure, detail)))
 }
 
 /// One problem as text, for a file that failed among others that did not: `error: CODE: REASON`, where and what, `hint:`.
@@ -66,17 +79,22 @@ pub fn problem_text(problem: &Problem) -> String {
 #[must_use]
 pub fn problem_json(problem: &Problem) -> Value {
     let failure = Failure::of(problem.clone(), "", false);
-    let detail = fitting(&failure, |failure, detail| super::json_text(&json_in(failure, detail))).1;
+    let detail = fitting(&failure, None, |failure, detail| super::json_text(&json_in(failure, detail))).1;
     problem_in(problem, detail)
 }
 
-fn fit(failure: &Failure, render: impl Fn(&Failure, Detail) -> String) -> String {
-    fitting(failure, render).0
+fn fit(failure: &Failure, room: Option<&Room>, render: impl Fn(&Failure, Detail) -> String) -> String {
+    fitting(failure, room, render).0
 }
 
 /// The fullest rendering that is short enough, and how full it is.
-fn fitting(failure: &Failure, render: impl Fn(&Failure, Detail) -> String) -> (String, Detail) {
-    let attempt = |detail| Some(render(failure, detail)).filter(|text| text.chars().count() < LIMIT);
+fn fitting(
+    failure: &Failure,
+    room: Option<&Room>,
+    render: impl Fn(&Failure, Detail) -> String,
+) -> (String, Detail) {
+    let fits = |text: &str| text.chars().count() < LIMIT && room.is_none_or(|room| room.admits(text));
+    let attempt = |detail| Some(render(failure, detail)).filter(|text| fits(text));
     let all = failure.problems.len();
     let most = all.min(LIMIT / LEAST_PROBLEM);
     let mut detail = Detail { nearest: true, lines: 0, width: 0, problems: all, words: LIMIT };

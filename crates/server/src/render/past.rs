@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use mcp_text_editor_store::history::{EditId, Entry, FILE_NAME, Kind, NotKept, Remedy};
+use mcp_text_editor_store::history::{EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Remedy};
 use mcp_text_editor_store::state::State;
 use mcp_text_editor_store::undo::{IsLeft, Refused};
 use serde_json::{Value, json};
@@ -15,35 +15,65 @@ use super::paths::shown;
 use super::{on_one_line, path_by_itself};
 use crate::cli::ToolSet;
 use crate::problem::{Code, Conflict, Later, Problem};
+use crate::room::Room;
 use crate::tools;
 
-/// The edits, one on each line, as far as they fit.
-pub(crate) fn text(entries: &[Entry], truncated: bool, budget: usize) -> String {
+/// What the last line of a list, or what stands around it as JSON, takes at most.
+const ROOM_FOR_NOTE: usize = 200;
+
+/// The edits, one on each line, as far as they fit; of an edit of very many files the first of them.
+pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
     if entries.is_empty() {
         return "[no edits are kept]".to_owned();
     }
     let mut out = String::new();
     let mut shown = 0;
+    let mut left = room.whole.saturating_sub(ROOM_FOR_NOTE);
     for entry in entries {
-        let line = line(entry);
-        if shown > 0 && out.len() + line.len() > budget {
-            break;
+        let mut text = line(entry, usize::MAX);
+        if shown == 0 && room.measure.of(&text) > left {
+            text = first_files(
+                entry,
+                |most| room.measure.of(&line(entry, most)) <= left,
+                |most| line(entry, most),
+            );
         }
-        out.push_str(&line);
+        let Some(rest) = left.checked_sub(room.measure.of(&text)).filter(|_| shown + 2 < room.lines) else {
+            break;
+        };
+        left = rest;
+        out.push_str(&text);
         shown += 1;
     }
+    let shown = usize::try_from(shown).unwrap_or(usize::MAX);
     if truncated || shown < entries.len() {
         let _ = write!(out, "[the newest {shown}; ask for a file_path, or by limit for more]");
     }
     out.trim_end_matches('\n').to_owned()
 }
 
-fn line(entry: &Entry) -> String {
-    let files: Vec<String> = entry
-        .files
-        .iter()
-        .map(|file| format!("{} {}", kind(file.kind), path_by_itself(&shown(&file.path))))
-        .collect();
+/// An entry with as many of its files as fit.
+fn first_files<T>(entry: &Entry, fits: impl Fn(usize) -> bool, of: impl Fn(usize) -> T) -> T {
+    let (mut low, mut high) = (0, entry.files.len());
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    of(low)
+}
+
+/// An edit on a line, with so many of its files at most.
+fn line(entry: &Entry, most: usize) -> String {
+    let file = |file: &EntryFile| format!("{} {}", kind(file.kind), path_by_itself(&shown(&file.path)));
+    let mut files: Vec<String> = entry.files.iter().take(most).map(file).collect();
+    let more = entry.files.len() - files.len();
+    if more > 0 {
+        files.push(format!("{more} more files"));
+    }
     let mut out =
         format!("{} {} {}: {}", entry.id, time(entry.time), on_one_line(&entry.tool), files.join(", "));
     if let Some(undoes) = &entry.undoes {
@@ -56,25 +86,29 @@ fn line(entry: &Entry) -> String {
     out
 }
 
-/// The edits as objects, as far as they fit.
-pub(crate) fn json(entries: &[Entry], budget: usize) -> Vec<Value> {
-    let mut used = 0;
+/// The edits as objects, as far as they fit; of an edit of very many files the first of them.
+pub(crate) fn json(entries: &[Entry], room: &Room) -> Vec<Value> {
+    let mut left = room.whole.saturating_sub(ROOM_FOR_NOTE);
+    let weight = |value: &Value| room.measure.of(&value.to_string()) + 1;
     let mut out = Vec::new();
     for entry in entries {
-        let value = entry_json(entry);
-        used += value.to_string().len();
-        if used > budget && !out.is_empty() {
-            break;
+        let mut value = entry_json(entry, usize::MAX);
+        if out.is_empty() && weight(&value) > left {
+            let fits = |most| weight(&entry_json(entry, most)) <= left;
+            value = first_files(entry, fits, |most| entry_json(entry, most));
         }
+        let Some(rest) = left.checked_sub(weight(&value)) else { break };
+        left = rest;
         out.push(value);
     }
     out
 }
 
-fn entry_json(entry: &Entry) -> Value {
+fn entry_json(entry: &Entry, most: usize) -> Value {
     let files: Vec<Value> = entry
         .files
         .iter()
+        .take(most)
         .map(|file| {
             let mut object = json!({"file_path": shown(&file.path), "change": kind(file.kind)});
             for (key, digest) in [("hash_before", &file.before), ("hash_after", &file.after)] {
@@ -91,6 +125,10 @@ fn entry_json(entry: &Entry) -> Value {
         "tool": entry.tool,
         "files": files,
     });
+    let not_shown = entry.files.len().saturating_sub(most);
+    if let (true, Some(object)) = (not_shown > 0, object.as_object_mut()) {
+        object.insert("files_not_shown".to_owned(), json!(not_shown));
+    }
     for (key, id) in [("undoes", &entry.undoes), ("undone_by", &entry.undone_by)] {
         if let (Some(id), Some(object)) = (id, object.as_object_mut()) {
             object.insert(key.to_owned(), json!(id.to_string()));

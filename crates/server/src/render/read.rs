@@ -1,32 +1,256 @@
-//! What a read found, as text for a model and as JSON for a program.
+//! What a read found, as text for a model and as JSON for a program, as far as the client shows it.
 
 use std::fmt::Write as _;
 
+use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::scan::Scan;
-use mcp_text_editor_core::show::Shown;
+use mcp_text_editor_core::show::{Budget, Cut, Shown};
 use serde_json::{Map, Value, json};
 
+use crate::cli::Output;
+use crate::context::Reply;
 use crate::problem::{Code, Problem};
 use crate::render::failure::{problem_json, problem_text};
-use crate::render::path_by_itself;
+use crate::render::{json_text, on_one_line, path_by_itself};
+use crate::room::{Left, Piece, Room, lines};
 
 /// So many bytes of what failed are told in full; of what comes after them so many each.
 const MOST_FAILURES: usize = 8_000;
 const ROOM_FOR_MORE: usize = 100;
+/// So much of a path is told where a read says with which file to go on.
+const MOST_PATH: usize = 200;
 
-/// What one file of the call came to.
-pub(crate) enum FileRead {
-    /// It was read; without ranges only its facts were asked for.
-    Read {
-        /// The path as the call named it.
-        file_path: String,
-        /// What the pass over it has found.
-        scan: Scan,
-        /// What is shown of it.
-        ranges: Vec<Shown>,
-    },
-    /// It was not, for these reasons.
-    Failed(Vec<Problem>),
+/// One file that was read, as far as it is shown; without ranges only its facts were asked for.
+pub(crate) struct FileRead<'a> {
+    /// The path as the call named it.
+    pub(crate) file_path: &'a str,
+    /// What the pass over it has found.
+    pub(crate) scan: &'a Scan,
+}
+
+/// The ranges of a file that the reply has no room for: the last ones of the call.
+#[derive(Clone, Copy)]
+pub(crate) struct LeftOut {
+    /// How many.
+    pub(crate) count: usize,
+    /// Of how many.
+    pub(crate) of: usize,
+    /// Where the first of them starts, as the call says it.
+    pub(crate) start: i64,
+}
+
+/// A reply to a read in the making: file after file, as long as there is room.
+pub(crate) struct Page {
+    output: Output,
+    line_numbers: bool,
+    /// What may still be said.
+    pub(crate) left: Left,
+    failures: usize,
+    files: usize,
+    texts: Vec<String>,
+    values: Vec<Value>,
+    /// The notes on what is left out; the reply ends in them.
+    notes: String,
+}
+
+impl Page {
+    /// The reply to a read of these files, of each of which so many ranges are asked for, or facts alone.
+    pub(crate) fn new<'a>(
+        room: Room,
+        output: Output,
+        line_numbers: bool,
+        files: impl Iterator<Item = (&'a str, usize)> + Clone,
+    ) -> Self {
+        let ranges = files.clone().map(|(_, ranges)| ranges).sum();
+        let facts = files.clone().filter(|(_, ranges)| *ranges == 0).count();
+        let left = Left::new(room, output, ranges, facts);
+        let mut page = Self {
+            output,
+            line_numbers: line_numbers && output == Output::Text,
+            left,
+            failures: MOST_FAILURES,
+            files: 0,
+            texts: Vec::new(),
+            values: Vec::new(),
+            notes: String::new(),
+        };
+        // What must be said in any case has its room kept for it.
+        let longest = files
+            .map(|(path, _)| tail_of(path))
+            .max_by_key(|path| page.left.measure().of(path))
+            .unwrap_or_default();
+        let most = LeftOut { count: usize::MAX, of: usize::MAX, start: i64::MIN };
+        let kept = match output {
+            Output::Text => {
+                ranges_left_out(&longest, most) + &files_left_out(&longest, usize::MAX, usize::MAX)
+            }
+            Output::Json => {
+                json!({"files": [{"ranges_not_shown": usize::MAX}], "files_not_shown": usize::MAX})
+                    .to_string()
+            }
+        };
+        let kept = page.frame(&kept);
+        page.left.take(kept);
+        let each = "_".repeat(longest.len() + if output == Output::Text { 120 } else { 300 }) + "\n\n";
+        page.left.keep_for_facts(page.frame(&each));
+        page
+    }
+
+    /// What this text takes besides the text of files.
+    fn frame(&self, text: &str) -> Piece {
+        Piece { text: 0, frame: self.left.measure().of(text), lines: lines(text) }
+    }
+
+    /// How much may be shown of these lines of a file; `None` if the reply has no room for them.
+    pub(crate) fn budget(&self, file: &FileRead<'_>, range: LineRange, from_char: u64) -> Option<Budget> {
+        // No number in it can be longer than these.
+        let far = file.scan.size.saturating_add(1);
+        let widest = Shown {
+            lines: range,
+            content: String::new(),
+            digest: Some(file.scan.digest),
+            cut: Some(Cut { next_start: range.start(), next_char: Some(far) }),
+            from_char,
+            line_length: Some(far),
+        };
+        self.left.budget(self.piece(file, &widest, 0, 0), self.line_numbers)
+    }
+
+    /// What a range takes, of which the text takes `text`, in so many lines.
+    fn piece(&self, file: &FileRead<'_>, range: &Shown, text: usize, lines: u64) -> Piece {
+        let frame = match self.output {
+            // A line end where the text has none, and the one between blocks.
+            Output::Text => head(file, range) + &notes(file.scan, range) + "\n\n",
+            Output::Json => Value::Object(range_json(range, String::new())).to_string() + ",",
+        };
+        let frame = self.frame(&frame);
+        Piece { text, lines: frame.lines + lines, ..frame }
+    }
+
+    /// Takes the room for a range, of which the text takes `text`; false if there is none.
+    pub(crate) fn take(&mut self, file: &FileRead<'_>, range: &Shown, text: usize) -> bool {
+        let piece = self.piece(file, range, text, range.lines.count());
+        self.left.take(piece)
+    }
+
+    /// Takes the room for what is said of a file besides its ranges; false if there is none.
+    pub(crate) fn take_file(&mut self, file: &FileRead<'_>, facts_alone: bool) -> bool {
+        let text = match self.output {
+            Output::Text if facts_alone => facts(file) + "\n",
+            Output::Text => String::new(),
+            Output::Json => file_json(file, Vec::new()).to_string() + ",",
+        };
+        let piece = self.frame(&text);
+        self.left.take(piece)
+    }
+
+    /// Shows a file, for which the room is taken. `None` for facts alone.
+    pub(crate) fn file(
+        &mut self,
+        file: &FileRead<'_>,
+        ranges: Option<Vec<Shown>>,
+        left_out: Option<LeftOut>,
+    ) {
+        self.files += 1;
+        match (self.output, ranges) {
+            (Output::Text, None) => self.texts.push(facts(file)),
+            (Output::Text, Some(ranges)) => {
+                let texts = ranges.iter().map(|range| range_text(file, range, self.line_numbers));
+                self.texts.extend(texts);
+                if let Some(left_out) = left_out {
+                    self.notes.push_str(&ranges_left_out(&tail_of(file.file_path), left_out));
+                }
+            }
+            (Output::Json, ranges) => {
+                let ranges = ranges.unwrap_or_default().into_iter().map(|mut range| {
+                    let content = std::mem::take(&mut range.content);
+                    Value::Object(range_json(&range, content))
+                });
+                let mut value = file_json(file, ranges.collect());
+                if let (Some(left_out), Some(object)) = (left_out, value.as_object_mut()) {
+                    object.insert("ranges_not_shown".to_owned(), json!(left_out.count));
+                }
+                self.values.push(value);
+            }
+        }
+    }
+
+    /// Says why a file could not be read; false if there is no room for that.
+    pub(crate) fn failed(&mut self, problems: &[Problem]) -> bool {
+        // In full where that leaves the others their shares, more or less; else the beginning.
+        [true, false].into_iter().any(|in_full| {
+            let mut room = if in_full { self.failures } else { 0 };
+            let (mut texts, mut value) = (Vec::new(), None);
+            let whole = match self.output {
+                Output::Text => {
+                    texts.extend(
+                        problems.iter().map(|problem| problem_text(&fitted(problem, &mut room)) + "\n"),
+                    );
+                    texts.join("\n") + "\n"
+                }
+                Output::Json => value.insert(failed_json(problems, &mut room)).to_string() + ",",
+            };
+            let piece = self.frame(&whole);
+            if in_full && piece.frame > self.left.most_for_failure() || !self.left.take(piece) {
+                return false;
+            }
+            if in_full {
+                self.failures = room;
+            }
+            self.files += 1;
+            self.texts.append(&mut texts);
+            self.values.extend(value);
+            true
+        })
+    }
+
+    /// How many files have been shown.
+    pub(crate) fn files(&self) -> usize {
+        self.files
+    }
+
+    /// The reply. The call named `all` files, of which `next` is the first that is not shown.
+    pub(crate) fn finish(mut self, all: usize, next: Option<&str>) -> Reply {
+        let not_shown = all.saturating_sub(self.files);
+        match self.output {
+            Output::Text => {
+                if let Some(next) = next {
+                    self.notes.push_str(&files_left_out(&tail_of(next), not_shown, all));
+                }
+                Reply { text: self.texts.join("\n") + &self.notes, structured: None }
+            }
+            Output::Json => {
+                let mut value = json!({"files": self.values});
+                if let (true, Some(object)) = (not_shown > 0, value.as_object_mut()) {
+                    object.insert("files_not_shown".to_owned(), json!(not_shown));
+                }
+                // Weighed as it is: where what is not seen, spelled out, has no room, it stays so. It is the same value.
+                let spelled_out = json_text(&value);
+                let text = if self.left.admits(&spelled_out) { spelled_out } else { value.to_string() };
+                Reply { text, structured: Some(value) }
+            }
+        }
+    }
+}
+
+/// The end of a path, which tells files apart, on one line.
+fn tail_of(path: &str) -> String {
+    let path = on_one_line(path);
+    if path.len() <= MOST_PATH {
+        return path;
+    }
+    let start = path.ceil_char_boundary(path.len() - MOST_PATH);
+    format!("…{}", path.get(start..).unwrap_or_default())
+}
+
+fn ranges_left_out(path: &str, LeftOut { count, of, start }: LeftOut) -> String {
+    format!(
+        "[no room for the last {count} of the {of} ranges of {path}: go on in another call, with start {start}]\n"
+    )
+}
+
+fn files_left_out(path: &str, count: usize, of: usize) -> String {
+    format!("[no room for the last {count} of the {of} files: go on in another call, with {path}]\n")
 }
 
 /// Why a range is refused whose `end` is before its start, which is this line.
@@ -41,39 +265,17 @@ pub(crate) fn ends_before(start: i64, line: u64, end: i64) -> Problem {
     Problem::new(Code::InvalidRange, reason, hint)
 }
 
-/// The reply for a model: a header line per range, then the lines, each with its number and a tab if `line_numbers`.
-pub(crate) fn text(files: &[FileRead], line_numbers: bool) -> String {
-    let mut blocks = Vec::new();
-    let mut room = MOST_FAILURES;
-    for file in files {
-        match file {
-            FileRead::Failed(problems) => {
-                blocks
-                    .extend(problems.iter().map(|problem| problem_text(&fitted(problem, &mut room)) + "\n"));
-            }
-            FileRead::Read { file_path, scan, ranges } if ranges.is_empty() => {
-                let (lines, size) = (scan.lines.count(), scan.size);
-                let (hash, form, file_path) = (scan.digest.short(), form(scan), path_by_itself(file_path));
-                blocks.push(format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n"));
-            }
-            FileRead::Read { file_path, scan, ranges } => {
-                blocks.extend(ranges.iter().map(|range| range_text(file_path, scan, range, line_numbers)));
-            }
-        }
-    }
-    blocks.join("\n")
+fn facts(FileRead { file_path, scan }: &FileRead<'_>) -> String {
+    let (lines, size) = (scan.lines.count(), scan.size);
+    let (hash, form, file_path) = (scan.digest.short(), form(scan), path_by_itself(file_path));
+    format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n")
 }
 
-fn range_text(file_path: &str, scan: &Scan, range: &Shown, line_numbers: bool) -> String {
-    let (start, end, total) = (range.lines.start(), range.lines.end(), scan.lines.count());
-    let file_path = path_by_itself(file_path);
-    let mut text = format!("{file_path} lines {start}-{end} of {total} file_hash {}", scan.digest.short());
-    if let Some(digest) = &range.digest {
-        let _ = write!(text, " range_hash {}", digest.short());
-    }
-    let _ = writeln!(text, " {}", form(scan));
+/// A header line, then the lines, each with its number and a tab if `line_numbers`, then notes.
+fn range_text(file: &FileRead<'_>, range: &Shown, line_numbers: bool) -> String {
+    let mut text = head(file, range);
     if line_numbers {
-        for (number, line) in (start.get()..).zip(range.content.split_inclusive('\n')) {
+        for (number, line) in (range.lines.start().get()..).zip(range.content.split_inclusive('\n')) {
             let _ = write!(text, "{number}\t{line}");
         }
     } else {
@@ -82,6 +284,23 @@ fn range_text(file_path: &str, scan: &Scan, range: &Shown, line_numbers: bool) -
     if !text.ends_with('\n') {
         text.push('\n');
     }
+    text + &notes(file.scan, range)
+}
+
+fn head(FileRead { file_path, scan }: &FileRead<'_>, range: &Shown) -> String {
+    let (start, end, total) = (range.lines.start(), range.lines.end(), scan.lines.count());
+    let file_path = path_by_itself(file_path);
+    let mut text = format!("{file_path} lines {start}-{end} of {total} file_hash {}", scan.digest.short());
+    if let Some(digest) = &range.digest {
+        let _ = write!(text, " range_hash {}", digest.short());
+    }
+    let _ = writeln!(text, " {}", form(scan));
+    text
+}
+
+fn notes(scan: &Scan, range: &Shown) -> String {
+    let (start, end, total) = (range.lines.start(), range.lines.end(), scan.lines.count());
+    let mut text = String::new();
     if range.from_char > 1 {
         let _ = writeln!(text, "[line {start} from character {}]", range.from_char);
     }
@@ -132,41 +351,35 @@ fn form(scan: &Scan) -> String {
     format!("{}{bom} {}", scan.encoding.name(), scan.lines.census().name())
 }
 
-/// The reply for a program.
-pub(crate) fn json(files: &[FileRead]) -> Value {
-    let mut room = MOST_FAILURES;
-    let files: Vec<Value> = files.iter().map(|file| file_json(file, &mut room)).collect();
-    json!({ "files": files })
+fn failed_json(problems: &[Problem], room: &mut usize) -> Value {
+    json!({
+        "file_path": problems.first().and_then(|problem| problem.file_path.as_deref()),
+        "error": all_in_one(problems).map(|problem| problem_json(&fitted(&problem, room))),
+    })
 }
 
-fn file_json(file: &FileRead, room: &mut usize) -> Value {
-    match file {
-        FileRead::Failed(problems) => json!({
-            "file_path": problems.first().and_then(|problem| problem.file_path.as_deref()),
-            "error": all_in_one(problems).map(|problem| problem_json(&fitted(&problem, room))),
-        }),
-        FileRead::Read { file_path, scan, ranges } => {
-            let ranges: Vec<Value> = ranges.iter().map(range_json).collect();
-            json!({
-                "file_path": file_path,
-                "file_hash": scan.digest.to_string(),
-                "total_lines": scan.lines.count(),
-                "file_size": scan.size,
-                "encoding": scan.encoding.name(),
-                "bom": scan.bom,
-                "line_ending": scan.lines.census().name(),
-                "final_newline": scan.lines.count() > 0 && !scan.lines.is_unterminated(),
-                "ranges": ranges,
-            })
-        }
+fn file_json(FileRead { file_path, scan }: &FileRead<'_>, ranges: Vec<Value>) -> Value {
+    let mut object = json!({
+        "file_path": file_path,
+        "file_hash": scan.digest.to_string(),
+        "total_lines": scan.lines.count(),
+        "file_size": scan.size,
+        "encoding": scan.encoding.name(),
+        "bom": scan.bom,
+        "line_ending": scan.lines.census().name(),
+        "final_newline": scan.lines.count() > 0 && !scan.lines.is_unterminated(),
+    });
+    if let Some(object) = object.as_object_mut() {
+        object.insert("ranges".to_owned(), Value::Array(ranges));
     }
+    object
 }
 
-fn range_json(range: &Shown) -> Value {
+fn range_json(range: &Shown, content: String) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("start".to_owned(), json!(range.lines.start().get()));
     object.insert("end".to_owned(), json!(range.lines.end()));
-    object.insert("content".to_owned(), json!(range.content));
+    object.insert("content".to_owned(), Value::String(content));
     if let Some(digest) = &range.digest {
         object.insert("range_hash".to_owned(), json!(digest.to_string()));
     }
@@ -180,5 +393,5 @@ fn range_json(range: &Shown) -> Value {
     if let Some(length) = range.line_length {
         object.insert("line_length".to_owned(), json!(length));
     }
-    Value::Object(object)
+    object
 }

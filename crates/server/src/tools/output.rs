@@ -29,6 +29,7 @@ pub(super) fn edit() -> Map<String, Value> {
             ("file_hash", text("SHA-256 of the file as it is now.")),
             ("total_lines", integer("Lines in the file.")),
             ("regions", list("Where the new text stands now.", region)),
+            ("regions_not_shown", integer("How many more there are, for which the reply had no room.")),
             ("diff", text("With dry_run: what would change, as a unified diff.")),
             ("warnings", list("What else is worth knowing.", json!({"type": "string"}))),
         ],
@@ -39,6 +40,7 @@ pub(super) fn edit() -> Map<String, Value> {
             ("result", word("What was done; error: nothing.", &["ok", "dry_run", "error"])),
             ("edit_id", text("Names the edit, where it can be undone.")),
             ("files", list("One entry a file.", file)),
+            ("files_not_shown", integer("How many more were edited, for which the reply had no room.")),
         ],
         &["result"],
     )
@@ -63,6 +65,7 @@ pub(super) fn edits() -> Map<String, Value> {
             ("undoes", text("The edit that it took back.")),
             ("undone_by", text("The edit that took it back.")),
             ("files", list("Its files.", file)),
+            ("files_not_shown", integer("How many more there are, for which the reply had no room.")),
         ],
         &["edit_id", "time", "tool", "files"],
     );
@@ -103,11 +106,19 @@ pub(super) fn read() -> Map<String, Value> {
             ("line_ending", word("How its lines end.", &["lf", "crlf", "cr", "mixed", "none"])),
             ("final_newline", flag("Whether its last line is ended.")),
             ("ranges", list("The ranges, in the order of the call.", range)),
+            ("ranges_not_shown", integer("How many more were asked for, for which the reply had no room.")),
             ("error", error),
         ],
         &["file_path"],
     );
-    or_error(&[("files", list("The files, in the order of the call.", file)), ("result", only_error())], &[])
+    or_error(
+        &[
+            ("files", list("The files, in the order of the call.", file)),
+            ("files_not_shown", integer("How many more were asked for, for which the reply had no room.")),
+            ("result", only_error()),
+        ],
+        &[],
+    )
 }
 
 fn only_error() -> Value {

@@ -149,7 +149,7 @@ fn answers(sent: &[Sent]) -> Vec<(Value, i64)> {
     let output = runtime.block_on(async {
         let (near, far) = tokio::io::duplex(1 << 16);
         let roots = Roots::open(&[std::env::temp_dir()]).unwrap();
-        let server = Server::new(Context { config: Config::default(), store: Store::without_state(roots) });
+        let server = Server::new(Context::new(Config::default(), Store::without_state(roots)));
         let (reader, writer) = tokio::io::split(far);
         let running = session::start(server, Lines::new(reader, writer, Limits::default()));
         let (mut reader, mut writer) = tokio::io::split(near);

@@ -10,6 +10,7 @@
 mod arguments;
 mod attacks;
 mod beginning;
+mod budget;
 mod cli;
 mod directories;
 mod errors;

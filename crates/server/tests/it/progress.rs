@@ -26,7 +26,7 @@ fn listen(run: Run, calls: u64, sent: &[Value], mut heard: impl FnMut(&Value) ->
     let lines: Vec<String> = sent.iter().map(|line| line.to_string() + "\n").collect();
     runtime(&Limits::default()).unwrap().block_on(async move {
         let config = Config { limits, ..Config::default() };
-        let context = Context { config, store: Store::without_state(Roots::open(&[]).unwrap()) };
+        let context = Context::new(config, Store::without_state(Roots::open(&[]).unwrap()));
         let server = Server::with_tools(context, tool).with_progress_every(Duration::from_millis(5));
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(far);

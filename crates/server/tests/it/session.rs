@@ -53,7 +53,18 @@ impl Session {
         Self::start_by(Command::new("sh").args(["-c", &limited, BINARY]), arguments)
     }
 
+    /// The program as a client sees it that names itself so.
+    pub(crate) fn of_client(name: &str, arguments: &[&str]) -> Self {
+        let hello = INITIALIZE
+            .replace(r#""name":"test""#, &json!({"name": name}).to_string().replace(['{', '}'], ""));
+        Self::introduced(&mut Command::new(BINARY), arguments, &hello)
+    }
+
     pub(crate) fn start_by(command: &mut Command, arguments: &[&str]) -> Self {
+        Self::introduced(command, arguments, INITIALIZE)
+    }
+
+    fn introduced(command: &mut Command, arguments: &[&str], hello: &str) -> Self {
         let state = tempfile::tempdir().unwrap();
         let mut child = command
             .env("MCP_TEXT_EDITOR_STATE_DIR", state.path())
@@ -65,7 +76,7 @@ impl Session {
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut session = Self { child, lines, _state: state };
-        session.send(INITIALIZE);
+        session.send(hello);
         assert_eq!(session.receive()["result"]["serverInfo"]["name"], "mcp-text-editor");
         session.send(INITIALIZED);
         session
@@ -212,7 +223,7 @@ fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
     let answers = runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = Server::with_tools(
-            Context { config: Config::default(), store: Store::without_state(Roots::open(&[]).unwrap()) },
+            Context::new(Config::default(), Store::without_state(Roots::open(&[]).unwrap())),
             tool,
         );
         let (reader, writer) = tokio::io::split(far);

@@ -67,6 +67,11 @@ impl World {
         Session::start(&[options, &[self.root.to_str().unwrap()]].concat())
     }
 
+    /// The same for a client that names itself so.
+    pub(crate) fn serve_client(&self, name: &str, options: &[&str]) -> Session {
+        Session::of_client(name, &[options, &[self.root.to_str().unwrap()]].concat())
+    }
+
     /// Calls a tool; a call without reply is a broken session.
     pub(crate) fn call(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
         let arguments = self.filled(arguments);

@@ -1,0 +1,98 @@
+//! What a text weighs for whoever counts it: programs that show a reply count bytes, UTF-16 units, or either of the text as
+//! JSON spells it.
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Bytes of UTF-8.
+    Utf8,
+    /// Units of UTF-16, as JavaScript counts characters: an emoji is two.
+    Utf16,
+}
+
+/// How a text is weighed: the sum over its characters, each of which weighs at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Measure {
+    /// What is counted.
+    pub unit: Unit,
+    /// How many times the text is escaped for a JSON string (RFC 8259 §7) before it is counted: a line end is 1, 2, 3, 5 …
+    /// characters, a quotation mark 1, 2, 4, 8 …
+    pub escapes: u8,
+}
+
+impl Measure {
+    /// Bytes of UTF-8 of the text as it is.
+    pub const BYTES: Self = Self { unit: Unit::Utf8, escapes: 0 };
+
+    /// The measure of a text that will stand in a JSON string of what is weighed with this one.
+    #[must_use]
+    pub const fn inside_json(self) -> Self {
+        Self { escapes: self.escapes.saturating_add(1), ..self }
+    }
+
+    /// What one character weighs.
+    #[must_use]
+    pub fn of_char(self, character: char) -> usize {
+        // More than a few levels occur nowhere; the bound keeps the shift defined.
+        let levels = u32::from(self.escapes.min(16));
+        let backslashes = levels.checked_sub(1).map(|inner| 1_usize << inner);
+        match (character, backslashes) {
+            ('"' | '\\', Some(half)) => 2 * half,
+            ('\n' | '\t' | '\r' | '\u{8}' | '\u{c}', Some(backslashes)) => backslashes + 1,
+            ('\0'..='\u{1f}', Some(backslashes)) => backslashes + "u0000".len(),
+            _ => match self.unit {
+                Unit::Utf8 => character.len_utf8(),
+                Unit::Utf16 => character.len_utf16(),
+            },
+        }
+    }
+
+    /// What a text weighs.
+    #[must_use]
+    pub fn of(self, text: &str) -> usize {
+        if self == Self::BYTES { text.len() } else { text.chars().map(|each| self.of_char(each)).sum() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    fn escaped(text: &str) -> String {
+        let mut out = String::new();
+        for character in text.chars() {
+            match character {
+                '"' | '\\' => out.extend(['\\', character]),
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\r' => out.push_str("\\r"),
+                '\u{8}' => out.push_str("\\b"),
+                '\u{c}' => out.push_str("\\f"),
+                '\0'..='\u{1f}' => _ = write!(out, "\\u{:04x}", u32::from(character)),
+                _ => out.push(character),
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn a_measure_is_the_length_of_the_text_as_it_is_spelled() {
+        for text in ["", "plain", "\"\\", "\n\t\r\u{8}\u{c}", "\u{1}\u{1f}\u{7f}", "é漢😀", "a\"\n\u{2}😀\\"]
+        {
+            let mut spelled = text.to_owned();
+            for escapes in 0..4 {
+                let utf8 = Measure { unit: Unit::Utf8, escapes };
+                let utf16 = Measure { unit: Unit::Utf16, escapes };
+                assert_eq!(utf8.of(text), spelled.len(), "{text:?} escaped {escapes} times");
+                assert_eq!(
+                    utf16.of(text),
+                    spelled.encode_utf16().count(),
+                    "{text:?} escaped {escapes} times"
+                );
+                spelled = escaped(&spelled);
+            }
+        }
+    }
+}
