@@ -114,6 +114,19 @@ impl Encoding {
         self == Self::Legacy(encoding_rs::ISO_2022_JP)
     }
 
+    /// How many bytes text of so many bytes of UTF-8 has at most.
+    #[must_use]
+    pub(crate) fn most_bytes(self, text: usize) -> usize {
+        let each = match self {
+            Self::Utf8 | Self::Latin1 | Self::Ascii => 1,
+            // An escape sequence before each character, and one at the end.
+            _ if self.is_stateful() || matches!(self.unit(), Unit::Four { .. }) => 4,
+            // GB 18030 has four bytes for characters of two; in no table does a character have more for each of its own.
+            _ => 2,
+        };
+        text.saturating_mul(each).saturating_add(4)
+    }
+
     /// The text of `bytes`, which are a whole input: from the initial state on, nothing half at the end. A byte order
     /// mark is a character like any other here.
     pub fn decode(self, bytes: &[u8]) -> Result<String, Undecodable> {

@@ -2,17 +2,23 @@
 //!
 //! Text is compared as text: bytes are decoded, every line end counts as `\n`. The second tier also ignores spaces and
 //! tabs before line ends. Nothing else is ever ignored; similarity belongs to [`crate::nearest`], for errors.
+//!
+//! First all places are found in the text, for which no more of it need be held than the longest needle and a quarter. Then
+//! those that are wanted are looked up in the file, which is read once more unless its text is compared as it stands there:
+//! to have with each character where it stands would take many times the memory of the needle.
+
+mod text;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use memchr::memmem;
 
-use crate::encoding::{Decoded, Decoder, Encoding, Seam};
+use self::text::{Found as Located, Positioned, Text, locate};
+use crate::encoding::Seam;
 use crate::line::LineRange;
-use crate::line_ending::Convention;
 use crate::scan::Scan;
-use crate::source::{Source, for_each_chunk};
+use crate::source::Source;
 
 /// How well a text matched.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,37 +74,54 @@ pub struct Found {
     pub places: Vec<Occurrence>,
 }
 
-/// Finds all needles in one pass over a file that is known to decode.
+/// Finds all needles in one pass over a file that is known to decode, and in a second one where they stand.
 pub fn search<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,
     needles: &[Needle<'_>],
     tier: Tier,
 ) -> Result<Vec<Found>, S::Error> {
-    let mut search = Search::new(scan, needles, tier);
-    if search.patterns.is_empty() {
+    let mut patterns: Vec<Pattern<'_>> = needles.iter().map(|needle| Pattern::new(needle, tier)).collect();
+    if patterns.is_empty() {
         return Ok(Vec::new());
     }
-    let bytes = scan.lines.bytes();
-    let mut decoder = Decoder::new(scan.encoding, bytes.start);
-    let mut piece = Decoded::default();
-    for_each_chunk(source, bytes.clone(), |offset, chunk| {
-        let last = offset + chunk.len() as u64 >= bytes.end;
-        if search.linear {
-            search.raw.push_linear(offset, chunk);
-            search.advance(last);
-            return true;
-        }
-        let mut parts = chunk.chunks(DECODED).peekable();
-        while let Some(part) = parts.next() {
-            let last = last && parts.peek().is_none();
-            decoder.feed(part, last, &mut piece);
-            search.raw.push_decoded(&piece);
-            search.advance(last);
+    let longest = patterns.iter().map(|pattern| pattern.length() + pattern.look_ahead()).max();
+    // Searching pays once there is so much.
+    let enough = longest.map_or(0, |longest| longest.saturating_add(longest / 4));
+    let offsets = needles.iter().filter_map(|needle| match needle.keep {
+        Keep::Closest(to) => Some(to),
+        Keep::All(_) => None,
+    });
+    // How many occurrences are kept for needles that want all of theirs.
+    let mut kept = 0;
+    Text::searched(scan, tier, offsets).read(source, scan, |text, last| {
+        if last || text.window.text.len() as u64 >= enough {
+            for pattern in &mut patterns {
+                pattern.search(text, tier, last, &mut kept);
+            }
+            let next = patterns.iter().map(|pattern| pattern.next).min().unwrap_or_default();
+            text.window.forget(next.saturating_sub(1).min(text.window.end()));
         }
         true
     })?;
-    Ok(search.patterns.into_iter().map(Pattern::finish).collect())
+    let mut indices: Vec<u64> =
+        patterns.iter().flat_map(Pattern::hits).flat_map(|hit| [hit.start, hit.end]).collect();
+    indices.sort_unstable();
+    indices.dedup();
+    let located = if indices.is_empty() { Vec::new() } else { locate(source, scan, tier, &indices)? };
+    let look_up = |index: u64| {
+        let at = indices.binary_search(&index).ok().and_then(|at| located.get(at)).copied();
+        at.unwrap_or(Located { spot: None, near: 0 })
+    };
+    Ok(patterns.iter().map(|pattern| pattern.finish(look_up)).collect())
+}
+
+/// An occurrence, by its place in the text.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    start: u64,
+    end: u64,
+    at_end: bool,
 }
 
 /// The lines that occurrences touch.
@@ -114,124 +137,6 @@ pub(crate) fn lines_of<S: Source + ?Sized>(
         Ok(LineRange::new(first, last.get() - first.index()))
     });
     touched.collect()
-}
-
-/// So many bytes are decoded at a time: each character costs a [`Spot`].
-const DECODED: usize = 32 * 1024;
-
-/// Blanks before a line end are looked through up to this many; a longer run counts as text.
-const LONGEST_BLANKS: usize = 1024 * 1024;
-
-/// What the offsets around a place in text are, for an edit that begins or ends there.
-#[derive(Clone, Copy, Debug)]
-struct Spot {
-    /// The place, counted in bytes of text from where the stream began.
-    index: u64,
-    begin: Option<Seam>,
-    end: Option<Seam>,
-    /// The same before the blanks that were left out here, if any were.
-    before_blanks: Option<(Option<Seam>, Option<Seam>)>,
-}
-
-/// Text, and where it stands in the file.
-#[derive(Debug)]
-struct Positioned {
-    text: Vec<u8>,
-    /// The index of `text`'s first byte in the stream.
-    base: u64,
-    /// Sorted by index.
-    spots: VecDeque<Spot>,
-    /// Whether text and file run in step from each spot to the next; else only spots are places to cut.
-    linear: bool,
-}
-
-impl Positioned {
-    fn new(linear: bool) -> Self {
-        Self { text: Vec::new(), base: 0, spots: VecDeque::new(), linear }
-    }
-
-    fn end(&self) -> u64 {
-        self.base + self.text.len() as u64
-    }
-
-    /// The spot at `index`, which for text that runs in step is computed from the one before.
-    fn spot(&self, index: u64) -> Option<Spot> {
-        let after = self.spots.partition_point(|spot| spot.index <= index);
-        let spot = *self.spots.get(after.checked_sub(1)?)?;
-        if spot.index == index {
-            return Some(spot);
-        }
-        let step = index - spot.index;
-        self.linear.then(|| {
-            let seam = spot.begin.map(|begin| Seam::ascii(begin.offset + step));
-            Spot { index, begin: seam, end: seam, before_blanks: None }
-        })
-    }
-
-    /// An offset at or before `index`, where there is no place to cut.
-    fn near(&self, index: u64) -> u64 {
-        let mut before = self.spots.iter().rev().filter(|spot| spot.index <= index);
-        before.find_map(|spot| spot.begin.or(spot.end)).map_or(0, |seam| seam.offset)
-    }
-
-    /// Sets a spot at the end of the text, in place of one that is already there.
-    fn set(&mut self, begin: Option<Seam>, end: Option<Seam>) {
-        let index = self.end();
-        while self.spots.back().is_some_and(|spot| spot.index >= index) {
-            self.spots.pop_back();
-        }
-        self.spots.push_back(Spot { index, begin, end, before_blanks: None });
-    }
-
-    fn push_linear(&mut self, offset: u64, bytes: &[u8]) {
-        let seam = Some(Seam::ascii(offset));
-        self.set(seam, seam);
-        self.text.extend_from_slice(bytes);
-    }
-
-    fn push_decoded(&mut self, decoded: &Decoded) {
-        let mut from = 0;
-        for (index, before, after) in decoded.seams() {
-            self.text.extend_from_slice(decoded.text.as_bytes().get(from..index).unwrap_or_default());
-            self.set(before, after);
-            from = index;
-        }
-    }
-
-    /// Appends a part of another text.
-    fn push_part(&mut self, from: &Self, part: Range<u64>) {
-        if let Some(spot) = from.spot(part.start) {
-            self.set(spot.begin, spot.end);
-        }
-        let shift = |index: u64| index - part.start + self.end();
-        let first = from.spots.partition_point(|spot| spot.index <= part.start);
-        let inside = from.spots.range(first..).take_while(|spot| spot.index <= part.end);
-        let moved: Vec<Spot> = inside.map(|spot| Spot { index: shift(spot.index), ..*spot }).collect();
-        self.spots.extend(moved);
-        self.text.extend_from_slice(from.slice(part));
-    }
-
-    fn slice(&self, range: Range<u64>) -> &[u8] {
-        let local = |index: u64| usize::try_from(index.saturating_sub(self.base)).unwrap_or(usize::MAX);
-        self.text.get(local(range.start)..local(range.end)).unwrap_or_default()
-    }
-
-    /// Forgets what is before `index`.
-    fn forget(&mut self, index: u64) {
-        if index <= self.base {
-            return;
-        }
-        let kept = self.spot(index);
-        let gone = usize::try_from(index - self.base).unwrap_or(usize::MAX).min(self.text.len());
-        self.text.drain(..gone);
-        self.base += gone as u64;
-        while self.spots.front().is_some_and(|spot| spot.index <= index) {
-            self.spots.pop_front();
-        }
-        if let Some(spot) = kept {
-            self.spots.push_front(spot);
-        }
-    }
 }
 
 /// A needle on its way through the file.
@@ -251,8 +156,8 @@ struct Pattern<'a> {
     /// Where the next occurrence may begin.
     next: u64,
     count: u64,
-    before: VecDeque<Occurrence>,
-    after: Vec<Occurrence>,
+    before: VecDeque<Hit>,
+    after: Vec<Hit>,
 }
 
 impl<'a> Pattern<'a> {
@@ -260,24 +165,25 @@ impl<'a> Pattern<'a> {
         let raw = needle.text;
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
         let first = raw.split_once('\n').map(|(first, _)| first).unwrap_or_default();
-        let (text, tail) = match tier {
-            Tier::Exact => (raw.as_bytes().to_vec(), &[][..]),
+        let (finder, tail) = match tier {
+            Tier::Exact => (memmem::Finder::new(raw.as_bytes()), &[][..]),
             Tier::TrailingWhitespace => {
                 let kept = raw.trim_end_matches([' ', '\t']).len();
-                let lines: Vec<&str> =
-                    raw.split('\n').map(|line| line.trim_end_matches([' ', '\t'])).collect();
-                (lines.join("\n").into_bytes(), raw.as_bytes().get(kept..).unwrap_or_default())
+                let tail = raw.as_bytes().get(kept..).unwrap_or_default();
+                (memmem::Finder::new(&without_blanks(raw)).into_owned(), tail)
             }
         };
-        let (shift, periodic) = shift(&text);
+        let text = finder.needle();
+        let (shift, periodic) = shift(text);
+        let ends_line = text.ends_with(b"\n") && tail.is_empty();
         Self {
             shift: shift as u64,
             period: periodic.then_some(shift as u64),
-            ends_line: text.ends_with(b"\n") && tail.is_empty(),
+            ends_line,
             owns_first_blanks: tier == Tier::TrailingWhitespace
                 && !first.is_empty()
                 && first.as_bytes().iter().all(blank),
-            finder: memmem::Finder::new(&text).into_owned(),
+            finder,
             tail,
             whole_lines: needle.whole_lines,
             keep: needle.keep,
@@ -298,10 +204,11 @@ impl<'a> Pattern<'a> {
     }
 
     /// Finds what can be decided in the window; nothing more will come if it is the `last`.
-    fn search(&mut self, window: &Positioned, tier: Tier, last: bool, virtual_end: bool, kept: &mut u64) {
+    fn search(&mut self, text: &Text, tier: Tier, last: bool, kept: &mut u64) {
         if self.length() == 0 {
             return;
         }
+        let (window, virtual_end) = (&text.window, last && text.has_virtual_end());
         let end = window.end();
         let mut known = None;
         while let Some(start) = known.take().or_else(|| self.find(window)) {
@@ -310,13 +217,13 @@ impl<'a> Pattern<'a> {
                 return;
             }
             let accepted = self.accept(window, tier, start, virtual_end);
-            if let (Some((_, text_end)), Keep::All(_)) = (&accepted, self.keep) {
-                self.next = *text_end;
+            if let (Some(hit), Keep::All(_)) = (&accepted, self.keep) {
+                self.next = hit.end;
             } else {
                 known = self.again(window, start);
             }
-            if let Some((occurrence, _)) = accepted {
-                self.take(occurrence, kept);
+            if let Some(hit) = accepted {
+                self.take(hit, text, kept);
             }
         }
         self.next = self.next.max((end + 1).saturating_sub(self.length()));
@@ -345,13 +252,7 @@ impl<'a> Pattern<'a> {
         None
     }
 
-    fn accept(
-        &self,
-        window: &Positioned,
-        tier: Tier,
-        start: u64,
-        virtual_end: bool,
-    ) -> Option<(Occurrence, u64)> {
+    fn accept(&self, window: &Positioned, tier: Tier, start: u64, virtual_end: bool) -> Option<Hit> {
         let mut text_end = start + self.length();
         if self.whole_lines && start > 0 && window.slice(start - 1..start) != b"\n" {
             return None;
@@ -370,43 +271,52 @@ impl<'a> Pattern<'a> {
                 text_end += self.tail.len() as u64;
             }
         }
-        let (first, last) = (window.spot(start), window.spot(text_end));
-        let begin = match first.and_then(|spot| spot.before_blanks).filter(|_| self.owns_first_blanks) {
-            Some((begin, _)) => begin,
-            None => first.and_then(|spot| spot.begin),
-        };
-        // Blanks that follow a line's end are the next line's.
-        let end = match last.and_then(|spot| spot.before_blanks).filter(|_| self.ends_line) {
-            Some((_, end)) => end,
-            None => last.and_then(|spot| spot.end),
-        };
-        let editable = begin.is_some() && end.is_some();
-        let begin = begin.unwrap_or_else(|| Seam::ascii(window.near(start)));
-        let end = end.unwrap_or_else(|| Seam::ascii(window.near(text_end).max(begin.offset)));
-        let occurrence = Occurrence { at: begin.offset..end.offset, seams: (begin, end), at_end, editable };
-        Some((occurrence, text_end))
+        Some(Hit { start, end: text_end, at_end })
     }
 
-    fn take(&mut self, occurrence: Occurrence, kept: &mut u64) {
+    /// The place in the file of something found, given those of its ends.
+    fn occurrence(&self, hit: Hit, first: Located, last: Located) -> Occurrence {
+        let begin = match first.spot.and_then(|spot| spot.before_blanks).filter(|_| self.owns_first_blanks) {
+            Some((begin, _)) => begin,
+            None => first.spot.and_then(|spot| spot.begin),
+        };
+        // Blanks that follow a line's end are the next line's.
+        let end = match last.spot.and_then(|spot| spot.before_blanks).filter(|_| self.ends_line) {
+            Some((_, end)) => end,
+            None => last.spot.and_then(|spot| spot.end),
+        };
+        let editable = begin.is_some() && end.is_some();
+        let begin = begin.unwrap_or_else(|| Seam::ascii(first.near));
+        let end = end.unwrap_or_else(|| Seam::ascii(last.near.max(begin.offset)));
+        Occurrence { at: begin.offset..end.offset, seams: (begin, end), at_end: hit.at_end, editable }
+    }
+
+    fn take(&mut self, hit: Hit, text: &Text, kept: &mut u64) {
         self.count += 1;
         match self.keep {
             Keep::All(most) if *kept < most => {
                 *kept += 1;
-                self.after.push(occurrence);
+                self.after.push(hit);
             }
-            Keep::Closest(to) if occurrence.at.start < to => {
+            Keep::Closest(to) if text.index_of(to).is_none_or(|index| hit.start < index) => {
                 if self.before.len() == CLOSEST {
                     self.before.pop_front();
                 }
-                self.before.push_back(occurrence);
+                self.before.push_back(hit);
             }
-            Keep::Closest(_) if self.after.len() < CLOSEST => self.after.push(occurrence),
+            Keep::Closest(_) if self.after.len() < CLOSEST => self.after.push(hit),
             _ => {}
         }
     }
 
-    fn finish(self) -> Found {
-        let mut places: Vec<Occurrence> = self.before.into_iter().chain(self.after).collect();
+    fn hits(&self) -> impl Iterator<Item = Hit> {
+        self.before.iter().chain(&self.after).copied()
+    }
+
+    /// What was found of it, where the places in the text are known in the file.
+    fn finish(&self, locate: impl Fn(u64) -> Located) -> Found {
+        let place = |hit: Hit| self.occurrence(hit, locate(hit.start), locate(hit.end));
+        let mut places: Vec<Occurrence> = self.hits().map(place).collect();
         if let Keep::Closest(to) = self.keep {
             places.sort_by_key(|place| place.at.start.abs_diff(to));
             places.truncate(CLOSEST);
@@ -416,130 +326,15 @@ impl<'a> Pattern<'a> {
     }
 }
 
-struct Search<'a> {
-    tier: Tier,
-    convention: Convention,
-    /// Whether text is searched as it stands in the file: nothing to decode, no CRLF, the first tier.
-    verbatim: bool,
-    linear: bool,
-    unterminated: bool,
-    raw: Positioned,
-    /// Up to where `raw` has been moved into the window.
-    moved: u64,
-    window: Positioned,
-    patterns: Vec<Pattern<'a>>,
-    /// Searching pays once the window holds this much.
-    enough: usize,
-    /// How many occurrences are kept for needles that want all of theirs.
-    kept: u64,
-}
-
-impl<'a> Search<'a> {
-    fn new(scan: &Scan, needles: &[Needle<'a>], tier: Tier) -> Self {
-        let linear = matches!(scan.encoding, Encoding::Utf8 | Encoding::Ascii);
-        let lines = &scan.lines;
-        let patterns: Vec<Pattern<'a>> = needles.iter().map(|needle| Pattern::new(needle, tier)).collect();
-        let longest =
-            patterns.iter().map(|pattern| pattern.length() + pattern.look_ahead()).max().unwrap_or_default();
-        Self {
-            tier,
-            convention: lines.convention(),
-            verbatim: linear
-                && tier == Tier::Exact
-                && lines.census().crlf == 0
-                && lines.convention() == Convention::Lf,
-            linear,
-            unterminated: lines.is_unterminated(),
-            raw: Positioned::new(linear),
-            moved: 0,
-            window: Positioned::new(linear),
-            patterns,
-            enough: usize::try_from(longest.saturating_mul(2)).unwrap_or(usize::MAX),
-            kept: 0,
-        }
+/// A text without the blanks at its lines' ends.
+fn without_blanks(text: &str) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, &b""[..]), |line| (line, b"\n"));
+        kept.extend_from_slice(line.trim_end_matches([' ', '\t']).as_bytes());
+        kept.extend_from_slice(end);
     }
-
-    /// Moves what has been read into the window, and searches it.
-    fn advance(&mut self, last: bool) {
-        let hold = self.held_back(last);
-        let virtual_end = last && self.unterminated;
-        if virtual_end {
-            self.normalise_lines(hold);
-            self.end_line(hold, hold);
-        } else {
-            self.normalise(hold);
-        }
-        self.raw.forget(self.moved);
-        if last || self.window.text.len() >= self.enough {
-            for pattern in &mut self.patterns {
-                pattern.search(&self.window, self.tier, last, virtual_end, &mut self.kept);
-            }
-            let next = self.patterns.iter().map(|pattern| pattern.next).min().unwrap_or_default();
-            self.window.forget(next.saturating_sub(1).min(self.window.end()));
-        }
-    }
-
-    /// Up to where the text read so far can be judged: a CR or blanks at its end may belong to a line end that follows.
-    fn held_back(&self, last: bool) -> u64 {
-        if last || self.verbatim {
-            return self.raw.end();
-        }
-        let held = self
-            .raw
-            .text
-            .iter()
-            .rev()
-            .take(LONGEST_BLANKS)
-            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
-        self.raw.end() - held.count() as u64
-    }
-
-    fn normalise(&mut self, hold: u64) {
-        self.normalise_lines(hold);
-        if self.moved < hold {
-            self.window.push_part(&self.raw, self.moved..hold);
-            self.moved = hold;
-        }
-    }
-
-    /// Moves the lines that are complete.
-    fn normalise_lines(&mut self, hold: u64) {
-        if !self.verbatim {
-            let terminator = if self.convention == Convention::Cr { b'\r' } else { b'\n' };
-            while let Some(at) = memchr::memchr(terminator, self.raw.slice(self.moved..hold)) {
-                let mut text_end = self.moved + at as u64;
-                let after = text_end + 1;
-                if self.convention == Convention::Lf && self.raw.slice(self.moved..text_end).ends_with(b"\r")
-                {
-                    text_end -= 1;
-                }
-                self.end_line(text_end, after);
-            }
-        }
-    }
-
-    /// Moves a line into the window: its text, which ends at `text_end`, and a `\n` for its terminator, after which the
-    /// next line begins.
-    fn end_line(&mut self, text_end: u64, after: u64) {
-        let mut kept = text_end;
-        if self.tier == Tier::TrailingWhitespace {
-            let text = self.raw.slice(self.moved..text_end);
-            kept -= text.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count() as u64;
-        }
-        self.window.push_part(&self.raw, self.moved..kept);
-        let (terminator, blanks) = (self.raw.spot(text_end), self.raw.spot(kept));
-        let sides = |spot: Option<Spot>| (spot.and_then(|spot| spot.begin), spot.and_then(|spot| spot.end));
-        let (begin, end) = sides(terminator);
-        self.window.set(begin, end);
-        if let Some(spot) = self.window.spots.back_mut().filter(|_| kept < text_end) {
-            spot.before_blanks = Some(sides(blanks));
-        }
-        self.window.text.push(b'\n');
-        if let Some(spot) = self.raw.spot(after) {
-            self.window.set(spot.begin, spot.end);
-        }
-        self.moved = after;
-    }
+    kept
 }
 
 /// How far apart two occurrences of `needle` are at least: its period, and whether that is what it is, or a bound below
@@ -674,6 +469,51 @@ mod tests {
                 prop_assert_eq!(found[0].count, starts.len() as u64);
                 let places: Vec<u64> = found[0].places.iter().map(|place| place.at.start).collect();
                 prop_assert_eq!(&places, &starts[..places.len()]);
+            }
+        }
+
+        /// By the definition: each character with its bytes, `\r\n` as one that is `\n`.
+        #[test]
+        fn places_are_those_of_the_bytes(
+            lines in prop::collection::vec("[ab\u{3042}\u{e9}]{0,3}", 0..30), needle in "[ab\u{3042}\u{e9}]{0,2}\n?[ab\u{3042}]?",
+            which in 0..5usize, crlf: bool, to in 0..200u64,
+        ) {
+            prop_assume!(!needle.is_empty());
+            let label = ["utf-8", "utf-16-le", "utf-32-be", "utf-16-be", "gb18030"][which];
+            let encoding = crate::encoding::Label::parse(label).unwrap().encoding;
+            let mut bytes = Vec::new();
+            let (mut text, mut places) = (Vec::new(), vec![0]);
+            for character in lines.join("\n").chars().chain(['\n']) {
+                let raw = if character == '\n' && crlf { "\r\n".to_owned() } else { character.to_string() };
+                bytes.extend(encoding.encode(&raw).unwrap());
+                text.push(character);
+                places.push(bytes.len() as u64);
+            }
+            let wanted: Vec<char> = needle.chars().collect();
+            let all: Vec<Range<u64>> = (0..text.len())
+                .filter(|at| text[*at..].starts_with(&wanted))
+                .map(|at| places[at]..places[at + wanted.len()])
+                .collect();
+            let mut closest = all.clone();
+            closest.sort_by_key(|place| place.start.abs_diff(to));
+            let mut scanner = Scanner::new(Some(encoding));
+            scanner.feed(&bytes);
+            let scan = scanner.finish();
+            let wanted = Needle { text: &needle, whole_lines: false, keep: Keep::Closest(to) };
+            for found in [
+                search(bytes.as_slice(), &scan, &[wanted], Tier::Exact).unwrap(),
+                search(&Slow(&bytes), &scan, &[wanted], Tier::Exact).unwrap(),
+            ] {
+                prop_assert_eq!(found[0].count, all.len() as u64);
+                let told: Vec<Range<u64>> = found[0].places.iter().map(|place| place.at.clone()).collect();
+                prop_assert!(told.is_sorted_by_key(|place| place.start) && told.iter().all(|place| all.contains(place)), "{:?}", told);
+                // Of two that are equally close either will do.
+                let distances = |places: &[Range<u64>]| {
+                    let mut distances: Vec<u64> = places.iter().map(|place| place.start.abs_diff(to)).collect();
+                    distances.sort_unstable();
+                    distances
+                };
+                prop_assert_eq!(distances(&told), distances(&closest[..closest.len().min(CLOSEST)]));
             }
         }
 

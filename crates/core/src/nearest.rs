@@ -27,6 +27,9 @@ const CANDIDATES: usize = 16;
 /// How many lines of the wanted text are looked at. What comes after them is taken to follow.
 const WANTED_LINES: usize = 100;
 
+/// What a longer text may have been meant for is not asked: that takes several copies of it.
+const LONGEST_MEANT: usize = 1024 * 1024;
+
 /// How many bytes of a line are looked at.
 const LINE_BYTES: usize = 2000;
 
@@ -79,7 +82,7 @@ impl Nearest {
     /// ends, is looked for without them, too. The first and the last wanted line may be parts of lines.
     #[must_use]
     pub fn new(wanted: &str, near: Option<LineRange>) -> Self {
-        let meant = cause::meant(wanted);
+        let meant = if wanted.len() <= LONGEST_MEANT { cause::meant(wanted) } else { None };
         let searches =
             [Some(wanted), meant.as_deref()].into_iter().flatten().filter_map(Search::new).collect();
         Self { near, searches, total: 0 }

@@ -264,8 +264,8 @@ mod tests {
             .collect();
         let plan = patch(file.as_bytes(), &scan(file.as_bytes()), None, &patches, Options::default());
         let plan = plan.unwrap().unwrap();
-        let spliced = Spliced::new(file.as_bytes(), &plan.splices);
-        let edited = String::from_utf8(read_range(&spliced, 0..spliced.size()).unwrap()).unwrap();
+        let new = Spliced::new(file.as_bytes(), &plan.splices);
+        let edited = String::from_utf8(read_range(&new, 0..new.size()).unwrap()).unwrap();
         let splices = plan.splices.inverse(file.as_bytes()).unwrap();
         told(&edited, Ok(Plan { splices, ..plan }))
     }

@@ -136,6 +136,11 @@ impl Decoded {
         Some(right)
     }
 
+    /// Where in the file its last character ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.end.offset
+    }
+
     /// Each boundary of the text with its [`seam_before`](Self::seam_before) and [`seam_after`](Self::seam_after), in
     /// order, from the start of the first character to the end of the last: one walk along the runs.
     pub(crate) fn seams(&self) -> impl Iterator<Item = (usize, Option<Seam>, Option<Seam>)> {

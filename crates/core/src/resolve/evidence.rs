@@ -37,6 +37,8 @@ const LONGEST_LINE: usize = 4096;
 /// Why a text differs is looked for in no more than this; in a longer one that was sent only where a failure is looked
 /// into: there may be thousands.
 const LONG: usize = 16 * 1024;
+/// Of a text that is longer than this no cause is looked for: that takes some copies of it, and more for each of its lines.
+const LONGEST_WITH_CAUSE: usize = 1024 * 1024;
 /// Lines with a remembered digest are looked for by hashing at most this much.
 const MOST_HASHED: u64 = 32 * 1024 * 1024;
 
@@ -149,8 +151,8 @@ impl<S: Source + ?Sized> View<'_, S> {
     /// Where the lines first differ from `old`; `None` if they do not, or not before `old` has more.
     fn difference(&self, lines: LineRange, old: &str, as_: Wanted) -> Result<Option<Difference>, S::Error> {
         let bytes = self.scan.lines.bytes_of(self.source, lines)?;
-        // Of a longer line the beginning is enough: a character takes at most 8 bytes, its escape sequences included.
-        let longest = old.len().saturating_mul(8).saturating_add(64);
+        // Of a longer line the beginning is enough.
+        let longest = self.scan.encoding.most_bytes(old.len()).saturating_add(64);
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n').peekable();
         let mut difference = None;
         self.scan.lines.for_each(self.source, lines.start(), bytes, longest, |line| {
@@ -179,7 +181,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     fn content(&self, lines: LineRange, old: &str, new: &str) -> Result<Evidence, S::Error> {
-        let is_cheap = self.thorough || old.len().max(new.len()) <= LONG;
+        let is_cheap = old.len().max(new.len()) <= if self.thorough { LONGEST_WITH_CAUSE } else { LONG };
         let most = if self.thorough { LONG } else { MOST_BYTES };
         let whole = if is_cheap { self.whole(lines, most)? } else { None };
         let why = whole.and_then(|whole| cause(old, &whole, new));
@@ -207,14 +209,14 @@ impl<S: Source + ?Sized> View<'_, S> {
                 evidence.nearest.push(self.with_difference(near.lines, difference)?);
             }
         }
-        if evidence.cause.is_none() && evidence.found_at.is_empty() {
+        if is_cheap && evidence.cause.is_none() && evidence.found_at.is_empty() {
             evidence.cause = cause_without_place(old);
         }
         Ok(evidence)
     }
 
     fn no_match(&self, old: &str, new: &str) -> Result<Evidence, S::Error> {
-        let is_cheap = self.thorough || old.len() <= LONG;
+        let is_cheap = old.len().max(new.len()) <= if self.thorough { LONGEST_WITH_CAUSE } else { LONG };
         let why = if is_cheap { cause_without_place(old) } else { None };
         let mut evidence = Evidence { cause: why, ..Evidence::default() };
         if !self.thorough {
@@ -235,7 +237,7 @@ impl<S: Source + ?Sized> View<'_, S> {
                 old.lines().take_while(|line| !line.contains("...") && !line.contains('…')).collect();
             nearest = self.nearest(&head.join("\n"), None)?;
         }
-        if let Some(best) = nearest.first() {
+        if let Some(best) = nearest.first().filter(|_| is_cheap) {
             let whole = self.whole(best.lines, LONG)?;
             let text = whole.as_deref().unwrap_or(&best.text);
             evidence.cause = cause_inside(old, text, new).or(evidence.cause);

@@ -65,7 +65,7 @@ pub struct Options {
     pub strict: bool,
     /// How many occurrences the patches of a file that replace every one may replace together.
     pub most_occurrences: u64,
-    /// How many bytes of new text, as UTF-8, the patches of a file may put into it together: each place has a copy of
+    /// How many bytes of new text, in its encoding, the patches of a file may put into it together: each place has a copy of
     /// its own.
     pub most_inserted: u64,
 }

@@ -47,16 +47,22 @@ pub fn patch<S: Source + ?Sized>(
         rejections: Vec::new(),
         failed: Vec::new(),
         replaced: 0,
+        sizes: Vec::new(),
         inserted: 0,
         too_much: None,
     };
     for (index, patch) in patches.iter().enumerate() {
-        if let Err(fault) = scan.encoding.encode(&patch.new_string) {
-            // Told once, however many places it is for, and whether or not they are found.
-            let at = At { entry: 0, patch: index, range: None };
-            let (line, column) = place_of(&patch.new_string, &fault);
-            work.rejections.push(Rejection::Unencodable { at, character: fault.character, line, column });
-        }
+        let size = match scan.encoding.encode(&patch.new_string) {
+            Ok(bytes) => bytes.len(),
+            Err(fault) => {
+                // Told once, however many places it is for, and whether or not they are found.
+                let at = At { entry: 0, patch: index, range: None };
+                let (line, column) = place_of(&patch.new_string, &fault);
+                work.rejections.push(Rejection::Unencodable { at, character: fault.character, line, column });
+                0
+            }
+        };
+        work.sizes.push(size as u64);
         for (number, range) in patch.ranges.iter().enumerate() {
             work.ranged(At { entry: 0, patch: index, range: Some(number) }, patch, range)?;
         }
@@ -81,6 +87,8 @@ struct Work<'a, S: ?Sized> {
     failed: Vec<Failed<'a>>,
     /// How many occurrences are replaced by patches that replace all of theirs.
     replaced: u64,
+    /// How many bytes the new text of each patch has in the file's encoding.
+    sizes: Vec<u64>,
     /// How many bytes of new text there are so far, each place's own …
     inserted: u64,
     /// … and which place had the first that were too many.
@@ -89,8 +97,8 @@ struct Work<'a, S: ?Sized> {
 
 impl<'a, S: Source + ?Sized> Work<'a, S> {
     /// Whether one more copy of a new text may be made; it is counted in any case.
-    fn has_room_for(&mut self, at: At, new: &str) -> bool {
-        self.inserted = self.inserted.saturating_add(new.len() as u64);
+    fn has_room_for(&mut self, at: At) -> bool {
+        self.inserted = self.inserted.saturating_add(self.sizes.get(at.patch).copied().unwrap_or_default());
         let fits = self.inserted <= self.options.most_inserted;
         if !fits {
             // Before whatever else is wrong with that patch.
@@ -129,7 +137,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             self.occupy(at, lines, bytes);
             return Ok(());
         };
-        if !self.has_room_for(at, &patch.new_string) {
+        if !self.has_room_for(at) {
             self.occupy(at, lines, bytes);
             return Ok(());
         }
@@ -189,7 +197,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     fn compare(&self, lines: LineRange, bytes: Range<u64>, old: &str) -> Result<Option<Tier>, S::Error> {
         // A line that is much longer than any it could match need not be kept whole to be found different; trailing
         // blanks are looked through up to a megabyte.
-        let longest = old.len().saturating_mul(8).saturating_add(1024 * 1024);
+        let longest = self.scan.encoding.most_bytes(old.len()).saturating_add(1024 * 1024);
         // Read as if it ended like a line.
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
         let mut tier = Some(Tier::Exact);
@@ -290,7 +298,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 self.occupy(at, lines, place.at.clone());
                 continue;
             }
-            if !self.has_room_for(at, &patch.new_string) {
+            if !self.has_room_for(at) {
                 self.occupy(at, lines, place.at.clone());
                 continue;
             }

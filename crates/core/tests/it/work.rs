@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::convert::Infallible;
 
 use mcp_text_editor_core::digest::{Digest, Tag};
+use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::error::Rejection;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::regions;
@@ -151,6 +152,17 @@ fn new_text_counts_once_for_each_place() {
             "{rejections:?}"
         );
     }
+    // In the file's encoding: that is what is held in memory.
+    let wide = Counted::of("line\n".repeat(10).encode_utf16().flat_map(u16::to_le_bytes).collect());
+    let mut scanner = Scanner::new(Some(Encoding::Utf16Le));
+    scanner.feed(&wide.bytes);
+    let scan = scanner.finish();
+    let check_wide = |most_inserted: u64| {
+        let options = Options { most_inserted, ..Options::default() };
+        resolve::patch(&wide, &scan, None, &[all("line", "xyz")], options).unwrap()
+    };
+    assert!(check_wide(60).is_ok());
+    assert!(matches!(check_wide(59).unwrap_err()[..], [Rejection::TooMuchText { bytes: 60, most: 59, .. }]));
     assert!(
         check(&[nowhere], 0).unwrap_err().iter().all(|one| matches!(one, Rejection::ContentMismatch { .. }))
     );

@@ -1,0 +1,408 @@
+//! The text of a file as it is compared, piece by piece: decoded, each line end as `\n` and, in the second tier, no blanks
+//! before it. And the way from a place in that text back to the file.
+//!
+//! Only who asks for places has them noted: each takes more memory than many characters.
+
+use std::collections::VecDeque;
+
+use std::ops::Range;
+
+use super::Tier;
+use crate::encoding::{Decoded, Decoder, Encoding, Seam};
+use crate::line_ending::Convention;
+use crate::scan::Scan;
+use crate::source::{Source, for_each_chunk};
+
+/// So many bytes are decoded at a time.
+const DECODED: usize = 32 * 1024;
+
+/// Blanks before a line end are looked through up to this many; a longer run counts as text.
+const LONGEST_BLANKS: usize = 1024 * 1024;
+
+/// Places are looked up in a window that keeps this much before them: an offset where there is no place to cut.
+const BEFORE: u64 = 64;
+
+/// What the offsets around a place in text are, for an edit that begins or ends there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    /// The place, counted in bytes of text from where the stream began.
+    index: u64,
+    pub(super) begin: Option<Seam>,
+    pub(super) end: Option<Seam>,
+    /// The same before the blanks that were left out here, if any were.
+    pub(super) before_blanks: Option<(Option<Seam>, Option<Seam>)>,
+}
+
+/// A place in the text, looked up in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// `None` where there is no place to cut.
+    pub(super) spot: Option<Spot>,
+    /// An offset at or before it.
+    pub(super) near: u64,
+}
+
+/// Text, and where it stands in the file.
+#[derive(Debug)]
+pub(super) struct Positioned {
+    pub(super) text: Vec<u8>,
+    /// The index of `text`'s first byte in the stream.
+    base: u64,
+    /// Sorted by index.
+    spots: VecDeque<Spot>,
+    /// Whether spots are noted at all.
+    has_spots: bool,
+    /// Whether text and file run in step from each spot to the next; else only spots are places to cut.
+    linear: bool,
+}
+
+impl Positioned {
+    fn new(linear: bool, has_spots: bool) -> Self {
+        Self { text: Vec::new(), base: 0, spots: VecDeque::new(), has_spots, linear }
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.base + self.text.len() as u64
+    }
+
+    /// The spot at `index`, which for text that runs in step is computed from the one before.
+    fn spot(&self, index: u64) -> Option<Spot> {
+        let after = self.spots.partition_point(|spot| spot.index <= index);
+        let spot = *self.spots.get(after.checked_sub(1)?)?;
+        if spot.index == index {
+            return Some(spot);
+        }
+        let step = index - spot.index;
+        self.linear.then(|| {
+            let seam = spot.begin.map(|begin| Seam::ascii(begin.offset + step));
+            Spot { index, begin: seam, end: seam, before_blanks: None }
+        })
+    }
+
+    /// An offset at or before `index`, where there is no place to cut.
+    fn near(&self, index: u64) -> u64 {
+        let mut before = self.spots.iter().rev().filter(|spot| spot.index <= index);
+        before.find_map(|spot| spot.begin.or(spot.end)).map_or(0, |seam| seam.offset)
+    }
+
+    /// Sets a spot at the end of the text, in place of one that is already there.
+    fn set(&mut self, begin: Option<Seam>, end: Option<Seam>) {
+        if !self.has_spots {
+            return;
+        }
+        let index = self.end();
+        while self.spots.back().is_some_and(|spot| spot.index >= index) {
+            self.spots.pop_back();
+        }
+        self.spots.push_back(Spot { index, begin, end, before_blanks: None });
+    }
+
+    fn push_linear(&mut self, offset: u64, bytes: &[u8]) {
+        let seam = Some(Seam::ascii(offset));
+        self.set(seam, seam);
+        self.text.extend_from_slice(bytes);
+    }
+
+    fn push_decoded(&mut self, decoded: &Decoded) {
+        if !self.has_spots {
+            self.text.extend_from_slice(decoded.text.as_bytes());
+            return;
+        }
+        let mut from = 0;
+        for (index, before, after) in decoded.seams() {
+            self.text.extend_from_slice(decoded.text.as_bytes().get(from..index).unwrap_or_default());
+            self.set(before, after);
+            from = index;
+        }
+    }
+
+    /// Appends a part of another text.
+    fn push_part(&mut self, from: &Self, part: Range<u64>) {
+        if let Some(spot) = from.spot(part.start) {
+            self.set(spot.begin, spot.end);
+        }
+        let shift = |index: u64| index - part.start + self.end();
+        let first = from.spots.partition_point(|spot| spot.index <= part.start);
+        let inside = from.spots.range(first..).take_while(|spot| spot.index <= part.end);
+        let moved: Vec<Spot> = inside.map(|spot| Spot { index: shift(spot.index), ..*spot }).collect();
+        self.spots.extend(moved);
+        self.text.extend_from_slice(from.slice(part));
+    }
+
+    pub(super) fn slice(&self, range: Range<u64>) -> &[u8] {
+        let local = |index: u64| usize::try_from(index.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        self.text.get(local(range.start)..local(range.end)).unwrap_or_default()
+    }
+
+    /// Forgets what is before `index`.
+    pub(super) fn forget(&mut self, index: u64) {
+        if index <= self.base {
+            return;
+        }
+        let kept = self.spot(index);
+        let gone = usize::try_from(index - self.base).unwrap_or(usize::MAX).min(self.text.len());
+        self.text.drain(..gone);
+        self.base += gone as u64;
+        while self.spots.front().is_some_and(|spot| spot.index <= index) {
+            self.spots.pop_front();
+        }
+        if let Some(spot) = kept {
+            self.spots.push_front(spot);
+        }
+    }
+}
+
+/// A place in the file whose index in the text is asked for before the text has come so far.
+#[derive(Clone, Copy, Debug)]
+struct Landmark {
+    /// The offset in the file.
+    offset: u64,
+    /// The index of the first character from there on, in the text before line ends are made alike …
+    raw: Option<u64>,
+    /// … and thereafter.
+    index: Option<u64>,
+}
+
+/// The text, of which a part at a time is in the window.
+#[derive(Debug)]
+pub(super) struct Text {
+    tier: Tier,
+    convention: Convention,
+    /// Whether text is as it stands in the file: nothing to decode, no CRLF, the first tier.
+    verbatim: bool,
+    linear: bool,
+    unterminated: bool,
+    /// Where the file's text begins and ends.
+    bytes: Range<u64>,
+    raw: Positioned,
+    /// Up to where `raw` has been moved into the window.
+    moved: u64,
+    pub(super) window: Positioned,
+    landmarks: Vec<Landmark>,
+}
+
+impl Text {
+    /// The text of a file; `has_spots` says whether places will be looked up.
+    fn new(scan: &Scan, tier: Tier, has_spots: bool) -> Self {
+        let linear = matches!(scan.encoding, Encoding::Utf8 | Encoding::Ascii);
+        let lines = &scan.lines;
+        Self {
+            tier,
+            convention: lines.convention(),
+            verbatim: linear
+                && tier == Tier::Exact
+                && lines.census().crlf == 0
+                && lines.convention() == Convention::Lf,
+            linear,
+            unterminated: lines.is_unterminated(),
+            bytes: lines.bytes(),
+            raw: Positioned::new(linear, has_spots),
+            moved: 0,
+            window: Positioned::new(linear, has_spots),
+            landmarks: Vec::new(),
+        }
+    }
+
+    /// The text to be searched; [`Text::index_of`] will know about these offsets.
+    pub(super) fn searched(scan: &Scan, tier: Tier, offsets: impl Iterator<Item = u64>) -> Self {
+        let mut text = Self::new(scan, tier, false);
+        for offset in offsets {
+            if text.landmarks.iter().all(|landmark| landmark.offset != offset) {
+                let first = (offset <= text.bytes.start).then_some(0);
+                text.landmarks.push(Landmark { offset, raw: first, index: first });
+            }
+        }
+        text
+    }
+
+    /// The index of the first character of the text from an offset of the file on; `None` as long as the window has not come
+    /// so far.
+    pub(super) fn index_of(&self, offset: u64) -> Option<u64> {
+        self.landmarks.iter().find(|landmark| landmark.offset == offset)?.index
+    }
+
+    /// Whether a line end was added at the end of the text, when all of it is in the window.
+    pub(super) fn has_virtual_end(&self) -> bool {
+        self.unterminated
+    }
+
+    /// Reads the file and calls `each` whenever there is more in the window, of which it may forget what it likes; the last
+    /// time with `true`, unless it has said by `false` that it has enough.
+    pub(super) fn read<S: Source + ?Sized>(
+        mut self,
+        source: &S,
+        scan: &Scan,
+        mut each: impl FnMut(&mut Self, bool) -> bool,
+    ) -> Result<(), S::Error> {
+        let bytes = scan.lines.bytes();
+        let mut decoder = Decoder::new(scan.encoding, bytes.start);
+        let mut piece = Decoded::default();
+        for_each_chunk(source, bytes.clone(), |offset, chunk| {
+            let last = offset + chunk.len() as u64 >= bytes.end;
+            if self.linear {
+                self.pass_linear(offset, chunk.len());
+                self.raw.push_linear(offset, chunk);
+                self.advance(last);
+                return each(&mut self, last);
+            }
+            let mut parts = chunk.chunks(DECODED).peekable();
+            while let Some(part) = parts.next() {
+                let last = last && parts.peek().is_none();
+                decoder.feed(part, last, &mut piece);
+                self.pass_decoded(&piece);
+                self.raw.push_decoded(&piece);
+                self.advance(last);
+                if !each(&mut self, last) {
+                    return false;
+                }
+            }
+            true
+        })
+    }
+
+    /// Notes which landmarks lie in what is about to be pushed.
+    fn pass_linear(&mut self, offset: u64, length: usize) {
+        let (from, end) = (self.raw.end(), offset + length as u64);
+        for landmark in self.landmarks.iter_mut().filter(|landmark| landmark.raw.is_none()) {
+            if (offset..end).contains(&landmark.offset) {
+                landmark.raw = Some(from + (landmark.offset - offset));
+            }
+        }
+    }
+
+    /// As [`Text::pass_linear`].
+    fn pass_decoded(&mut self, piece: &Decoded) {
+        let from = self.raw.end();
+        for landmark in self.landmarks.iter_mut().filter(|landmark| landmark.raw.is_none()) {
+            if piece.end() <= landmark.offset {
+                continue;
+            }
+            let reaches = |seam: Option<Seam>| seam.is_some_and(|seam| seam.offset >= landmark.offset);
+            let first = piece.seams().find(|(_, _, after)| reaches(*after));
+            landmark.raw = first.map(|(index, _, _)| from + index as u64);
+        }
+    }
+
+    /// Moves what has been read into the window.
+    fn advance(&mut self, last: bool) {
+        let hold = self.held_back(last);
+        if last && self.unterminated {
+            self.normalise_lines(hold);
+            self.end_line(hold, hold);
+        } else {
+            self.normalise(hold);
+        }
+        self.raw.forget(self.moved);
+    }
+
+    /// Up to where the text read so far can be judged: a CR or blanks at its end may belong to a line end that follows.
+    fn held_back(&self, last: bool) -> u64 {
+        if last || self.verbatim {
+            return self.raw.end();
+        }
+        let held = self
+            .raw
+            .text
+            .iter()
+            .rev()
+            .take(LONGEST_BLANKS)
+            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+        self.raw.end() - held.count() as u64
+    }
+
+    fn normalise(&mut self, hold: u64) {
+        self.normalise_lines(hold);
+        if self.moved < hold {
+            self.pass(hold, hold);
+            self.window.push_part(&self.raw, self.moved..hold);
+            self.moved = hold;
+        }
+    }
+
+    /// Moves the lines that are complete.
+    fn normalise_lines(&mut self, hold: u64) {
+        if !self.verbatim {
+            let terminator = if self.convention == Convention::Cr { b'\r' } else { b'\n' };
+            while let Some(at) = memchr::memchr(terminator, self.raw.slice(self.moved..hold)) {
+                let mut text_end = self.moved + at as u64;
+                let after = text_end + 1;
+                if self.convention == Convention::Lf && self.raw.slice(self.moved..text_end).ends_with(b"\r")
+                {
+                    text_end -= 1;
+                }
+                self.end_line(text_end, after);
+            }
+        }
+    }
+
+    /// Moves a line into the window: its text, which ends at `text_end`, and a `\n` for its terminator, after which the
+    /// next line begins.
+    fn end_line(&mut self, text_end: u64, after: u64) {
+        let mut kept = text_end;
+        if self.tier == Tier::TrailingWhitespace {
+            let text = self.raw.slice(self.moved..text_end);
+            kept -= text.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count() as u64;
+        }
+        self.pass(kept, after);
+        self.window.push_part(&self.raw, self.moved..kept);
+        let (terminator, blanks) = (self.raw.spot(text_end), self.raw.spot(kept));
+        let sides = |spot: Option<Spot>| (spot.and_then(|spot| spot.begin), spot.and_then(|spot| spot.end));
+        let (begin, end) = sides(terminator);
+        self.window.set(begin, end);
+        if let Some(spot) = self.window.spots.back_mut().filter(|_| kept < text_end) {
+            spot.before_blanks = Some(sides(blanks));
+        }
+        self.window.text.push(b'\n');
+        if let Some(spot) = self.raw.spot(after) {
+            self.window.set(spot.begin, spot.end);
+        }
+        self.moved = after;
+    }
+
+    /// Notes where landmarks come to stand that lie before `after`; the text up to `kept` is about to be moved into the window.
+    fn pass(&mut self, kept: u64, after: u64) {
+        let (from, to) = (self.moved, self.window.end());
+        for landmark in self.landmarks.iter_mut().filter(|landmark| landmark.index.is_none()) {
+            if let Some(raw) = landmark.raw.filter(|raw| *raw < after) {
+                landmark.index = Some(to + raw.clamp(from, kept) - from);
+            }
+        }
+    }
+}
+
+/// Looks up places in the text, given by index, sorted and each once: what has been searched is read again up to the last of
+/// them. What stands in the file as it is compared need not be read.
+pub(super) fn locate<S: Source + ?Sized>(
+    source: &S,
+    scan: &Scan,
+    tier: Tier,
+    indices: &[u64],
+) -> Result<Vec<Found>, S::Error> {
+    let text = Text::new(scan, tier, true);
+    let mut found = Vec::with_capacity(indices.len());
+    if text.verbatim {
+        let Range { start, end } = text.bytes;
+        found.extend(indices.iter().map(|index| {
+            let offset = start.saturating_add(*index).min(end);
+            let seam = Some(Seam::ascii(offset));
+            let spot = Some(Spot { index: *index, begin: seam, end: seam, before_blanks: None });
+            Found { spot, near: offset }
+        }));
+        return Ok(found);
+    }
+    let mut wanted = indices.iter().copied().peekable();
+    text.read(source, scan, |text, last| {
+        let window = &mut text.window;
+        // What the place at the end of the window is, is known only with what follows.
+        while let Some(index) = wanted.next_if(|index| last || *index < window.end()) {
+            found.push(Found { spot: window.spot(index), near: window.near(index) });
+        }
+        let next = wanted.peek().copied().unwrap_or(u64::MAX);
+        window.forget(next.min(window.end()).saturating_sub(BEFORE));
+        next != u64::MAX
+    })?;
+    // Only of a file that shrinks while it is read.
+    let end = scan.lines.bytes().end;
+    found.resize(indices.len(), Found { spot: None, near: end });
+    Ok(found)
+}

@@ -1,0 +1,122 @@
+"""How much memory a call takes with a long text: what is looked for, what takes its place, in any encoding, found or not.
+
+    memory.py [--mib N] [TEXT …]
+
+Each case has a server of its own, whose greatest resident size (VmHWM) is read after the call. Of each byte of the text a call may take
+15, and 45 MiB besides: so no call takes more than 512 MiB, as `text-bytes` allows 32 MiB of text. N is the text's length, 1 unless LARGE
+is set, and then 30: a debug build takes minutes for that. TEXT picks cases by their names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import Report, World, parallel, skipped
+
+MIB = 1 << 20
+#: Bytes of memory for each of the text, and besides.
+EACH, BESIDES = 15, 45 * MIB
+MOST = 512 * MIB
+
+#: Labels, whether lines end in CRLF, and a line of the text.
+FILES = [("utf-8", False, "line {n:07}\n"), ("utf-8", True, "line {n:07}\n"), ("utf-8", True, "\n"), ("utf-8", False, "x"),
+         ("utf-16-le", False, "line {n:07}\n"), ("utf-16-le", True, "a\u3042b\u00e9\n"), ("utf-32-be", False, "line {n:07}\n"),
+         ("shift_jis", False, "a\u3042b\u6f22\n"), ("iso-2022-jp", False, "a\u3042b\n")]
+
+WAYS = ("found", "twice", "but for blanks", "not found", "in a range", "not in the range", "inserted")
+
+
+@dataclass(frozen=True)
+class Case:
+    label: str
+    crlf: bool
+    line: str
+    way: str
+    mib: float
+
+    def __str__(self) -> str:
+        return f"{self.label}{' CRLF' if self.crlf else ''} {self.line!r} {self.way}"
+
+
+def text_of(case: Case) -> str:
+    size = int(case.mib * MIB)
+    lines = []
+    while size > 0:
+        block = "".join(case.line.format(n=n) for n in range(len(lines) * 1000, len(lines) * 1000 + 1000))
+        lines.append(block)
+        size -= len(block.encode())
+    return "".join(lines)
+
+
+def peak(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError("the kernel does not tell how much memory a process had")
+
+
+def measure(world: World, case: Case) -> tuple[int, list[str]]:
+    world.reset()
+    text = text_of(case)
+    whole = {"twice": f"head\n{text}\nmiddle\n{text}\ntail\n", "not found": f"head\n{text[1:]}\ntail\n",
+             "but for blanks": f"head\n{text} \t\ntail\n", "inserted": "head\ntail\n",
+             "not in the range": f"head\n{text[1:]}\ntail\n"}.get(case.way, f"head\n{text}\ntail\n")
+    lines = whole.count("\n")
+    patch: dict = {"old_string": text + "\n", "new_string": "new\n"}
+    if case.way == "not found":
+        patch["old_string"] = "Y" + text[1:] + "\nX"
+    elif case.way == "inserted":
+        patch = {"old_string": "head\n", "new_string": text}
+    elif "range" in case.way:
+        patch["ranges"] = [{"start": 2, "end": lines - 1}]
+    if "\n" not in case.line and case.way in ("not found", "not in the range"):
+        # Else it would stand there.
+        patch["old_string"] = patch["old_string"].replace("x", "y", 1)
+    content = (whole.replace("\n", "\r\n") if case.crlf else whole).encode(case.label)
+    name = world.tree / "outside.txt"
+    name.write_bytes(content)
+    with world.server("--limit", "call-seconds=3600") as server:
+        arguments = {"files": [{"file_path": str(name), "encoding": case.label, "patches": [patch]}]}
+        reply = server.call("patch_text_file_contents", arguments, 3600)
+        used = peak(server.process.pid)
+    # The same lines may stand elsewhere, or twice: what counts here is what it took.
+    problems = [f"unexpected: {reply.text[:300]}"] if reply.code in ("too_large", "internal_error", "invalid_arguments") else []
+    return used, problems
+
+
+def check(world: World, case: Case) -> tuple[int, list[str]]:
+    used, problems = measure(world, case)
+    most = min(MOST, int(EACH * case.mib * MIB) + BESIDES)
+    if used > most:
+        problems.append(f"{used / MIB:.0f} MiB, may take {most / MIB:.0f}")
+    return used, problems
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--mib", type=float, default=30 if os.environ.get("LARGE") else 1)
+    parser.add_argument("texts", nargs="*")
+    options = parser.parse_args()
+    report = Report()
+    if not Path("/proc/self/status").exists():
+        report.case("memory", skipped("memory", "there is no /proc"))
+        return report.end()
+    cases = [Case(label, crlf, line, way, options.mib) for label, crlf, line in FILES for way in WAYS]
+    cases = [case for case in cases if all(text in str(case) for text in options.texts)]
+    most = 0
+    for case, outcome in parallel(check, cases):
+        used, problems = (0, [outcome]) if isinstance(outcome, str) else outcome
+        report.case(str(case), problems)
+        most = max(most, used)
+        if options.mib > 1:
+            print(f"   {used / MIB:4.0f} MiB {case}", flush=True)
+    report.section(f"the most was {most / MIB:.0f} MiB for {options.mib:g} MiB of text")
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
