@@ -134,8 +134,12 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
         object.insert("regions".to_owned(), json!(regions));
         if not_shown > 0 {
             object.insert("regions_not_shown".to_owned(), json!(not_shown));
+            let what = match not_shown {
+                1 => "the last region is".to_owned(),
+                many => format!("the last {many} regions are"),
+            };
             cut = Some(format!(
-                "the last {not_shown} regions are not shown, for want of room: their edits were made; read those lines again before \
+                "{what} not shown, for want of room: the edits there were made; read those lines again before \
                  you edit them by number"
             ));
         }
