@@ -137,7 +137,7 @@ NO_CACHE = ("cache.attr=0", "cache.entry=0")
 EXFAT = on_image(("mkfs.exfat",), ("mount.exfat-fuse", "-d"))
 OVERLAY = ("lowerdir={keep}/lower", "upperdir={keep}/upper", "workdir={keep}/work")
 SSHFS = ("sshfs", SFTP_SERVER)
-ALL = ("single", "three", "create")
+ALL = ("single", "three", "create", "undo create")
 
 FILE_SYSTEMS = [
     FileSystem("sshfs", SSHFS, sshfs(), counts_links=False, has_behind=True, killed=ALL),
@@ -454,13 +454,22 @@ EDITS: dict[str, tuple[dict[str, bytes], dict[str, bytes]]] = {
               {n: b"uno, longer\n" for n in ("a.txt", "b.txt", "c.txt")} | {"z.txt": b"z\n"}),
     "create": ({"z.txt": b"z\n"}, {"z.txt": b"z\n", "new": b"<directory>", "new/a.txt": b"one\n"}),
 }
+# All that was made goes, directories too.
+EDITS["undo create"] = (EDITS["create"][1], EDITS["create"][0])
 
 
 def begin_edit(mount: Mount, kind: str) -> tuple[str, dict[str, Any]]:
-    old, new = EDITS[kind]
+    old, _ = EDITS["create" if kind == "undo create" else kind]
     mount.reset(old)
+    create = "create_text_file", {"file_path": mount.path("new/a.txt"), "contents": "one\n"}
     if kind == "create":
-        return "create_text_file", {"file_path": mount.path("new/a.txt"), "contents": "one\n"}
+        return create
+    if kind == "undo create":
+        with mount.server() as server:
+            facts, refused = accepted(server, *create)
+            if refused:
+                raise RuntimeError(" ".join(refused))
+            return "undo_text_file_edits", {"edit_id": facts["edit_id"]}
     return PATCH, patch(mount, *((name, "one\n", "uno, longer\n") for name in old if name != "z.txt"))
 
 
