@@ -1,5 +1,9 @@
 //! What a dry run would change, as a unified diff of at most a few hundred lines.
 
+mod long;
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use mcp_text_editor_core::diff::{Change, Side, unified};
@@ -9,11 +13,15 @@ use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::source::Source;
 
+use long::{Shown, tell_apart};
+
 /// The diff ends at a line's end before it has more bytes than this.
 const MOST_BYTES: usize = 40_000;
 /// Changes of more lines than this are counted, not shown: the diff would be cut before it came to their end.
 const MOST_LINES: u64 = 50_000;
-/// Of a line no more than this is shown.
+/// Likewise changes of more bytes than this, on both sides together and as far as they are shown: they are held in memory.
+const MOST_COMPARED: u64 = 16 * 1024 * 1024;
+/// Of a line no more than this is shown: its beginning, or a part where it differs from the other side's.
 const LONGEST_LINE: usize = 4096;
 
 /// Compares two states of a file, which differ in `regions`.
@@ -33,19 +41,34 @@ where
     }
     // Read once each, however many regions there are.
     let (mut of_old, mut of_new) = (old_scan.lines.cursor(old), new_scan.lines.cursor(new));
-    let changes = regions.iter().map(|region| {
+    let places = regions
+        .iter()
+        .map(|region| Ok((bytes_of(&mut of_old, region.replaced)?, bytes_of(&mut of_new, region.lines)?)));
+    let places = places.collect::<Result<Vec<_>, O::Error>>()?;
+    let compared = regions.iter().zip(&places).map(|(region, (in_old, in_new))| {
+        at_most(region.replaced, in_old).saturating_add(at_most(region.lines, in_new))
+    });
+    if compared.fold(0, u64::saturating_add) > MOST_COMPARED {
+        return Ok(summary(path, regions));
+    }
+    let changes = regions.iter().zip(places).map(|(region, (in_old, in_new))| {
         let start = region.replaced.start();
-        let in_old = bytes_of(&mut of_old, region.replaced)?;
-        let in_new = bytes_of(&mut of_new, region.lines)?;
-        Ok(Change {
-            start,
-            old: text((old, old_scan), region.replaced, in_old)?,
-            new: text((new, new_scan), region.lines, in_new)?,
-        })
+        let mut of_old = long::Side {
+            source: old,
+            encoding: old_scan.encoding,
+            lines: text((old, old_scan), region.replaced, in_old)?,
+        };
+        let mut of_new = long::Side {
+            source: new,
+            encoding: new_scan.encoding,
+            lines: text((new, new_scan), region.lines, in_new)?,
+        };
+        tell_apart(&mut of_old, &mut of_new)?;
+        Ok(Change { start, old: texts(of_old.lines), new: texts(of_new.lines) })
     });
     let changes = changes.collect::<Result<Vec<Change>, O::Error>>()?;
     let side = |scan: &Scan| Side { path, unterminated: scan.lines.is_unterminated() };
-    let context = |lines| text((old, old_scan), lines, old_scan.lines.bytes_of(old, lines)?);
+    let context = |lines| text((old, old_scan), lines, old_scan.lines.bytes_of(old, lines)?).map(texts);
     unified(side(old_scan), side(new_scan), old_scan.lines.count(), &changes, MOST_BYTES, context)
 }
 
@@ -70,12 +93,17 @@ fn bytes_of<S: Source + ?Sized>(
     Ok(cursor.offset_of(lines.start())?..cursor.offset_of(LineNumber::from_index(lines.end()))?)
 }
 
+/// How many of the bytes of some lines are compared, or more.
+fn at_most(lines: LineRange, bytes: &Range<u64>) -> u64 {
+    (bytes.end - bytes.start).min(lines.count().saturating_mul(LONGEST_LINE as u64))
+}
+
 /// The text of some lines, whose bytes are known.
 fn text<S: Source + ?Sized>(
     (source, scan): (&S, &Scan),
     lines: LineRange,
     bytes: Range<u64>,
-) -> Result<Vec<String>, S::Error> {
+) -> Result<Vec<Shown>, S::Error> {
     let mut found = Vec::new();
     if lines.is_empty() {
         return Ok(found);
@@ -85,11 +113,16 @@ fn text<S: Source + ?Sized>(
         let valid = |fault: usize| encoding.decode(line.text.get(..fault).unwrap_or_default()).ok();
         let text = encoding.decode(line.text).or_else(|fault| valid(fault.offset).ok_or(fault));
         let mut text = text.unwrap_or_default();
-        if !line.is_whole() {
+        let cut = (!line.is_whole()).then(|| line.start..line.start + line.length);
+        if cut.is_some() {
             text.push('…');
         }
-        found.push(text);
+        found.push(Shown { text, cut });
         line.number.get() < lines.end()
     })?;
     Ok(found)
+}
+
+fn texts(lines: Vec<Shown>) -> Vec<String> {
+    lines.into_iter().map(|line| line.text).collect()
 }

@@ -1,0 +1,246 @@
+//! Lines of a diff that are too long to be shown whole: what they begin with may be the same on both sides, and what
+//! follows differ. [`tell_apart`] sees to it that such lines do not look alike.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use mcp_text_editor_core::digest::{Digest, Hasher};
+use mcp_text_editor_core::encoding::{Decoded, Decoder, Encoding};
+use mcp_text_editor_core::source::{CHUNK, Source};
+
+use super::LONGEST_LINE;
+
+/// Before the first character that differs, so many are shown.
+const BEFORE: u64 = 40;
+
+/// A line as the diff shows it.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) text: String,
+    /// Where in the file its text stands, if only the beginning of it is shown.
+    pub(super) cut: Option<Range<u64>>,
+}
+
+/// The lines of one side of a change.
+pub(super) struct Side<'a, S: ?Sized> {
+    pub(super) source: &'a S,
+    pub(super) encoding: Encoding,
+    pub(super) lines: Vec<Shown>,
+}
+
+/// The lines of a side that are shown alike, by their places in it.
+#[derive(Default)]
+struct Alike {
+    old: Vec<usize>,
+    new: Vec<usize>,
+}
+
+/// Shows lines that differ only behind what is shown of them from where they differ: afterwards two lines of a change
+/// have the same text only if they are the same, in characters.
+///
+/// Lines that begin alike are read a second time, others are not.
+pub(super) fn tell_apart<O, N>(old: &mut Side<'_, O>, new: &mut Side<'_, N>) -> Result<(), O::Error>
+where
+    O: Source + ?Sized,
+    N: Source<Error = O::Error> + ?Sized,
+{
+    let mut groups: BTreeMap<String, Alike> = BTreeMap::new();
+    for (place, line) in old.cut_lines() {
+        groups.entry(line.text.clone()).or_default().old.push(place);
+    }
+    for (place, line) in new.cut_lines() {
+        if let Some(group) = groups.get_mut(&line.text) {
+            group.new.push(place);
+        }
+    }
+    for group in groups.values().filter(|group| !group.new.is_empty()) {
+        match (group.old.as_slice(), group.new.as_slice()) {
+            ([one], [other]) => {
+                show_difference(old, *one, new, *other)?;
+            }
+            _ => tell_many_apart(old, new, group)?,
+        }
+    }
+    Ok(())
+}
+
+/// Of lines of which more than two begin alike: those that are on one side only are shown, in their order, from where they
+/// differ, and all are numbered by what they hold.
+fn tell_many_apart<O, N>(old: &mut Side<'_, O>, new: &mut Side<'_, N>, group: &Alike) -> Result<(), O::Error>
+where
+    O: Source + ?Sized,
+    N: Source<Error = O::Error> + ?Sized,
+{
+    let of_old = group.old.iter().map(|&place| old.digest(place)).collect::<Result<Vec<_>, _>>()?;
+    let of_new = group.new.iter().map(|&place| new.digest(place)).collect::<Result<Vec<_>, _>>()?;
+    let mut numbers: HashMap<Digest, usize> = HashMap::new();
+    for digest in of_old.iter().chain(&of_new) {
+        let next = numbers.len() + 1;
+        numbers.entry(*digest).or_insert(next);
+    }
+    if numbers.len() < 2 {
+        return Ok(());
+    }
+    let gone = group.old.iter().zip(&of_old).filter(|(_, digest)| !of_new.contains(digest));
+    let come = group.new.iter().zip(&of_new).filter(|(_, digest)| !of_old.contains(digest));
+    for ((&one, _), (&other, _)) in gone.zip(come) {
+        show_difference(old, one, new, other)?;
+    }
+    let lines_of_old = old.numbered(&group.old, &of_old);
+    for (line, digest) in lines_of_old.into_iter().chain(new.numbered(&group.new, &of_new)) {
+        let number = numbers.get(&digest).copied().unwrap_or_default();
+        // Writing to a string does not fail.
+        let _ = write!(line.text, " [{number} of {} lines that begin alike]", numbers.len());
+    }
+    Ok(())
+}
+
+/// Shows two lines from where they differ; leaves them as they are if they do not.
+fn show_difference<O, N>(
+    old: &mut Side<'_, O>,
+    one: usize,
+    new: &mut Side<'_, N>,
+    other: usize,
+) -> Result<(), O::Error>
+where
+    O: Source + ?Sized,
+    N: Source<Error = O::Error> + ?Sized,
+{
+    if let Some(difference) = first_difference(old.text(one), new.text(other))? {
+        let from = difference.saturating_sub(BEFORE);
+        old.show_from(one, from)?;
+        new.show_from(other, from)?;
+    }
+    Ok(())
+}
+
+impl<S: Source + ?Sized> Side<'_, S> {
+    fn cut_lines(&self) -> impl Iterator<Item = (usize, &Shown)> {
+        self.lines.iter().enumerate().filter(|(_, line)| line.cut.is_some())
+    }
+
+    fn text(&self, place: usize) -> Text<'_, S> {
+        let cut = self.lines.get(place).and_then(|line| line.cut.clone());
+        Text::new(self.source, self.encoding, cut.unwrap_or_default())
+    }
+
+    fn digest(&self, place: usize) -> Result<Digest, S::Error> {
+        let mut hasher = Hasher::default();
+        let mut text = self.text(place);
+        while text.fill()? {
+            hasher.update(text.rest().as_bytes());
+            text.pass(text.rest().len());
+        }
+        Ok(hasher.digest())
+    }
+
+    /// Lets a line be shown after so many of its characters.
+    fn show_from(&mut self, place: usize, from: u64) -> Result<(), S::Error> {
+        let mut text = self.text(place);
+        let (mut passed, mut shown, mut is_all) = (0, String::new(), true);
+        'line: while text.fill()? {
+            for character in text.rest().chars() {
+                if passed >= from && shown.len() + character.len_utf8() > LONGEST_LINE {
+                    is_all = false;
+                    break 'line;
+                }
+                if passed >= from {
+                    shown.push(character);
+                }
+                passed += 1;
+            }
+            text.pass(text.rest().len());
+        }
+        let end = if is_all { "" } else { "…" };
+        if let Some(line) = self.lines.get_mut(place) {
+            line.text = format!("[from character {} on] {shown}{end}", from + 1);
+        }
+        Ok(())
+    }
+
+    fn numbered<'a>(
+        &'a mut self,
+        places: &'a [usize],
+        digests: &'a [Digest],
+    ) -> Vec<(&'a mut Shown, Digest)> {
+        let lines = self.lines.iter_mut().enumerate();
+        lines
+            .filter_map(|(place, line)| {
+                let at = places.binary_search(&place).ok()?;
+                Some((line, *digests.get(at)?))
+            })
+            .collect()
+    }
+}
+
+/// How many characters two texts have in common before the first that differs; `None` if they are the same.
+fn first_difference<O, N>(mut old: Text<'_, O>, mut new: Text<'_, N>) -> Result<Option<u64>, O::Error>
+where
+    O: Source + ?Sized,
+    N: Source<Error = O::Error> + ?Sized,
+{
+    let mut same = 0;
+    loop {
+        match (old.fill()?, new.fill()?) {
+            (true, true) => {}
+            (false, false) => return Ok(None),
+            _ => return Ok(Some(same)),
+        }
+        let (one, other) = (old.rest(), new.rest());
+        let most = one.len().min(other.len());
+        let differs = one.bytes().zip(other.bytes()).position(|(one, other)| one != other);
+        let alike = one.floor_char_boundary(differs.unwrap_or(most));
+        same += one.get(..alike).unwrap_or_default().chars().count() as u64;
+        if differs.is_some() {
+            return Ok(Some(same));
+        }
+        old.pass(most);
+        new.pass(most);
+    }
+}
+
+/// The text of a line, a piece at a time.
+struct Text<'a, S: ?Sized> {
+    source: &'a S,
+    bytes: Range<u64>,
+    decoder: Decoder,
+    buffer: Vec<u8>,
+    piece: Decoded,
+    passed: usize,
+}
+
+impl<'a, S: Source + ?Sized> Text<'a, S> {
+    fn new(source: &'a S, encoding: Encoding, bytes: Range<u64>) -> Self {
+        let decoder = Decoder::new(encoding, bytes.start);
+        let length = usize::try_from(bytes.end - bytes.start).unwrap_or(CHUNK).min(CHUNK);
+        Self { source, bytes, decoder, buffer: vec![0; length], piece: Decoded::new(), passed: 0 }
+    }
+
+    /// What has been read and not been passed.
+    fn rest(&self) -> &str {
+        self.piece.text.get(self.passed..).unwrap_or_default()
+    }
+
+    fn pass(&mut self, length: usize) {
+        self.passed += length;
+    }
+
+    /// Reads on if nothing is left of what was read; false at the end.
+    fn fill(&mut self) -> Result<bool, S::Error> {
+        while self.rest().is_empty() {
+            let left = usize::try_from(self.bytes.end - self.bytes.start).unwrap_or(usize::MAX);
+            let length = left.min(self.buffer.len());
+            let Some(buffer) = self.buffer.get_mut(..length) else { return Ok(false) };
+            let got = if length == 0 { 0 } else { self.source.read_at(self.bytes.start, buffer)? };
+            if got == 0 {
+                return Ok(false);
+            }
+            self.bytes.start += got as u64;
+            let is_last = self.bytes.start >= self.bytes.end;
+            self.decoder.feed(buffer.get(..got).unwrap_or_default(), is_last, &mut self.piece);
+            self.passed = 0;
+        }
+        Ok(true)
+    }
+}
