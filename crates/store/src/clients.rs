@@ -27,11 +27,13 @@ pub enum Known {
     Tried(&'static str),
     /// The client says so itself, in this version: its program, or what is installed with it.
     Client(&'static str),
-    /// The documentation says so, or what others quote of it.
+    /// The documentation says so, or the source.
     Documentation(&'static str),
+    /// Others quote the documentation so; that itself was not at hand.
+    Quoted(&'static str),
 }
 
-use Known::{Client, Documentation, Tried};
+use Known::{Client, Documentation, Quoted, Tried};
 
 const CLAUDE: &str = "Claude Code 2.1.197";
 const CLAUDE_COPILOT: &str = "Claude Code 2.1.197, Copilot CLI 1.0.102";
@@ -150,7 +152,7 @@ pub static CLIENT_FILES: &[ClientFile] = &[
         Documentation("qwenlm.github.io/qwen-code-docs/1.x/en/users/hooks"),
     ),
     row(".lsp.json", "Qwen Code", "language servers", Tried(QWEN)),
-    row(".cursor/mcp.json", "Cursor", "MCP servers", Documentation("cursor.com/docs/context/mcp")),
+    row(".cursor/mcp.json", "Cursor", "MCP servers", Quoted("cursor.com/docs/mcp")),
     row(".cursor/hooks.json", "Cursor", "hooks", Documentation("cursor.com/docs/agent/hooks")),
     row(".cursor/hooks/", "Cursor", "scripts of hooks", Documentation("cursor.com/docs/agent/hooks")),
     row(
@@ -247,7 +249,7 @@ pub static CLIENT_FILES: &[ClientFile] = &[
         Documentation("docs.continue.dev/customize/deep-dives/mcp"),
     ),
     row(".kiro/settings/mcp.json", "Kiro", "MCP servers", Documentation("kiro.dev/docs/mcp/configuration")),
-    row(".kiro/hooks/", "Kiro", "hooks", Documentation("kiro.dev/docs/hooks")),
+    row(".kiro/hooks/", "Kiro", "hooks", Documentation("kiro.dev/docs/cli/v3/hooks")),
     row(
         ".kiro/agents/",
         "Kiro",
@@ -266,7 +268,9 @@ pub static CLIENT_FILES: &[ClientFile] = &[
         "*.run.xml",
         "JetBrains",
         "run configurations",
-        Documentation("jetbrains.com/help/idea/run-debug-configuration"),
+        Documentation(
+            "github.com/JetBrains/intellij-community/blob/master/platform/execution-impl/src/com/intellij/execution/impl/RCInArbitraryFileManager.kt",
+        ),
     ),
     row(
         ".junie/mcp/mcp.json",

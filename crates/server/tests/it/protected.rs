@@ -101,6 +101,7 @@ fn table() -> String {
             Known::Tried(versions) => format!("tried: {versions}"),
             Known::Client(version) => format!("told by {version}"),
             Known::Documentation(address) => format!("<https://{address}>"),
+            Known::Quoted(address) => format!("quoted: <https://{address}>"),
         };
         let ClientFile { path, clients, starts, .. } = file;
         writeln!(table, "| `{path}` | {clients} | {starts} | {known} |").unwrap();
