@@ -1,16 +1,19 @@
 //! Other names of what is protected: whether a place is what a root's own `.git` or client file stands for, by a symbolic
 //! link or a hard link.
 //!
-//! Asked for each edit, so what is not there, and what is there under its own name alone, costs one look.
+//! They are looked for once in each call that writes ([`Aliases::in_root`]): no longer ago, since they may come and go
+//! between two calls; and not for each of its files, since nearly always there is none. What is not there, or has no other
+//! name, costs one look by the root's handle.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
+use cap_std::fs::Dir;
+
 use crate::clients::{CLIENT_FILES, ClientFile};
 use crate::place::Place;
-use crate::platform;
+use crate::platform::{self, Seen};
 use crate::policy::{Protection, real_path};
 
 /// How many links a protected name may lead through to what it stands for.
@@ -25,72 +28,97 @@ static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new
     groups
 });
 
-/// What a protected name directly in the root stands for, if a place is that under another name; `is_exempt` is asked of
-/// the protected name.
-pub(crate) fn alias(place: &Place, root: &Path, is_exempt: &dyn Fn(&Path) -> bool) -> Option<Protection> {
-    let (key, links) = place.key_and_links().unzip();
-    let asked = Asked { place, key, links: links.unwrap_or_default() };
-    let git = root.join(".git");
-    if is_link(&git) && asked.is_below(&git) && !is_exempt(&git) {
-        return Some(Protection::Git);
-    }
-    for (first, files) in BY_FIRST_NAME.iter() {
-        let top = root.join(first);
-        let Ok(metadata) = top.symlink_metadata() else { continue };
-        for file in files {
-            let path = root.join(file.path.trim_end_matches('/'));
-            if asked.is_named_by(file, &path, &metadata) && !is_exempt(&path) {
-                return Some(Protection::ClientFile(file));
+/// What the protected names directly in a root stand for, where that has other names; mostly nothing.
+#[derive(Debug)]
+pub(crate) struct Aliases {
+    root: PathBuf,
+    found: Vec<Alias>,
+}
+
+/// A protected name, and what it stands for: known by its path, too, since by then it may have been made, or replaced.
+#[derive(Debug)]
+struct Alias {
+    protection: Protection,
+    name: PathBuf,
+    path: PathBuf,
+    key: Option<(u64, u64)>,
+    is_directory: bool,
+}
+
+impl Aliases {
+    /// Looks for them, by the handle of a root.
+    pub(crate) fn in_root(root: &Path, directory: &Dir) -> Self {
+        let look = |relative: &Path| platform::look(directory, root, relative);
+        let mut aliases = Self { root: root.to_owned(), found: Vec::new() };
+        if look(Path::new(".git")).is_some_and(|seen| seen.is_link) {
+            aliases.add_link(Protection::Git, Path::new(".git"), true);
+        }
+        for (first, files) in BY_FIRST_NAME.iter() {
+            let Some(top) = look(Path::new(first)) else { continue };
+            for file in files {
+                aliases.add(file, &top, &look);
             }
         }
-    }
-    None
-}
-
-/// The place that is asked about.
-struct Asked<'a> {
-    place: &'a Place,
-    /// Device and inode of what is there.
-    key: Option<(u64, u64)>,
-    /// How many names that has.
-    links: u64,
-}
-
-impl Asked<'_> {
-    /// Whether a client's file, at `path`, is this place under another name; `top` is the metadata of the first of its
-    /// names.
-    fn is_named_by(&self, file: &ClientFile, path: &Path, top: &Metadata) -> bool {
-        let names = file.names().count();
-        let is_linked = top.is_symlink() || path.ancestors().take(names.saturating_sub(1)).any(is_link);
-        if file.is_directory() {
-            return is_linked && self.is_below(path);
-        }
-        if is_linked {
-            return match (self.key, key_of(path)) {
-                (Some(own), Some(key)) => own == key,
-                // What the link leads to is still to be made.
-                (None, None) => self.place.path == led_to(path),
-                _ => false,
-            };
-        }
-        self.links > 1 && self.key.is_some() && self.key == key_of(path)
+        aliases
     }
 
-    /// Whether the place lies in a directory, by whatever name, or is it.
-    fn is_below(&self, directory: &Path) -> bool {
-        match key_of(directory) {
-            Some(key) => self.place.path.ancestors().any(|above| key_of(above) == Some(key)),
-            None => self.place.path.starts_with(led_to(directory)),
+    /// Adds what a client's file stands for, if that has another name; `top` is the first of its names.
+    fn add(&mut self, file: &'static ClientFile, top: &Seen, look: &dyn Fn(&Path) -> Option<Seen>) {
+        let mut seen = *top;
+        let mut names = file.names();
+        let mut relative: PathBuf = names.next().into_iter().collect();
+        while let Some(name) = names.next().filter(|_| !seen.is_link) {
+            relative.push(name);
+            let Some(below) = look(&relative) else { return };
+            seen = below;
+        }
+        let is_directory = file.is_directory();
+        let protection = Protection::ClientFile(file);
+        if seen.is_link {
+            self.add_link(protection, Path::new(file.path.trim_end_matches('/')), is_directory);
+        } else if seen.links > 1 && !is_directory {
+            let name = self.root.join(relative);
+            self.found.push(Alias { protection, path: name.clone(), name, key: seen.key, is_directory });
+        }
+    }
+
+    fn add_link(&mut self, protection: Protection, relative: &Path, is_directory: bool) {
+        let name = self.root.join(relative);
+        let (path, key) = (led_to(&name), key_of(&name));
+        self.found.push(Alias { protection, name, path, key, is_directory });
+    }
+
+    /// What protects a place as something with a protected name; `is_exempt` is asked of that name, by its whole path and
+    /// from the root on.
+    pub(crate) fn protection(
+        &self,
+        place: &Place,
+        is_exempt: impl Fn(&Path, &Path) -> bool,
+    ) -> Option<Protection> {
+        if self.found.is_empty() {
+            return None;
+        }
+        let key = place.key();
+        let is_exempt = |path: &Path| is_exempt(path, path.strip_prefix(&self.root).unwrap_or(path));
+        let found = self.found.iter().find(|alias| alias.is(place, key) && !is_exempt(&alias.name));
+        found.map(|alias| alias.protection.clone())
+    }
+}
+
+impl Alias {
+    /// Whether a place, with this device and inode if it is there, is what the name stands for, or lies in it.
+    fn is(&self, place: &Place, own: Option<(u64, u64)>) -> bool {
+        let is_it = |key| key == self.key && self.key.is_some();
+        if self.is_directory {
+            place.path.starts_with(&self.path) || place.path.ancestors().any(|above| is_it(key_of(above)))
+        } else {
+            place.path == self.path || is_it(own)
         }
     }
 }
 
 fn key_of(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().as_ref().and_then(platform::key_of)
-}
-
-fn is_link(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
 }
 
 /// Where a path leads by links, whether or not there is anything.

@@ -191,6 +191,7 @@ pub enum Differing {
 pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<Outcome, Vec<Refusal>> {
     let mut refusals = Vec::new();
     let mut named = Vec::new();
+    let roots = store.roots.for_writing();
     for (entry, edit) in edits.iter().enumerate() {
         let label = match edit.encoding.map(Label::parse) {
             Some(None) => {
@@ -200,7 +201,7 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
             Some(Some(label)) => Some(label.encoding),
             None => None,
         };
-        match store.roots.resolve_for_writing(edit.file_path) {
+        match roots.resolve(edit.file_path) {
             Ok(place) => {
                 let is_asked = place.names().any(|(path, relative)| store.in_place.matches(path, relative));
                 let in_place = is_asked.then_some(InPlace::Asked);

@@ -165,10 +165,9 @@ impl Place {
         Identity::at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
-    /// Device and inode of what the place holds, and how many names that has; none where there is nothing, or where
-    /// names cannot be told apart so.
-    pub(crate) fn key_and_links(&self) -> Option<((u64, u64), u64)> {
-        self.missing.is_empty().then(|| platform::key_and_links(&self.directory, self.name())).flatten()
+    /// Device and inode of what the place holds; none where there is nothing, or where names cannot be told apart so.
+    pub(crate) fn key(&self) -> Option<(u64, u64)> {
+        self.missing.is_empty().then(|| platform::key_at(&self.directory, self.name())).flatten()
     }
 
     /// Whether the file may be written to, as far as its mode, its marks and the file system say.

@@ -11,6 +11,16 @@ pub(crate) use system::*;
 /// Extended attributes: values by name.
 pub(crate) type Attributes = BTreeMap<Vec<u8>, Vec<u8>>;
 
+/// What stands under a name, which itself is not followed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) is_link: bool,
+    /// Device and inode, where a name is enough to tell them.
+    pub(crate) key: Option<(u64, u64)>,
+    /// How many names it has, as far as can be told.
+    pub(crate) links: u64,
+}
+
 /// Whether `error` says that the system, or the file system, does not know how; not that it will not.
 pub(crate) fn is_unsupported(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::Unsupported
@@ -30,6 +40,7 @@ mod system {
 
     #[cfg(target_os = "linux")]
     use super::Attributes;
+    use super::Seen;
     use crate::error::SpecialFile;
     use crate::identity::Identity;
 
@@ -211,11 +222,24 @@ mod system {
         Ok((metadata.dev(), metadata.ino()))
     }
 
-    /// Device and inode of what a name stands for, and how many names that has; a link stands for itself.
-    pub(crate) fn key_and_links(directory: &Dir, name: &OsStr) -> Option<((u64, u64), u64)> {
-        use cap_std::fs::MetadataExt as _;
-        let metadata = directory.symlink_metadata(name).ok()?;
-        Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
+    /// Device and inode of what a name stands for; a link stands for itself.
+    pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
+        look(directory, Path::new(""), Path::new(name))?.key
+    }
+
+    /// Looks at a path from an open directory on, in one system call; links in the middle are followed. Nothing is asked
+    /// of `_path`, the directory's.
+    #[cfg_attr(
+        all(target_os = "linux", target_pointer_width = "64"),
+        expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
+    )]
+    pub(crate) fn look(directory: &Dir, _path: &Path, relative: &Path) -> Option<Seen> {
+        let seen = rustix::fs::statat(directory, relative, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(Seen {
+            is_link: rustix::fs::FileType::from_raw_mode(seen.st_mode).is_symlink(),
+            key: u64::try_from(seen.st_dev).ok().map(|device| (device, u64::from(seen.st_ino))),
+            links: u64::from(seen.st_nlink),
+        })
     }
 
     /// Device and inode of the directory above an open one, wherever that is; it is looked at, not opened.
@@ -462,6 +486,7 @@ mod system {
     };
     use cap_std::fs::{Dir, FileType, OpenOptions};
 
+    use super::Seen;
     pub(crate) use super::without_linux::*;
     use crate::error::SpecialFile;
     use crate::identity::Identity;
@@ -521,8 +546,13 @@ mod system {
         Ok((metadata.dev(), metadata.ino()))
     }
 
-    pub(crate) fn key_and_links(_: &Dir, _: &OsStr) -> Option<((u64, u64), u64)> {
+    pub(crate) fn key_at(_: &Dir, _: &OsStr) -> Option<(u64, u64)> {
         None
+    }
+
+    pub(crate) fn look(_: &Dir, path: &Path, relative: &Path) -> Option<Seen> {
+        let is_link = path.join(relative).symlink_metadata().ok()?.is_symlink();
+        Some(Seen { is_link, key: None, links: 1 })
     }
 
     pub(crate) fn key_of_parent(_: &Dir) -> Option<(u64, u64)> {

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::aliases::alias;
+use crate::aliases::Aliases;
 use crate::clients::{ClientFile, client_file};
 use crate::names::{Name, is_git, same_name};
 use crate::patterns::Patterns;
@@ -103,11 +103,11 @@ impl Policy {
                 || is_closed(platform::key_of_parent(directory)))
     }
 
-    /// Why a place may not be written to, if it may not; `roots` are the paths of all roots.
+    /// Why a place may not be written to, if it may not; `aliases`, of all roots, are only asked for where they matter.
     pub(crate) fn protection<'a>(
         &self,
         place: &Place,
-        roots: impl Iterator<Item = &'a Path>,
+        aliases: impl FnOnce() -> &'a [Aliases],
     ) -> Option<Protection> {
         if self.read_only {
             return Some(Protection::ReadOnly);
@@ -118,7 +118,7 @@ impl Policy {
         place
             .names()
             .find_map(|(path, relative)| self.protection_of(path, relative))
-            .or_else(|| roots.into_iter().find_map(|root| self.protection_by_alias(place, root)))
+            .or_else(|| aliases().iter().find_map(|aliases| self.protection_by_alias(place, aliases)))
     }
 
     fn protection_of(&self, path: &Path, relative: &Path) -> Option<Protection> {
@@ -130,12 +130,9 @@ impl Policy {
     }
 
     /// What protects a place that a root's own `.git` or client file stands for, if that is not exempt by either name.
-    fn protection_by_alias(&self, place: &Place, root: &Path) -> Option<Protection> {
-        let is_exempt = |path: &Path| {
-            let relative = path.strip_prefix(root).unwrap_or(path);
-            self.exempt.surely_match(path, relative)
-        };
-        let protection = alias(place, root, &is_exempt)?;
+    fn protection_by_alias(&self, place: &Place, aliases: &Aliases) -> Option<Protection> {
+        let protection =
+            aliases.protection(place, |path, relative| self.exempt.surely_match(path, relative))?;
         (!self.exempt.surely_match(&place.path, &place.relative)).then_some(protection)
     }
 }

@@ -5,6 +5,7 @@
 //! between, nothing outside is reached. Which files are protected *within* a root is
 //! [`crate::policy`]'s to say; it is asked here, so that nobody who has a place need ask again.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
@@ -15,6 +16,7 @@ use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use crate::aliases::Aliases;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::place::{Link, Place, WritablePlace};
 use crate::platform;
@@ -45,6 +47,13 @@ struct Root {
     key: (u64, u64),
     directory: Arc<Dir>,
     spelling: Spelling,
+}
+
+/// Resolves the paths of one call for writing. Not to be kept for another: a link that was made in between would not be known.
+#[derive(Debug)]
+pub struct ForWriting<'a> {
+    roots: &'a Roots,
+    aliases: OnceCell<Vec<Aliases>>,
 }
 
 /// Why a path does not name a place.
@@ -136,14 +145,16 @@ impl Roots {
         self.policy.closes_path(path)
     }
 
+    /// For one call that writes: what is looked for to protect files is looked for once, when it is first needed.
+    #[must_use]
+    pub fn for_writing(&self) -> ForWriting<'_> {
+        ForWriting { roots: self, aliases: OnceCell::new() }
+    }
+
     /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathProblem::Protected`] if the policy
     /// does not allow it.
     pub fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathProblem>> {
-        let place = self.resolve(file_path)?;
-        match self.policy.protection(&place, self.paths()) {
-            None => Ok(WritablePlace::permitted(place)),
-            Some(protection) => Err(vec![PathProblem::Protected(protection)]),
-        }
+        self.for_writing().resolve(file_path)
     }
 
     /// Finds the place that an absolute path means, for reading; the file and its parents need not exist.
@@ -375,6 +386,22 @@ impl Roots {
         } else if let Some(root) = self.served.iter().find(|root| is_by_path(root)) {
             walk.replaced = Some(root.path.clone());
         }
+    }
+}
+
+impl ForWriting<'_> {
+    /// See [`Roots::resolve_for_writing`].
+    pub fn resolve(&self, file_path: &str) -> Result<WritablePlace, Vec<PathProblem>> {
+        let place = self.roots.resolve(file_path)?;
+        match self.roots.policy.protection(&place, || self.aliases()) {
+            None => Ok(WritablePlace::permitted(place)),
+            Some(protection) => Err(vec![PathProblem::Protected(protection)]),
+        }
+    }
+
+    fn aliases(&self) -> &[Aliases] {
+        let of_root = |root: &Root| Aliases::in_root(&root.path, &root.directory);
+        self.aliases.get_or_init(|| self.roots.served.iter().map(of_root).collect())
     }
 }
 

@@ -72,6 +72,48 @@ fn no_file_of_a_client_is_patched() {
     assert_eq!(world.call(&mut session, PATCH, &by_text("README.md")).code(), "ok");
 }
 
+/// What stands for a protected file is looked for in every call: a session may have made a hundred before the link, and a
+/// call may name a hundred files before the one that it leads to.
+#[test]
+fn a_link_that_comes_between_two_calls_is_seen() {
+    let world = World::new();
+    let mut names: Vec<String> = (0..20).map(|index| format!("f{index}.json")).collect();
+    names.extend(["settings.json", "agents/one.md", "hook", "servers.json"].map(str::to_owned));
+    for name in &names {
+        world.write(name, "{}\n");
+    }
+    std::fs::create_dir_all(world.path(".claude")).unwrap();
+    let mut session = world.serve(&[]);
+    let mut written = |new: &str, files: &[String]| {
+        let files: Vec<Value> = files.iter().map(|name| patch(name, new)["files"][0].clone()).collect();
+        world.call(&mut session, PATCH, &json!({ "files": files })).code()
+    };
+    assert_eq!(written("{}", &names), "ok");
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(world.path(target), world.path(name)).unwrap();
+    };
+    let made: [(&str, &dyn Fn()); 4] = [
+        ("settings.json", &|| link("settings.json", ".claude/settings.json")),
+        ("agents/one.md", &|| link("agents", ".claude/agents")),
+        ("hook", &|| link("", ".git")),
+        ("servers.json", &|| {
+            std::fs::hard_link(world.path("servers.json"), world.path(".mcp.json")).unwrap();
+        }),
+    ];
+    for (target, make) in made {
+        let files: Vec<String> =
+            names.iter().filter(|name| name.starts_with('f') || *name == target).cloned().collect();
+        assert_eq!(written("{}", &files), "ok", "{target}");
+        make();
+        let before = world.tree();
+        assert_eq!(written("x", &files), "protected_path", "{target}");
+        assert_eq!(written("x", &[target.to_owned()]), "protected_path", "{target}");
+        assert_eq!(world.tree(), before, "{target}");
+        let _ = std::fs::remove_file(world.path(".git"));
+    }
+    assert_eq!(written("x", &names[..20]), "ok", "the others are none of it");
+}
+
 /// Undo writes, too: what a person had allowed once is not written by a server that does not allow it.
 #[test]
 fn undo_asks_what_is_protected() {
