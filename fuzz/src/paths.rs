@@ -247,7 +247,9 @@ fn check_in(world: &World, data: &[u8]) {
                 assert!(in_root(&error.path) || text.len() > 32_767, "{text}: {error:?}");
             }
             PathProblem::NulByte | PathProblem::Traversal => {}
-            PathProblem::RootReplaced { .. } | PathProblem::Unserved(_) | PathProblem::Protected(_) => panic!("{text}: {problem:?}"),
+            PathProblem::RootReplaced { .. } | PathProblem::Unserved(_) | PathProblem::Protected(_) => {
+                panic!("{text}: {problem:?}")
+            }
         }
     }
     same_outside(world, &text);
