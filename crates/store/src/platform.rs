@@ -44,9 +44,17 @@ mod system {
     use crate::error::SpecialFile;
     use crate::identity::Identity;
 
+    /// Whether a lock keeps all other handles from reading and writing, those of this process included.
+    pub(crate) const LOCKS_ARE_MANDATORY: bool = false;
+
     /// Whether there were too many symbolic links, or one where none may be.
     pub(crate) fn is_link_loop(error: &io::Error) -> bool {
         Errno::from_io_error(error) == Some(Errno::LOOP)
+    }
+
+    /// Whether something cannot be removed because somebody has it open.
+    pub(crate) fn is_held_open(_: &io::Error) -> bool {
+        false
     }
 
     /// Fills `buffer` from `offset` on as far as one call of the system does.
@@ -491,8 +499,15 @@ mod system {
     use crate::error::SpecialFile;
     use crate::identity::Identity;
 
+    pub(crate) const LOCKS_ARE_MANDATORY: bool = true;
+
     pub(crate) fn is_link_loop(_: &io::Error) -> bool {
         false
+    }
+
+    /// `ERROR_SHARING_VIOLATION`, for which std has no word. Handles of directories that are open here cause it, too.
+    pub(crate) fn is_held_open(error: &io::Error) -> bool {
+        error.raw_os_error() == Some(32)
     }
 
     #[cfg(windows)]

@@ -205,5 +205,5 @@ fn is_in_use(error: &io::Error) -> bool {
             | PermissionDenied
             | ReadOnlyFilesystem
             | ResourceBusy
-    )
+    ) || platform::is_held_open(error)
 }

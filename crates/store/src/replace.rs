@@ -202,8 +202,11 @@ impl Prepared {
         let named = self.place.open_file(false)?;
         platform::ask_anew(named.file());
         let named = named.refreshed()?;
-        Ok(named.identity().same_file(self.locked.file().identity())
-            && digest_of(&named)? == self.old
+        let old = self.locked.file();
+        // A mandatory lock keeps the other handle from reading, and other programs from writing.
+        let readable = if platform::LOCKS_ARE_MANDATORY { old } else { &named };
+        Ok(named.identity().same_file(old.identity())
+            && digest_of(readable)? == self.old
             && self.is_untouched()?)
     }
 
