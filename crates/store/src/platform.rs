@@ -252,7 +252,7 @@ mod system {
 
     /// Device and inode of the directory above an open one, wherever that is; it is looked at, not opened.
     #[cfg_attr(
-        all(target_os = "linux", target_pointer_width = "64"),
+        any(all(target_os = "linux", target_pointer_width = "64"), target_vendor = "apple"),
         expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
     )]
     pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
@@ -415,6 +415,7 @@ mod system {
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
     pub(crate) fn copy_in_kernel(_: &File, _: u64, _: &File, _: usize) -> io::Result<Option<usize>> {
         Ok(None)
     }
@@ -606,6 +607,7 @@ mod system {
     }
 
     // Told when something is written.
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
     pub(crate) fn check_writable(_: &Dir) -> io::Result<()> {
         Ok(())
     }
@@ -630,6 +632,7 @@ mod system {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
     pub(crate) fn copy_in_kernel(_: &File, _: u64, _: &File, _: usize) -> io::Result<Option<usize>> {
         Ok(None)
     }
@@ -639,6 +642,7 @@ mod system {
     }
 
     // Windows has no such operation; NTFS journals its names.
+    #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
     pub(crate) fn sync_directory(_: &Dir) -> io::Result<()> {
         Ok(())
     }

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+#[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+#[cfg(target_os = "linux")]
 use std::time::{Duration, Instant};
 
 use mcp_text_editor_core::digest::Digest;
@@ -504,6 +506,7 @@ fn undo_keeps_to_the_walls() {
 }
 
 /// For how long what is swapped is swapped: a second, or as many as `ATTACK_SECONDS` says.
+#[cfg(target_os = "linux")]
 fn patience() -> Duration {
     let seconds = std::env::var("ATTACK_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     Duration::from_secs(seconds.unwrap_or(1))

@@ -6,7 +6,7 @@ use mcp_text_editor::problem::Code;
 use serde_json::{Value, json};
 
 use crate::session::Session;
-use crate::world::{Entry, World};
+use crate::world::World;
 
 /// The message of a call whose arguments are written as they stand.
 fn call(tool: &str, arguments: &str) -> String {
@@ -48,7 +48,7 @@ fn a_call_may_edit_as_many_files_as_it_may_name() {
     let reply = world.call(&mut session, PATCH, &patch("one", "two"));
     assert!(!reply.is_error, "{}", reply.text);
     let before = world.tree();
-    assert!(before.values().all(|entry| *entry == Entry::File(b"two\n".to_vec())));
+    assert!(before.values().all(|entry| *entry == crate::world::Entry::File(b"two\n".to_vec())));
     // Where that is really all, nothing is changed, and smaller calls go on.
     let mut session = Session::with_handles("-H", 200, &arguments);
     let reply = world.call(&mut session, PATCH, &patch("two", "three"));

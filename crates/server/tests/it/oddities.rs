@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
+#[cfg(target_os = "linux")]
 use crate::session::Session;
 use crate::world::World;
 

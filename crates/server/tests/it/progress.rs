@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
 use crate::session::INITIALIZE;
-use crate::world::World;
 
 /// The lines of a session in memory whose one tool is `run`, `calls` at a time, to which all of `sent` is sent at once:
 /// each is given to `heard`, until that says that it is enough; then the input ends.
@@ -150,7 +149,7 @@ fn a_call_that_waits_for_its_turn_is_reported() {
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "a test is the other program, which holds the lock")]
 fn a_call_that_waits_for_a_lock_is_reported() {
-    let world = World::new();
+    let world = crate::world::World::new();
     world.write("file", "one\n");
     let other = std::fs::File::open(world.path("file")).unwrap();
     other.lock().unwrap();

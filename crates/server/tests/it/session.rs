@@ -36,6 +36,7 @@ impl Session {
     }
 
     /// A program that was started in a directory.
+    #[cfg(target_os = "linux")]
     pub(crate) fn start_in(directory: &std::path::Path, arguments: &[&str]) -> Self {
         Self::start_by(Command::new(BINARY).current_dir(directory), arguments)
     }
@@ -89,6 +90,7 @@ impl Session {
     }
 
     /// Sends a message whose answer, if it has one, is not waited for.
+    #[cfg(unix)]
     pub(crate) fn notify(&mut self, message: &Value) {
         self.send(&message.to_string());
     }
