@@ -94,7 +94,7 @@ pub fn search<S: Source + ?Sized>(
     });
     // How many occurrences are kept for needles that want all of theirs.
     let mut kept = 0;
-    Text::searched(scan, tier, offsets).read(source, scan, |text, last| {
+    let checkpoints = Text::searched(scan, tier, offsets).read(source, scan, |text, last| {
         if last || text.window.text.len() as u64 >= enough {
             for pattern in &mut patterns {
                 pattern.search(text, tier, last, &mut kept);
@@ -108,7 +108,8 @@ pub fn search<S: Source + ?Sized>(
         patterns.iter().flat_map(Pattern::hits).flat_map(|hit| [hit.start, hit.end]).collect();
     indices.sort_unstable();
     indices.dedup();
-    let located = if indices.is_empty() { Vec::new() } else { locate(source, scan, tier, &indices)? };
+    let located =
+        if indices.is_empty() { Vec::new() } else { locate(source, scan, tier, &checkpoints, &indices)? };
     let look_up = |index: u64| {
         let at = indices.binary_search(&index).ok().and_then(|at| located.get(at)).copied();
         at.unwrap_or(Located { spot: None, near: 0 })
@@ -403,6 +404,31 @@ mod tests {
         fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
             let some = buffer.len().min(3);
             self.0.read_at(offset, &mut buffer[..some])
+        }
+    }
+
+    /// Long files, of which only a part is read again; a line end lies across the end of a chunk, and blanks before one.
+    #[test]
+    fn places_late_in_a_long_file_are_those_of_the_bytes() {
+        for shift in 0..9 {
+            let mut file = "x".repeat(shift);
+            let mut wanted = Vec::new();
+            for line in 0..90_000 {
+                if line % 25_000 == 17_000 {
+                    wanted.push(file.len() as u64..file.len() as u64 + "here\r\nit".len() as u64);
+                    file.push_str("here\r\nit");
+                }
+                file.push_str("abcde  \r\n");
+            }
+            for tier in [Tier::Exact, Tier::TrailingWhitespace] {
+                let needle = Needle { text: "here\nit", whole_lines: false, keep: Keep::All(10) };
+                let found = search(file.as_bytes(), &scan(file.as_bytes()), &[needle], tier).unwrap();
+                let places: Vec<_> = found[0].places.iter().map(|place| place.at.clone()).collect();
+                assert_eq!(places, wanted);
+                let late = Needle { keep: Keep::Closest(file.len() as u64), ..needle };
+                let late = search(file.as_bytes(), &scan(file.as_bytes()), &[late], tier).unwrap();
+                assert!(late[0].places.iter().all(|place| wanted.contains(&place.at) && place.editable));
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use super::Tier;
 use crate::encoding::{Decoded, Decoder, Encoding, Seam};
 use crate::line_ending::Convention;
 use crate::scan::Scan;
-use crate::source::{Source, for_each_chunk};
+use crate::source::{CHUNK, Source, for_each_chunk};
 
 /// So many bytes are decoded at a time.
 const DECODED: usize = 32 * 1024;
@@ -81,7 +81,8 @@ impl Positioned {
 
     /// An offset at or before `index`, where there is no place to cut.
     fn near(&self, index: u64) -> u64 {
-        let mut before = self.spots.iter().rev().filter(|spot| spot.index <= index);
+        let after = self.spots.partition_point(|spot| spot.index <= index);
+        let mut before = self.spots.range(..after).rev();
         before.find_map(|spot| spot.begin.or(spot.end)).map_or(0, |seam| seam.offset)
     }
 
@@ -179,6 +180,16 @@ pub(super) struct Text {
     moved: u64,
     pub(super) window: Positioned,
     landmarks: Vec<Landmark>,
+    checkpoints: Vec<Checkpoint>,
+}
+
+/// A place from which the text can be read once more: all before it is known, and nothing of it is needed to go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checkpoint {
+    /// The offset in the file.
+    offset: u64,
+    /// The index in the text.
+    index: u64,
 }
 
 impl Text {
@@ -200,7 +211,15 @@ impl Text {
             moved: 0,
             window: Positioned::new(linear, has_spots),
             landmarks: Vec::new(),
+            checkpoints: Vec::new(),
         }
+    }
+
+    /// The same text, of which what is before a checkpoint is not read.
+    fn starting_at(mut self, checkpoint: Checkpoint) -> Self {
+        self.bytes.start = checkpoint.offset;
+        self.window.base = checkpoint.index;
+        self
     }
 
     /// The text to be searched; [`Text::index_of`] will know about these offsets.
@@ -227,14 +246,14 @@ impl Text {
     }
 
     /// Reads the file and calls `each` whenever there is more in the window, of which it may forget what it likes; the last
-    /// time with `true`, unless it has said by `false` that it has enough.
+    /// time with `true`, unless it has said by `false` that it has enough. Returns from where on it can be read again.
     pub(super) fn read<S: Source + ?Sized>(
         mut self,
         source: &S,
         scan: &Scan,
         mut each: impl FnMut(&mut Self, bool) -> bool,
-    ) -> Result<(), S::Error> {
-        let bytes = scan.lines.bytes();
+    ) -> Result<Vec<Checkpoint>, S::Error> {
+        let bytes = self.bytes.clone();
         let mut decoder = Decoder::new(scan.encoding, bytes.start);
         let mut piece = Decoded::default();
         for_each_chunk(source, bytes.clone(), |offset, chunk| {
@@ -243,6 +262,11 @@ impl Text {
                 self.pass_linear(offset, chunk.len());
                 self.raw.push_linear(offset, chunk);
                 self.advance(last);
+                let offset = offset + chunk.len() as u64;
+                let is_far = |last: &Checkpoint| offset - last.offset >= CHUNK as u64;
+                if self.moved == self.raw.end() && self.checkpoints.last().is_none_or(is_far) {
+                    self.checkpoints.push(Checkpoint { offset, index: self.window.end() });
+                }
                 return each(&mut self, last);
             }
             let mut parts = chunk.chunks(DECODED).peekable();
@@ -257,7 +281,8 @@ impl Text {
                 }
             }
             true
-        })
+        })?;
+        Ok(self.checkpoints)
     }
 
     /// Notes which landmarks lie in what is about to be pushed.
@@ -370,15 +395,16 @@ impl Text {
     }
 }
 
-/// Looks up places in the text, given by index, sorted and each once: what has been searched is read again up to the last of
-/// them. What stands in the file as it is compared need not be read.
+/// Looks up places in the text, given by index, sorted and each once: what has been searched is read again from the last
+/// checkpoint before the first of them up to the last. What stands in the file as it is compared need not be read.
 pub(super) fn locate<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,
     tier: Tier,
+    checkpoints: &[Checkpoint],
     indices: &[u64],
 ) -> Result<Vec<Found>, S::Error> {
-    let text = Text::new(scan, tier, true);
+    let mut text = Text::new(scan, tier, true);
     let mut found = Vec::with_capacity(indices.len());
     if text.verbatim {
         let Range { start, end } = text.bytes;
@@ -389,6 +415,11 @@ pub(super) fn locate<S: Source + ?Sized>(
             Found { spot, near: offset }
         }));
         return Ok(found);
+    }
+    let first = indices.first().map_or(0, |first| first.saturating_sub(BEFORE));
+    let after = checkpoints.partition_point(|checkpoint| checkpoint.index <= first);
+    if let Some(checkpoint) = after.checked_sub(1).and_then(|last| checkpoints.get(last)) {
+        text = text.starting_at(*checkpoint);
     }
     let mut wanted = indices.iter().copied().peekable();
     text.read(source, scan, |text, last| {
