@@ -1,4 +1,5 @@
-"""How much memory a call takes with a long text: what is looked for, what takes its place, in any encoding, found or not.
+"""How much memory a call takes with a long text: what is looked for, what takes its place, in any encoding, found or not; and other calls
+at their limits: new files, appended and inserted text, dry runs, many files, many patches, text that JSON spells at length.
 
     memory.py [--mib N] [TEXT …]
 
@@ -10,10 +11,13 @@ is set, and then 30: a debug build takes minutes for that. TEXT picks cases by t
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Callable
 
 from harness import Report, World, parallel, skipped
 
@@ -52,6 +56,107 @@ def text_of(case: Case) -> str:
     return "".join(lines)
 
 
+PATCH = "patch_text_file_contents"
+Call = tuple[str, dict[str, Any], str]
+
+
+def patched(path: Path, *patches: dict[str, Any], **more: Any) -> Call:
+    return PATCH, {"files": [{"file_path": str(path), "patches": list(patches)}], **more}, "ok"
+
+
+def created(encoding: str, line: str) -> Callable[[Path, float], Call]:
+    """As much text as a call may hold."""
+    def begin(path: Path, mib: float) -> Call:
+        text = line * (int(mib * 32 / 30 * MIB) // len(line.encode()))
+        return "create_text_file", {"file_path": str(path.with_name("new.txt")), "encoding": encoding, "contents": text}, "ok"
+    return begin
+
+
+def added(tool: str, encoding: str) -> Callable[[Path, float], Call]:
+    def begin(path: Path, mib: float) -> Call:
+        content = "head\ntail\n".encode(encoding)
+        path.write_bytes(content)
+        where = {"before": 2} if tool.startswith("insert") else {}
+        text = "a\u3042b\u00e9\n" * (int(mib * 32 / 30 * MIB) // 8)
+        return tool, {"file_path": str(path), "file_hash": hashlib.sha256(content).hexdigest(), "encoding": encoding, "contents": text, **where}, "ok"
+    return begin
+
+
+def dry_run(line: str, lines: int, encoding: str = "utf-8") -> Callable[[Path, float], Call]:
+    """A change in each of so many lines."""
+    def begin(path: Path, mib: float) -> Call:
+        path.write_bytes(f"one {line}\n".encode(encoding) * int(lines * mib / 30))
+        tool, arguments, code = patched(path, {"old_string": "one", "new_string": "uno", "replace_all": True}, dry_run=True)
+        arguments["files"][0]["encoding"] = encoding
+        return tool, arguments, code
+    return begin
+
+
+def put_in(path: Path, mib: float) -> Call:
+    """One text at 64 places, 256 MiB of it."""
+    path.write_text("line\n" * 64)
+    return patched(path, {"old_string": "line", "new_string": "x" * int(mib * 4 / 30 * MIB), "replace_all": True})
+
+
+def read_many(path: Path, mib: float) -> Call:
+    files = [path.with_name(f"{n}.txt") for n in range(1000)]
+    for file in files:
+        file.write_text("a line of one of many files\n" * int(mib * 400))
+    return "get_text_file_contents", {"files": [{"file_path": str(file)} for file in files]}, "ok"
+
+
+def not_matching(path: Path, mib: float) -> Call:
+    """1 000 patches that are not to be found, in a file in which much is like them."""
+    part = "".join(f"line {n:07}\n" for n in range(int(mib * 75)))
+    path.write_text(part * 1000)
+    return PATCH, patched(path, *({"old_string": f"{part}X{n}\n", "new_string": "new\n"} for n in range(1000)))[1], "no_match"
+
+
+def spelled(path: Path, mib: float) -> Call:
+    """JSON has six bytes for each of these characters."""
+    path.write_text("old\n")
+    return patched(path, {"old_string": "old\n", "new_string": "\u0001" * int(mib * MIB / 3)})
+
+
+def spelled_twice(path: Path, mib: float) -> Call:
+    """A list that is sent as a string: four bytes for each of these characters."""
+    path.write_text("old\n")
+    tool, arguments, code = patched(path, {"old_string": "old\n", "new_string": '"' * int(mib * MIB / 2)})
+    return tool, {"files": json.dumps(arguments["files"])}, code
+
+
+CALLS: dict[str, Callable[[Path, float], Call]] = {
+    "create, utf-8": created("utf-8", "line of text\n"), "create, utf-16-le": created("utf-16-le", "line of text\n"),
+    "create, utf-32-be": created("utf-32-be", "line of text\n"), "create, iso-2022-jp": created("iso-2022-jp", "a\u3042b\n"),
+    "append, utf-8": added("append_text_file_contents", "utf-8"), "append, utf-16-le": added("append_text_file_contents", "utf-16-le"),
+    "insert, utf-8": added("insert_text_file_contents", "utf-8"), "insert, utf-16-le": added("insert_text_file_contents", "utf-16-le"),
+    "dry run, short lines": dry_run("line of text ", 24_000), "dry run, long lines": dry_run("x" * 5000, 24_000),
+    "dry run, long lines, utf-16-le": dry_run("\u3042" * 2500, 24_000, "utf-16-le"),
+    "inserted at many places": put_in, "get of 1000 files": read_many, "1000 patches that do not match": not_matching,
+    "spelled": spelled, "spelled twice": spelled_twice,
+}
+
+
+@dataclass(frozen=True)
+class Other:
+    """One of `CALLS`, of which the text's length is that of the other cases."""
+
+    name: str
+    mib: float
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def measure_other(world: World, case: Other) -> tuple[int, list[str]]:
+    world.reset()
+    tool, arguments, code = CALLS[case.name](world.tree / "outside.txt", case.mib)
+    with world.server("--tools", "all", "--limit", "call-seconds=3600") as server:
+        reply = server.call(tool, arguments, 3600)
+        used = peak(server.process.pid)
+    return used, [f"unexpected: {reply.text[:300]}"] if (reply.code or "ok") != code else []
+
+
 def peak(pid: int) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
@@ -88,8 +193,8 @@ def measure(world: World, case: Case) -> tuple[int, list[str]]:
     return used, problems
 
 
-def check(world: World, case: Case) -> tuple[int, list[str]]:
-    used, problems = measure(world, case)
+def check(world: World, case: Case | Other) -> tuple[int, list[str]]:
+    used, problems = measure_other(world, case) if isinstance(case, Other) else measure(world, case)
     most = min(MOST, int(EACH * case.mib * MIB) + BESIDES)
     if used > most:
         problems.append(f"{used / MIB:.0f} MiB, may take {most / MIB:.0f}")
@@ -105,7 +210,8 @@ def main() -> int:
     if not Path("/proc/self/status").exists():
         report.case("memory", skipped("memory", "there is no /proc"))
         return report.end()
-    cases = [Case(label, crlf, line, way, options.mib) for label, crlf, line in FILES for way in WAYS]
+    cases: list[Case | Other] = [Other(name, options.mib) for name in CALLS]
+    cases += [Case(label, crlf, line, way, options.mib) for label, crlf, line in FILES for way in WAYS]
     cases = [case for case in cases if all(text in str(case) for text in options.texts)]
     most = 0
     for case, outcome in parallel(check, cases):
