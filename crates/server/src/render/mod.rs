@@ -16,6 +16,9 @@ pub mod read;
 /// Text on one line, whatever is in it: what breaks lines, or is not seen, is spelled out as JSON does, so that a path can
 /// forge neither a line of a reply nor another path.
 pub(crate) fn on_one_line(text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -32,7 +35,11 @@ pub(crate) fn on_one_line(text: &str) -> String {
 /// A path where it stands by itself: as it is or, if anything in it has to be spelled out, as a JSON string, which can be sent
 /// back as it stands.
 pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
-    if path.chars().any(is_unseen) { json_text(&Value::from(path)).into() } else { path.into() }
+    if !is_plain(path) && path.chars().any(is_unseen) {
+        json_text(&Value::from(path)).into()
+    } else {
+        path.into()
+    }
 }
 
 /// A value as JSON text in which what is not seen is spelled out: the same value.
@@ -47,6 +54,11 @@ pub(crate) fn json_text(value: &Value) -> String {
         if is_unseen(character) { spell_out(character, &mut out) } else { out.push(character) }
     }
     out
+}
+
+/// Whether all of a text is what nearly every path is: ASCII that is seen, which each reply asks of each path.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Whether a character ends a line, is not seen, or has others shown in another order: controls, U+2028 and U+2029, and

@@ -91,6 +91,9 @@ impl Page {
         };
         let kept = page.frame(&kept);
         page.left.take(kept);
+        if facts == 0 {
+            return page;
+        }
         let each = "_".repeat(longest.len() + if output == Output::Text { 120 } else { 300 }) + "\n\n";
         page.left.keep_for_facts(page.frame(&each));
         page
