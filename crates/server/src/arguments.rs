@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mcp_text_editor_core::digest::Tag;
-use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::access::roots::Roots;
 use serde_json::{Map, Value};
 
 use self::late::Late;

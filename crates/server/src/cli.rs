@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use mcp_text_editor_store::access::patterns::Patterns;
+use mcp_text_editor_store::access::unserved::{Unserved, Wanted, WhyUnserved};
 use mcp_text_editor_store::history::Settings;
-use mcp_text_editor_store::patterns::Patterns;
-use mcp_text_editor_store::store::Durability;
-use mcp_text_editor_store::unserved::{Unserved, Wanted, WhyUnserved};
+use mcp_text_editor_store::workspace::Durability;
 
 use crate::limits::{self, Limit, Limits};
 use crate::render::directories;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::workspace::Store;
 use serde_json::Value;
 
 use crate::cli::Config;

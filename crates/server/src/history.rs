@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use mcp_text_editor_store::access::policy::Policy;
+use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::edit::Warning;
+use mcp_text_editor_store::edit::undo::{NotUndone, Options, Refused, undo as undo_edit};
 use mcp_text_editor_store::history::{
     EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Undo, path_in_history,
 };
-use mcp_text_editor_store::policy::Policy;
-use mcp_text_editor_store::roots::Roots;
-use mcp_text_editor_store::state::State;
-use mcp_text_editor_store::store::Store;
-use mcp_text_editor_store::undo::{NotUndone, Options, Refused, undo as undo_edit};
+use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::workspace::Store;
 
 use crate::cli::ToolSet;
 use crate::context::Cancel;

@@ -1,7 +1,7 @@
 //! What a model is told of the server as a whole. Some clients show it no more than the first 240 characters, so these say
 //! what the server is for, when to prefer it, and where; others cut at 2 048.
 
-use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::access::roots::Roots;
 
 use crate::render::paths::namable;
 use crate::render::{directories, on_one_line};

@@ -11,14 +11,14 @@ use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
 use mcp_text_editor::render::directories;
 use mcp_text_editor::{call, history, stdio};
-use mcp_text_editor_store::confine::{self, Confinement, Gap, Network};
-use mcp_text_editor_store::handles;
+use mcp_text_editor_store::access::landlock::{self, Confinement, Gap, Network};
+use mcp_text_editor_store::access::policy::Policy;
+use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::history::History;
-use mcp_text_editor_store::policy::Policy;
-use mcp_text_editor_store::roots::Roots;
-use mcp_text_editor_store::signals;
-use mcp_text_editor_store::state::State;
-use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::os::fd_limit;
+use mcp_text_editor_store::os::signals;
+use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::workspace::Store;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
-    if let Err(error) = handles::raise_limit() {
+    if let Err(error) = fd_limit::raise_limit() {
         tracing::warn!(%error, "the limit of open files cannot be raised: an edit of very many files may fail");
     }
     if let Err(error) = signals::outlive_size_limit() {
@@ -170,7 +170,7 @@ fn confine(store: &Store, landlock: Landlock) -> anyhow::Result<()> {
         tracing::info!("Landlock: off");
         return Ok(());
     }
-    let why_not = match confine::confine(&store.roots, store.state.as_ref(), Network::Closed) {
+    let why_not = match landlock::confine(&store.roots, store.state.as_ref(), Network::Closed) {
         Ok(Confinement::Held { abi, gaps }) => {
             let holds = !gaps.contains(&Gap::Truncation);
             let gaps: Vec<String> = gaps.iter().map(ToString::to_string).collect();

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
+use mcp_text_editor_store::access::roots::PathProblem;
 use mcp_text_editor_store::edit::Edited;
+use mcp_text_editor_store::edit::undo::{self, NotUndone, Options, is_in_roots};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::history::{EditId, Entry};
-use mcp_text_editor_store::roots::PathProblem;
-use mcp_text_editor_store::undo::{self, NotUndone, Options, is_in_roots};
 
 use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply};

@@ -4,11 +4,11 @@ use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching};
 use mcp_text_editor_core::show::show;
-use mcp_text_editor_store::document::{self, Document};
+use mcp_text_editor_store::edit::create::{NewFile, create as create_file};
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Outcome, Reason, Refusal, edit};
 use mcp_text_editor_store::error::StoreErrorKind;
-use mcp_text_editor_store::new_file::{NewFile, create as create_file};
-use mcp_text_editor_store::state::State;
+use mcp_text_editor_store::read::document::{self, Document};
+use mcp_text_editor_store::state_dir::State;
 use serde_json::{Value, json};
 
 use crate::cli::{Config, Output};

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::inode_flags::{Guard, lacks_key};
-use crate::platform;
+use crate::os;
+use crate::os::inode_flags::{Guard, lacks_key};
 
 /// An operation on a path that failed, why as far as a client can act on it, and the system's own error.
 #[derive(Debug, thiserror::Error)]
@@ -154,7 +154,7 @@ impl StoreErrorKind {
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
-        if platform::is_link_loop(error) {
+        if os::is_link_loop(error) {
             return Self::LinkLoop;
         }
         if lacks_key(error) {

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::access::roots::Roots;
 
 use crate::problem::Problem;
 use crate::render::explain::{self, Named as File};

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::access::unserved::{Unserved, WhyUnserved};
 use mcp_text_editor_store::error::StoreErrorKind;
-use mcp_text_editor_store::roots::Roots;
-use mcp_text_editor_store::unserved::{Unserved, WhyUnserved};
 
 use super::{on_one_line, paths};
 use crate::problem::{Code, Problem};

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::resolve::GuardedRange;
-use mcp_text_editor_store::document::NotText;
+use mcp_text_editor_store::access::policy::Protection;
+use mcp_text_editor_store::access::roots::{PathProblem, Roots};
 use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
 use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};
-use mcp_text_editor_store::policy::Protection;
-use mcp_text_editor_store::roots::{PathProblem, Roots};
+use mcp_text_editor_store::read::document::NotText;
 use serde_json::{Value, json};
 
 use crate::cli::ToolSet;

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
+use mcp_text_editor_store::edit::undo::{IsLeft, Refused};
 use mcp_text_editor_store::history::{EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Remedy};
-use mcp_text_editor_store::state::State;
-use mcp_text_editor_store::undo::{IsLeft, Refused};
+use mcp_text_editor_store::state_dir::State;
 use serde_json::{Value, json};
 
 use super::explain::{self, Call, Named};

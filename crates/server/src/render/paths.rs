@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::access::roots::Roots;
 
 /// A path in a sentence: where it is not UTF-8 its bytes are spelled out, `caf\xE9`.
 pub(crate) fn shown(path: &Path) -> String {

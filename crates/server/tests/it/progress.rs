@@ -10,8 +10,8 @@ use mcp_text_editor::server::Server;
 use mcp_text_editor::session;
 use mcp_text_editor::stdio::{Lines, runtime};
 use mcp_text_editor::tools::{self, Run, Tool};
-use mcp_text_editor_store::roots::Roots;
-use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::workspace::Store;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 

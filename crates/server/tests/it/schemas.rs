@@ -4,8 +4,8 @@ use mcp_text_editor::cli::{Config, Output};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::server::Server;
 use mcp_text_editor::{call, tools};
-use mcp_text_editor_store::roots::Roots;
-use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::workspace::Store;
 use serde_json::{Map, Value, json};
 
 fn listed(output: Output) -> Vec<Value> {

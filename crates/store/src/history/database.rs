@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::{NotKept, Remedy};
-use crate::platform;
+use crate::os;
 
 /// The version of the tables that this program knows, in SQLite's `user_version`.
 const VERSION: i64 = 1;
@@ -166,7 +166,7 @@ struct Failed {
 type Look = Option<(Option<(u64, u64)>, u64, Option<std::time::SystemTime>)>;
 
 fn look(path: &Path) -> Look {
-    let of = |found: Metadata| (platform::key_of(&found), found.len(), found.modified().ok());
+    let of = |found: Metadata| (os::key_of(&found), found.len(), found.modified().ok());
     std::fs::symlink_metadata(path).ok().map(of)
 }
 
@@ -268,7 +268,7 @@ impl Database {
 }
 
 fn key_of(path: &Path) -> Option<(u64, u64)> {
-    platform::key_of(&std::fs::symlink_metadata(path).ok()?)
+    os::key_of(&std::fs::symlink_metadata(path).ok()?)
 }
 
 /// Opens the database, and makes it if asked; `None` if it is not there.
@@ -314,7 +314,7 @@ fn connect(path: &Path, make: bool, patience: Duration) -> Result<Option<Connect
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if is_new {
         // Before the log is made, which gets the same mode.
-        platform::make_private(path)?;
+        os::make_private(path)?;
         prepare(&mut connection, patience)?;
     }
     Ok(Some(connection))

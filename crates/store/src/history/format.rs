@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
 
 use super::{Kind, Undo};
-use crate::platform;
+use crate::os;
 
 impl Kind {
     /// Its number in the database, which never changes its meaning.
@@ -47,7 +47,7 @@ pub(super) fn encode(undo: &Undo) -> Option<Vec<u8>> {
         Undo::Remove { directories } => {
             let mut out = Vec::new();
             for directory in directories {
-                put_bytes(&mut out, platform::bytes_of(directory)?);
+                put_bytes(&mut out, os::bytes_of(directory)?);
             }
             out
         }
@@ -92,7 +92,7 @@ pub(super) fn decode(kind: Kind, bytes: Vec<u8>) -> Option<Undo> {
         Kind::Created => {
             let mut directories: Vec<PathBuf> = Vec::new();
             while !rest.is_empty() {
-                directories.push(platform::path_of(take_bytes(&mut rest)?)?);
+                directories.push(os::path_of(take_bytes(&mut rest)?)?);
             }
             Some(Undo::Remove { directories })
         }

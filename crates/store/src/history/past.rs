@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, par
 
 use super::database::Fault;
 use super::{EditId, History, Kind, NotKept, Undo, format};
-use crate::platform;
+use crate::os;
 
 /// A past edit.
 #[derive(Clone, PartialEq, Debug)]
@@ -112,7 +112,7 @@ impl History {
     /// The edit of the file that came after this one and is in the way of undoing it: the newest, if the file has now what
     /// that left (`now`); else the first, if it began with what this one left; else nobody knows who changed the file.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
-        let Some(path) = platform::bytes_of(path) else { return Ok(None) };
+        let Some(path) = os::bytes_of(path) else { return Ok(None) };
         let found = self.kept()?.database().read(|open| {
             let transaction = open.connection.transaction()?;
             let Some((number, _)) = find(&transaction, id)? else { return Ok(None) };
@@ -195,7 +195,7 @@ fn scrub(connection: &Connection) -> Result<(), String> {
 /// What selects the edits of a file, or of files below a directory.
 fn below(path: Option<&Path>) -> (&'static str, Vec<Value>) {
     let Some(path) = path else { return ("", Vec::new()) };
-    let Some(exact) = platform::bytes_of(path).map(<[u8]>::to_vec) else {
+    let Some(exact) = os::bytes_of(path).map(<[u8]>::to_vec) else {
         return ("WHERE false", Vec::new());
     };
     let separator = std::path::MAIN_SEPARATOR as u8;
@@ -234,8 +234,8 @@ fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entry), Fault> 
     while let Some(row) = rows.next()? {
         let encoding: String = row.get(2)?;
         files.push(EntryFile {
-            path: platform::path_of(row.get(0)?).ok_or_else(Fault::garbled)?,
-            relative: platform::path_of(row.get(1)?).ok_or_else(Fault::garbled)?,
+            path: os::path_of(row.get(0)?).ok_or_else(Fault::garbled)?,
+            relative: os::path_of(row.get(1)?).ok_or_else(Fault::garbled)?,
             encoding: Label::parse(&encoding).ok_or_else(Fault::garbled)?.encoding,
             kind: Kind::of_number(row.get(3)?).ok_or_else(Fault::garbled)?,
             before: digest(row.get(4)?)?,

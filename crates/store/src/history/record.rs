@@ -9,8 +9,8 @@ use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params}
 
 use super::database::{Database, Fault, Open};
 use super::{EditId, FileEdit, NewEdit, NotKept, Remedy, Settings, format};
-use crate::document;
-use crate::platform;
+use crate::os;
+use crate::read::document;
 
 /// How often edits that are too old are looked for.
 const AGED: Duration = Duration::from_hours(1);
@@ -37,7 +37,7 @@ pub(super) fn record(
 ) -> Result<EditId, NotKept> {
     let no_bytes =
         || NotKept::Unavailable { reason: "a path is not Unicode".to_owned(), remedy: Remedy::Retry };
-    let bytes_of = |path: &PathBuf| platform::bytes_of(path).map(<[u8]>::to_vec);
+    let bytes_of = |path: &PathBuf| os::bytes_of(path).map(<[u8]>::to_vec);
     let encoded = |file: &FileEdit| {
         let paths = [bytes_of(&file.path)?, bytes_of(&file.relative)?];
         Some((paths, format::encode(&file.undo)?))

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 
-use crate::platform;
-use crate::temporary::TemporaryId;
+use crate::os;
+use crate::stage::temporary::TemporaryId;
 
 pub(super) const HEAD: &str = "mcp-text-editor journal 1\n";
 
@@ -258,7 +258,7 @@ fn digest(word: &str) -> Option<Digest> {
 /// A path as one word: bytes that are no printable ASCII, and `%`, as `%` and two digits.
 fn escaped(path: &Path) -> Option<String> {
     let mut text = String::new();
-    for byte in platform::bytes_of(path)? {
+    for byte in os::bytes_of(path)? {
         if byte.is_ascii_graphic() && *byte != b'%' {
             text.push(char::from(*byte));
         } else {
@@ -279,5 +279,5 @@ fn unescaped(word: &str) -> Option<PathBuf> {
             bytes.push(byte);
         }
     }
-    platform::path_of(bytes)
+    os::path_of(bytes)
 }

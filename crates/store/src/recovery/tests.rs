@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use super::*;
+use crate::access::roots::Roots;
 use crate::journal::Record;
 use crate::lock::lock;
-use crate::roots::Roots;
-use crate::state::State;
-use crate::temporary::{Temporary, TemporaryId};
+use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::state_dir::State;
 
 const OLD: &str = "old content\n";
 const NEW: &str = "new content, longer than the old\n";
@@ -91,7 +91,7 @@ impl World {
 
     fn exchange(&self, name: &str, id: TemporaryId) {
         let place = self.place(name);
-        platform::exchange(&place.directory, Path::new(name), Path::new(&id.name())).unwrap();
+        os::exchange(&place.directory, Path::new(name), Path::new(&id.name())).unwrap();
     }
 
     fn names(&self) -> BTreeMap<String, String> {
@@ -348,7 +348,7 @@ fn what_a_later_version_has_left_is_left_to_it() {
     let path = world.place("a").path().to_owned();
     let part = format!("mcp-text-editor journal 2\nby-other-means {}\n", path.display());
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
-    let journal = world.state.path().join(crate::state::JOURNAL);
+    let journal = world.state.path().join(crate::state_dir::JOURNAL);
     std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();
     world.store.recover();
     assert_eq!(world.records(), 1);
@@ -366,7 +366,7 @@ fn what_a_later_version_has_left_is_left_to_it() {
 fn a_record_that_cannot_be_unlinked_stops_nobody() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = cut_off(Cut::OneExchanged);
-    let journal = world.state.path().join(crate::state::JOURNAL);
+    let journal = world.state.path().join(crate::state_dir::JOURNAL);
     let permit = |mode| std::fs::set_permissions(&journal, std::fs::Permissions::from_mode(mode)).unwrap();
     permit(0o500);
     if std::fs::write(journal.join("probe"), "").is_ok() {

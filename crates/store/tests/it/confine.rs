@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 
-use mcp_text_editor_store::confine::{Confinement, Gap, Network, confine};
-use mcp_text_editor_store::policy::Policy;
-use mcp_text_editor_store::roots::Roots;
-use mcp_text_editor_store::state::State;
+use mcp_text_editor_store::access::landlock::{Confinement, Gap, Network, confine};
+use mcp_text_editor_store::access::policy::Policy;
+use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::state_dir::State;
 
 use crate::world::World;
 

@@ -3,10 +3,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::Barrier;
 
 use mcp_text_editor_core::source::Source as _;
-use mcp_text_editor_store::create::{Created, Creation};
+use mcp_text_editor_store::access::place::WritablePlace;
+use mcp_text_editor_store::commit::publish_new::{Created, Creation};
 use mcp_text_editor_store::error::{StoreError, StoreErrorKind};
-use mcp_text_editor_store::place::WritablePlace;
-use mcp_text_editor_store::temporary::TemporaryId;
+use mcp_text_editor_store::stage::temporary::TemporaryId;
 
 use crate::world::World;
 

@@ -3,7 +3,7 @@
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
-use mcp_text_editor_store::patterns::Patterns;
+use mcp_text_editor_store::access::patterns::Patterns;
 
 use crate::world::{World, as_user};
 

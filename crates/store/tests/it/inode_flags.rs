@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use mcp_text_editor_store::edit::Reason;
-use mcp_text_editor_store::new_file::{NewFile, create};
+use mcp_text_editor_store::edit::create::{NewFile, create};
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::world::{World, options, reason};

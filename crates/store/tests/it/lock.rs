@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_store::access::place::WritablePlace;
+use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::commit::exchange::{Prepared, exchange};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::lock::{Wait, lock, lock_all};
-use mcp_text_editor_store::place::WritablePlace;
-use mcp_text_editor_store::replace::{Prepared, exchange};
-use mcp_text_editor_store::roots::Roots;
-use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
+use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
 
 use crate::world::World;
 

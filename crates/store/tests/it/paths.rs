@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_text_editor_core::source::Source as _;
+use mcp_text_editor_store::access::policy::Policy;
+use mcp_text_editor_store::access::roots::{PathProblem, Roots};
+use mcp_text_editor_store::access::unserved::{Wanted, WhyUnserved};
 use mcp_text_editor_store::error::{SpecialFile, StoreErrorKind};
-use mcp_text_editor_store::policy::Policy;
-use mcp_text_editor_store::roots::{PathProblem, Roots};
-use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
-use mcp_text_editor_store::unserved::{Wanted, WhyUnserved};
+use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
 use proptest::prelude::*;
 
 use crate::world::World;

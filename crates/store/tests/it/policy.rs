@@ -1,13 +1,13 @@
 use std::os::unix::fs::symlink;
 
-use mcp_text_editor_store::clients::CLIENT_FILES;
+use mcp_text_editor_store::access::client_files::CLIENT_FILES;
+use mcp_text_editor_store::access::patterns::Patterns;
+use mcp_text_editor_store::access::policy::{Policy, Protection};
+use mcp_text_editor_store::access::roots::{PathProblem, Roots};
 use mcp_text_editor_store::edit::Options;
-use mcp_text_editor_store::new_file::{NewFile, create};
-use mcp_text_editor_store::patterns::Patterns;
-use mcp_text_editor_store::policy::{Policy, Protection};
-use mcp_text_editor_store::roots::{PathProblem, Roots};
-use mcp_text_editor_store::state::State;
-use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::edit::create::{NewFile, create};
+use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::workspace::Store;
 
 use crate::world::{World, options};
 

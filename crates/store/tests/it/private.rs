@@ -1,8 +1,8 @@
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 
-use mcp_text_editor_store::private::NotPrivate;
-use mcp_text_editor_store::state::State;
+use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::state_dir::private::NotPrivate;
 
 use crate::world::World;
 

@@ -1,7 +1,7 @@
 use std::io;
 
 use mcp_text_editor_core::digest::{Digest, Hasher};
-use mcp_text_editor_store::read::read_and_hash;
+use mcp_text_editor_store::read::hash::read_and_hash;
 
 use crate::world::World;
 

@@ -3,10 +3,10 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_store::commit::exchange::{Method, Prepared, exchange};
 use mcp_text_editor_store::error::{StoreError, StoreErrorKind};
 use mcp_text_editor_store::lock::{Wait, lock};
-use mcp_text_editor_store::replace::{Method, Prepared, exchange};
-use mcp_text_editor_store::temporary::{Temporary, TemporaryId};
+use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
 
 use crate::world::World;
 

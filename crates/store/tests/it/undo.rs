@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::resolve::{Options as Matching, Patch};
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
+use mcp_text_editor_store::access::patterns::Patterns;
+use mcp_text_editor_store::access::policy::Policy;
+use mcp_text_editor_store::access::roots::{PathProblem, Roots};
+use mcp_text_editor_store::commit::overwrite::InPlace;
+use mcp_text_editor_store::edit::create::{NewFile, create};
+use mcp_text_editor_store::edit::undo::{self, NotUndone, undo};
 use mcp_text_editor_store::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
 use mcp_text_editor_store::history::{EditId, History, Kind, NotKept, Settings};
-use mcp_text_editor_store::in_place::InPlace;
-use mcp_text_editor_store::new_file::{NewFile, create};
-use mcp_text_editor_store::patterns::Patterns;
-use mcp_text_editor_store::policy::Policy;
-use mcp_text_editor_store::roots::{PathProblem, Roots};
-use mcp_text_editor_store::state::State;
-use mcp_text_editor_store::undo::{self, NotUndone, undo};
+use mcp_text_editor_store::state_dir::State;
 
 use crate::world::World;
 
@@ -624,7 +624,7 @@ fn a_full_disk_is_told_and_stops_nothing() {
     std::fs::remove_file(ballast).unwrap();
     make(&world, "@/root/last", "x");
     assert!(world.store.history.list(None, 99, &|_| true).unwrap().len() >= 2);
-    world.store = mcp_text_editor_store::store::Store::without_state(Roots::open(&[]).unwrap());
+    world.store = mcp_text_editor_store::workspace::Store::without_state(Roots::open(&[]).unwrap());
     unmount(world.path("@/state"), UnmountFlags::DETACH).unwrap();
 }
 

@@ -5,13 +5,13 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::resolve::Options as Matching;
+use mcp_text_editor_store::access::place::WritablePlace;
+use mcp_text_editor_store::access::roots::{PathProblem, Roots};
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
 use mcp_text_editor_store::error::StoreError;
 use mcp_text_editor_store::history::NotKept;
-use mcp_text_editor_store::place::WritablePlace;
-use mcp_text_editor_store::roots::{PathProblem, Roots};
-use mcp_text_editor_store::state::State;
-use mcp_text_editor_store::store::Store;
+use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::workspace::Store;
 
 pub(crate) struct World {
     directory: tempfile::TempDir,

@@ -2,7 +2,7 @@
 //! marked the file or its directory, or the file is encrypted and locked.
 
 use mcp_text_editor_store::error::{Operation, StoreError};
-use mcp_text_editor_store::inode_flags::Guard;
+use mcp_text_editor_store::os::inode_flags::Guard;
 
 use super::Call;
 use crate::problem::Code;

@@ -1,7 +1,7 @@
+use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::edit::{Reason, Refusal};
 use mcp_text_editor_store::error::{Operation, StoreError, StoreErrorKind};
-use mcp_text_editor_store::inode_flags::Guard;
-use mcp_text_editor_store::roots::Roots;
+use mcp_text_editor_store::os::inode_flags::Guard;
 
 use super::*;
 use crate::problem::Failure;

@@ -1,0 +1,149 @@
+//! Other names of what is protected: whether a place is what a root's own `.git` or client file stands for, by a symbolic
+//! link or a hard link.
+//!
+//! They are looked for once in each call that writes ([`Aliases::in_root`]): no longer ago, since they may come and go
+//! between two calls; and not for each of its files, since nearly always there is none. What is not there, or has no other
+//! name, costs one look by the root's handle.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
+
+use cap_std::fs::Dir;
+
+use crate::access::client_files::{CLIENT_FILES, ClientFile};
+use crate::access::place::Place;
+use crate::access::policy::{Protection, real_path};
+use crate::os::{self, Seen};
+
+/// How many links a protected name may lead through to what it stands for.
+const LINKS: u32 = 40;
+
+/// The rows of the table by the first name of their path; those with a `*` stand for no one file that could be looked at.
+static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new(|| {
+    let mut groups: BTreeMap<&str, Vec<&ClientFile>> = BTreeMap::new();
+    for file in CLIENT_FILES.iter().filter(|file| !file.is_pattern()) {
+        groups.entry(file.names().next().unwrap_or_default()).or_default().push(file);
+    }
+    groups
+});
+
+/// What the protected names directly in a root stand for, where that has other names; mostly nothing.
+#[derive(Debug)]
+pub(crate) struct Aliases {
+    root: PathBuf,
+    found: Vec<Alias>,
+}
+
+/// A protected name, and what it stands for: known by its path, too, since by then it may have been made, or replaced.
+#[derive(Debug)]
+struct Alias {
+    protection: Protection,
+    name: PathBuf,
+    path: PathBuf,
+    key: Option<(u64, u64)>,
+    is_directory: bool,
+}
+
+impl Aliases {
+    /// Looks for them, by the handle of a root.
+    pub(crate) fn in_root(root: &Path, directory: &Dir) -> Self {
+        let look = |relative: &Path| os::look(directory, root, relative);
+        let mut aliases = Self { root: root.to_owned(), found: Vec::new() };
+        if look(Path::new(".git")).is_some_and(|seen| seen.is_link) {
+            aliases.add_link(Protection::Git, Path::new(".git"), true);
+        }
+        for (first, files) in BY_FIRST_NAME.iter() {
+            let Some(top) = look(Path::new(first)) else { continue };
+            for file in files {
+                aliases.add(file, &top, &look);
+            }
+        }
+        aliases
+    }
+
+    /// Adds what a client's file stands for, if that has another name; `top` is the first of its names.
+    fn add(&mut self, file: &'static ClientFile, top: &Seen, look: &dyn Fn(&Path) -> Option<Seen>) {
+        let mut seen = *top;
+        let mut names = file.names();
+        let mut relative: PathBuf = names.next().into_iter().collect();
+        while let Some(name) = names.next().filter(|_| !seen.is_link) {
+            relative.push(name);
+            let Some(below) = look(&relative) else { return };
+            seen = below;
+        }
+        let is_directory = file.is_directory();
+        let protection = Protection::ClientFile(file);
+        if seen.is_link {
+            self.add_link(protection, Path::new(file.path.trim_end_matches('/')), is_directory);
+        } else if seen.links > 1 && !is_directory {
+            let name = self.root.join(relative);
+            self.found.push(Alias { protection, path: name.clone(), name, key: seen.key, is_directory });
+        }
+    }
+
+    fn add_link(&mut self, protection: Protection, relative: &Path, is_directory: bool) {
+        let name = self.root.join(relative);
+        let (path, key) = (led_to(&name), key_of(&name));
+        self.found.push(Alias { protection, name, path, key, is_directory });
+    }
+
+    /// What protects a place as something with a protected name; `is_exempt` is asked of that name, by its whole path and
+    /// from the root on.
+    pub(crate) fn protection(
+        &self,
+        place: &Place,
+        is_exempt: impl Fn(&Path, &Path) -> bool,
+    ) -> Option<Protection> {
+        if self.found.is_empty() {
+            return None;
+        }
+        let key = place.key();
+        let is_exempt = |path: &Path| is_exempt(path, path.strip_prefix(&self.root).unwrap_or(path));
+        let found = self.found.iter().find(|alias| alias.is(place, key) && !is_exempt(&alias.name));
+        found.map(|alias| alias.protection.clone())
+    }
+}
+
+impl Alias {
+    /// Whether a place, with this device and inode if it is there, is what the name stands for, or lies in it.
+    fn is(&self, place: &Place, own: Option<(u64, u64)>) -> bool {
+        let is_it = |key| key == self.key && self.key.is_some();
+        if self.is_directory {
+            place.path.starts_with(&self.path) || place.path.ancestors().any(|above| is_it(key_of(above)))
+        } else {
+            place.path == self.path || is_it(own)
+        }
+    }
+}
+
+fn key_of(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().as_ref().and_then(os::key_of)
+}
+
+/// Where a path leads by links, whether or not there is anything.
+fn led_to(path: &Path) -> PathBuf {
+    followed(path, &mut { LINKS })
+}
+
+fn followed(path: &Path, links: &mut u32) -> PathBuf {
+    if path.exists() {
+        return real_path(path);
+    }
+    let (Some(parent), Some(last)) = (path.parent(), path.components().next_back()) else {
+        return path.to_owned();
+    };
+    let mut parent = followed(parent, links);
+    if last == Component::ParentDir {
+        parent.pop();
+        return parent;
+    }
+    let whole = parent.join(last);
+    match std::fs::read_link(&whole) {
+        Ok(target) if *links > 0 => {
+            *links -= 1;
+            followed(&parent.join(target), links)
+        }
+        _ => whole,
+    }
+}

@@ -1,0 +1,170 @@
+//! The second wall: the kernel itself lets this process reach the roots and the state directory, and nothing else
+//! (Landlock, landlock(7)). It does not rely on anything in [`crate::access::roots`], so that a fault there leads nowhere.
+//!
+//! Landlock binds the calling thread and what it starts later: so this comes before any other thread, and after all that
+//! is to be opened by path elsewhere. What it does not see: looking at a file without opening it (stat), modes, owners and
+//! times, and what a hard link in a root points to. Elsewhere than on Linux there is no such wall.
+
+use std::fmt;
+use std::io;
+
+use crate::access::roots::Roots;
+use crate::state_dir::State;
+
+/// What else than files the process may reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Network {
+    /// No TCP: it speaks through what was open before.
+    Closed,
+    /// TCP as ever, for serving HTTP.
+    Open,
+}
+
+/// What holds from now on, for the rest of the process's life.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Confinement {
+    /// Nothing: the kernel, or the system, cannot.
+    None(Lack),
+    /// Files, except for what is missing.
+    Held {
+        /// The version of the kernel's interface.
+        abi: u32,
+        /// What this version leaves open.
+        gaps: Vec<Gap>,
+    },
+}
+
+/// Why there is no second wall.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lack {
+    /// The kernel was built with Landlock, and started without.
+    NotEnabled,
+    /// The kernel has no Landlock, or a sandbox around this process denies it.
+    NotImplemented,
+    /// The system is not Linux.
+    NotLinux,
+}
+
+/// What an older kernel leaves open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gap {
+    /// Files can be cut off by path (before Linux 6.2).
+    Truncation,
+    /// TCP (before Linux 6.7).
+    Tcp,
+    /// Commands to devices that are open already (before Linux 6.10).
+    Devices,
+    /// Signals to other processes, and abstract Unix sockets (before Linux 6.12).
+    Processes,
+}
+
+/// Confines this thread, and all that it starts, to the roots (for reading only, if their policy says so) and the state
+/// directory, as far as the kernel can. There is no way back. The error is the kernel's; then nothing holds.
+pub fn confine(roots: &Roots, state: Option<&State>, network: Network) -> io::Result<Confinement> {
+    system::confine(roots, state, network)
+}
+
+// For logs, and for whoever starts the program.
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotEnabled => "the kernel was started without Landlock",
+            Self::NotImplemented => "the kernel has no Landlock, or a sandbox denies it",
+            Self::NotLinux => "only Linux has Landlock",
+        })
+    }
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Truncation => "truncation",
+            Self::Tcp => "TCP",
+            Self::Devices => "device commands",
+            Self::Processes => "signals and abstract sockets",
+        })
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::io;
+
+    use landlock::{
+        ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, Ruleset,
+        RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, make_bitflags,
+    };
+
+    use super::{Confinement, Gap, Lack, Network};
+    use crate::access::roots::Roots;
+    use crate::state_dir::State;
+
+    /// All that this version of the interface can deny is denied where the kernel knows it, and where no rule allows it.
+    const KNOWN: ABI = ABI::V9;
+
+    /// What reading takes. Nothing is ever executed.
+    fn reading() -> BitFlags<AccessFs> {
+        make_bitflags!(AccessFs::{ReadFile | ReadDir})
+    }
+
+    /// What editing takes: no devices, FIFOs, sockets or links are made, and nothing moves to another directory.
+    fn writing() -> BitFlags<AccessFs> {
+        reading()
+            | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
+    }
+
+    pub(super) fn confine(roots: &Roots, state: Option<&State>, network: Network) -> io::Result<Confinement> {
+        let status = restrict(roots, state, network).map_err(|error| io::Error::other(error.to_string()))?;
+        let abi = match status {
+            LandlockStatus::NotEnabled => return Ok(Confinement::None(Lack::NotEnabled)),
+            LandlockStatus::NotImplemented => return Ok(Confinement::None(Lack::NotImplemented)),
+            LandlockStatus::Available { effective_abi, .. } => effective_abi,
+        };
+        let gaps = [
+            (ABI::V3, Gap::Truncation),
+            (ABI::V4, Gap::Tcp),
+            (ABI::V5, Gap::Devices),
+            (ABI::V6, Gap::Processes),
+        ];
+        let wanted = |gap: &Gap| *gap != Gap::Tcp || network == Network::Closed;
+        let gaps = gaps.into_iter().filter(|(since, gap)| abi < *since && wanted(gap));
+        Ok(Confinement::Held { abi: abi as u32, gaps: gaps.map(|(_, gap)| gap).collect() })
+    }
+
+    /// By default the crate asks for as much as the kernel can, and forbids to gain rights by starting programs
+    /// (`no_new_privs`), without which Landlock is for root alone.
+    fn restrict(
+        roots: &Roots,
+        state: Option<&State>,
+        network: Network,
+    ) -> Result<LandlockStatus, RulesetError> {
+        let mut ruleset =
+            Ruleset::default().handle_access(AccessFs::from_all(KNOWN))?.scope(Scope::from_all(KNOWN))?;
+        if network == Network::Closed {
+            ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?;
+        }
+        let mut ruleset = ruleset.create()?;
+        let access = if roots.are_read_only() { reading() } else { writing() };
+        for root in roots.directories() {
+            ruleset = ruleset.add_rule(PathBeneath::new(root, access))?;
+        }
+        if let Some(state) = state {
+            ruleset = ruleset.add_rule(PathBeneath::new(state.directory(), writing()))?;
+        }
+        Ok(ruleset.restrict_self()?.landlock)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::io;
+
+    use super::{Confinement, Lack, Network};
+    use crate::access::roots::Roots;
+    use crate::state_dir::State;
+
+    #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
+    pub(super) fn confine(_: &Roots, _: Option<&State>, _: Network) -> io::Result<Confinement> {
+        Ok(Confinement::None(Lack::NotLinux))
+    }
+}

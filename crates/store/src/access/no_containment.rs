@@ -1,0 +1,38 @@
+//! The first wall taken away, for the tests of the second alone: every path is followed wherever it leads. Only built with
+//! the feature `without-containment`, and never into a release.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use rustix::fs::{CWD, Mode, OFlags};
+
+use crate::access::place::Place;
+
+/// The place of any path at all, if its directory exists.
+pub(crate) fn place(path: &Path) -> Option<Place> {
+    #[expect(clippy::disallowed_methods, reason = "this build exists to have no walls")]
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    // A dangling link leads to where its target would be.
+    let dangling = || real(path.parent()?.join(std::fs::read_link(path).ok()?).parent()?);
+    let path = match (real(path), dangling(), std::fs::read_link(path)) {
+        (Some(path), ..) => path,
+        (None, Some(parent), Ok(target)) => parent.join(target.file_name()?),
+        _ => real(path.parent()?)?.join(path.file_name()?),
+    };
+    let (parent, name) = (path.parent()?, path.file_name()?);
+    // Such a handle is given for any directory, Landlock or not: what counts is what is opened from there.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::openat(CWD, parent, flags, Mode::empty()).ok()?;
+    Some(Place {
+        directory: Arc::new(Dir::from_std_file(File::from(directory))),
+        missing: Vec::new(),
+        name: name.to_owned(),
+        relative: path.strip_prefix("/").ok()?.to_owned(),
+        path: path.clone(),
+        links: Vec::new(),
+        by_link: false,
+        ends_in_slash: false,
+    })
+}

@@ -1,0 +1,191 @@
+//! File name patterns as a person writes them on the command line: [`Patterns`]. What a match means is its owner's.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::access::policy::real_path;
+
+/// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**` does not,
+/// `[a-z]` and `{a,b}` choose. One without a slash matches a name at any depth, and all that is below it; one with a slash
+/// matches from a root on, or the whole path if it is absolute. Letter case does not count: file systems differ in it.
+#[derive(Clone, Default)]
+pub struct Patterns {
+    texts: Vec<String>,
+    /// Of each pattern two: itself, and what is below.
+    globs: Vec<Glob>,
+    /// Of each glob, the text that it was made of.
+    text_of: Vec<usize>,
+    /// Where a pattern may begin besides the root that a file was found in.
+    roots: Vec<PathBuf>,
+    /// Made when it is needed first: compiling it takes longer than all else at the start of the program.
+    set: OnceLock<Option<GlobSet>>,
+}
+
+impl PartialEq for Patterns {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.texts, &self.roots) == (&other.texts, &other.roots)
+    }
+}
+
+impl Eq for Patterns {}
+
+impl fmt::Debug for Patterns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Patterns").field(&self.texts).finish()
+    }
+}
+
+/// A pattern that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{pattern}` is no pattern: {problem}")]
+pub struct BadPattern {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl Patterns {
+    /// Reads the patterns; the error is of the first that cannot be read.
+    pub fn new(texts: &[String]) -> Result<Self, BadPattern> {
+        let mut globs = Vec::new();
+        let bad = |pattern: &str, error: &globset::Error| BadPattern {
+            pattern: pattern.to_owned(),
+            problem: error.kind().to_string(),
+        };
+        let mut text_of = Vec::new();
+        for (index, text) in texts.iter().enumerate() {
+            let pattern = text.trim_end_matches('/');
+            let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
+            let plain = parts.collect::<Vec<_>>().join("/");
+            let anchored = if Path::new(pattern).is_absolute() && !pattern.starts_with('/') {
+                pattern.to_owned()
+            } else if pattern.contains('/') {
+                format!("/{plain}")
+            } else {
+                format!("/**/{plain}")
+            };
+            let real = if pattern.starts_with('/') { by_real_path(&plain) } else { None };
+            for anchored in std::iter::once(anchored).chain(real) {
+                for glob in [anchored.clone(), format!("{anchored}/**")] {
+                    let glob = GlobBuilder::new(&glob).literal_separator(true).case_insensitive(true).build();
+                    globs.push(glob.map_err(|error| bad(text, &error))?);
+                    text_of.push(index);
+                }
+            }
+        }
+        Ok(Self { texts: texts.to_vec(), globs, text_of, ..Self::default() })
+    }
+
+    /// The same, where a pattern with a slash matches from any of these directories on, whichever of them a file is reached by.
+    #[must_use]
+    pub fn from_roots(self, roots: &[PathBuf]) -> Self {
+        Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
+    }
+
+    /// The patterns as they were written.
+    #[must_use]
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    /// Whether a file, named by its absolute path, matches any pattern; `relative` is the same path from its root on.
+    #[must_use]
+    pub fn matches(&self, path: &Path, relative: &Path) -> bool {
+        self.matching(path, relative).is_some()
+    }
+
+    /// Whether a file matches any pattern, and not merely because the patterns are too large together to tell.
+    #[must_use]
+    pub fn surely_match(&self, path: &Path, relative: &Path) -> bool {
+        self.matches(path, relative) && self.set.get().is_some_and(Option::is_some)
+    }
+
+    /// The first pattern that a file matches, as it was written; the paths are those of [`Patterns::matches`].
+    #[must_use]
+    pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
+        let first_text = self.texts.first()?;
+        let compile = || {
+            let mut builder = GlobSetBuilder::new();
+            for glob in &self.globs {
+                builder.add(glob.clone());
+            }
+            builder.build().ok()
+        };
+        // Patterns that are too large together match everything: they are there to keep something from harm.
+        let Some(set) = self.set.get_or_init(compile) else { return Some(first_text) };
+        let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
+        let from_roots = std::iter::once(relative).chain(from_roots).map(|rest| Path::new("/").join(rest));
+        let matching = std::iter::once(path.to_owned()).chain(from_roots).flat_map(|path| set.matches(path));
+        self.texts.get(*self.text_of.get(matching.min()?)?).map(String::as_str)
+    }
+}
+
+/// An absolute pattern with its leading directories as they really are, if that makes a difference: files are known by
+/// their real paths.
+fn by_real_path(pattern: &str) -> Option<String> {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let literal =
+        parts.iter().take_while(|part| !part.contains(['*', '?', '[', ']', '{', '}', '\\'])).count();
+    let (literal, rest) = parts.split_at_checked(literal)?;
+    let literal = PathBuf::from(format!("/{}", literal.join("/")));
+    let real = real_path(&literal);
+    let escaped = globset::escape(real.to_str()?.trim_end_matches('/'));
+    let whole: Vec<&str> = std::iter::once(escaped.as_str()).chain(rest.iter().copied()).collect();
+    (real != literal).then(|| whole.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_matches_names_or_paths_from_a_root_on() {
+        let check = |pattern: &str, relative: &str| {
+            let patterns = Patterns::new(&[pattern.to_owned()]).unwrap();
+            patterns.matches(&Path::new("/home/me/project").join(relative), Path::new(relative))
+        };
+        assert!(check(".env*", ".env"));
+        assert!(check(".env*", "a/b/.env.local"));
+        assert!(check(".env*", ".envs/secret"), "and what is below");
+        assert!(!check(".env*", "a.env"));
+        assert!(check("*.pem", "keys/SERVER.PEM"));
+        assert!(check("secrets/", "a/secrets/b/c"));
+        assert!(check("config/*.toml", "config/a.toml"));
+        assert!(!check("config/*.toml", "config/a/b.toml"));
+        assert!(!check("config/*.toml", "x/config/a.toml"));
+        assert!(check("config/**/*.toml", "config/a/b.toml"));
+        assert!(check("/home/me/project/a", "a"));
+        assert!(!check("*.{a,b}", "c"));
+        assert!(Patterns::new(&["a[".to_owned()]).is_err());
+        assert!(!Patterns::default().matches(Path::new("/a"), Path::new("a")));
+        assert!(check("config//./a.toml", "config/a.toml"));
+        assert!(check("/home/me/./project//a", "a"));
+    }
+
+    #[test]
+    fn a_pattern_matches_from_each_root_on() {
+        let patterns = Patterns::new(&["app/secret".to_owned()]).unwrap();
+        let (path, relative) = (Path::new("/no/such/app/secret"), Path::new("secret"));
+        assert!(!patterns.matches(path, relative));
+        let roots = ["/no/such", "/no/such/app"].map(PathBuf::from);
+        assert!(patterns.from_roots(&roots).matches(path, relative));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn an_absolute_pattern_may_lead_over_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(real.join("[real]")).unwrap();
+        std::os::unix::fs::symlink("[real]", real.join("link")).unwrap();
+        for pattern in ["link/a", "link/*", "link/**/a"] {
+            let patterns = Patterns::new(&[real.join(pattern).to_str().unwrap().to_owned()]).unwrap();
+            assert!(patterns.matches(&real.join("[real]/a"), Path::new("a")), "{pattern}");
+            assert!(!patterns.matches(&real.join("other/a"), Path::new("a")), "{pattern}");
+        }
+    }
+}

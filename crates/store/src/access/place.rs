@@ -1,0 +1,275 @@
+//! A file named by a directory's handle: [`Place`], and the same opened: [`OpenFile`].
+//!
+//! A place is made by [`crate::access::roots`] alone. Nothing here follows a symbolic link.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::{Dir, FileType, OpenOptions};
+use mcp_text_editor_core::source::Source;
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::os;
+use crate::os::identity::Identity;
+use crate::os::inode_flags::{Guard, guard_at};
+
+/// Where a file is, or would be: the handle of a directory beneath a root, and a name in it.
+///
+/// If the handle's directory is renamed the place goes with it; if its name is given to another directory, that one is
+/// never entered.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The deepest parent that exists.
+    pub(crate) directory: Arc<Dir>,
+    /// The parents below it that do not exist, outermost first.
+    pub(crate) missing: Vec<OsString>,
+    pub(crate) name: OsString,
+    pub(crate) path: PathBuf,
+    /// The same path from the root on.
+    pub(crate) relative: PathBuf,
+    /// The links in the roots that led here.
+    pub(crate) links: Vec<Link>,
+    pub(crate) by_link: bool,
+    pub(crate) ends_in_slash: bool,
+}
+
+/// A symbolic link in a root, on the way to a place.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) path: PathBuf,
+    /// The same path from its root on.
+    pub(crate) relative: PathBuf,
+}
+
+/// A place that may be written to. Whatever locks, replaces or makes a file asks for one, and
+/// [`Roots::resolve_for_writing`](crate::access::roots::Roots::resolve_for_writing) alone gives it: so no way of editing can forget
+/// to ask the policy.
+#[derive(Clone, Debug)]
+pub struct WritablePlace(Place);
+
+impl WritablePlace {
+    /// For `roots.rs`, once the policy was asked.
+    pub(crate) fn permitted(place: Place) -> Self {
+        Self(place)
+    }
+}
+
+impl Deref for WritablePlace {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        &self.0
+    }
+}
+
+impl Place {
+    /// The absolute path, without any symbolic link; for messages and records, not for opening.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path, and those of the links that led to it, each from its root on, too.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        let links = self.links.iter().map(|link| (link.path.as_path(), link.relative.as_path()));
+        std::iter::once((self.path.as_path(), self.relative.as_path())).chain(links)
+    }
+
+    /// The same path from the root on that holds it; of nested roots, the innermost.
+    #[must_use]
+    pub fn relative(&self) -> &Path {
+        &self.relative
+    }
+
+    /// The file's name in its directory.
+    #[must_use]
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+
+    /// The parent directories that did not exist, outermost first.
+    #[must_use]
+    pub fn missing_directories(&self) -> &[OsString] {
+        &self.missing
+    }
+
+    /// Whether the path that was resolved named a symbolic link, dangling or not. The place is then the link's target.
+    #[must_use]
+    pub fn is_named_by_link(&self) -> bool {
+        self.by_link
+    }
+
+    /// Whether the path that was resolved named a symbolic link whose target, this place, does not exist.
+    #[must_use]
+    pub fn is_dangling(&self) -> bool {
+        self.by_link && self.is_free()
+    }
+
+    /// Whether nothing is here.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.identity().is_err_and(|error| error.kind == StoreErrorKind::NotFound)
+    }
+
+    /// Opens the file, for reading or for reading and writing; whoever has a lock on it does not matter.
+    ///
+    /// Returns at once whatever it is: only a regular file is opened. A symbolic link that took the place since it was
+    /// resolved is [`StoreErrorKind::Changed`].
+    pub fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
+        let fail = |kind| Err(StoreError::new(Operation::Open, &self.path, kind));
+        if !self.missing.is_empty() {
+            return fail(StoreErrorKind::NotFound);
+        }
+        // Asked before the open, since opening a device can do things (a watchdog starts, a tape rewinds).
+        let kind =
+            self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
+        self.check_regular(kind)?;
+        if self.ends_in_slash {
+            return fail(StoreErrorKind::NotADirectory);
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(write).follow(FollowSymlinks::No).nonblock(true);
+        os::no_terminal(&mut options);
+        let file = match self.directory.open_with(self.name(), &options) {
+            Err(error) if os::is_link_loop(&error) => return fail(StoreErrorKind::Changed),
+            opened => opened.context(Operation::Open, &self.path)?,
+        };
+        let file = OpenFile::new(file.into_std(), self.path.clone())?;
+        // And again after it, since the name may have changed hands in between.
+        if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
+    }
+
+    fn check_regular(&self, kind: FileType) -> Result<(), StoreError> {
+        let kind = if kind.is_file() {
+            return Ok(());
+        } else if kind.is_dir() {
+            StoreErrorKind::IsADirectory
+        } else if kind.is_symlink() {
+            StoreErrorKind::Changed
+        } else {
+            StoreErrorKind::NotARegularFile { what: os::special(kind) }
+        };
+        Err(StoreError::new(Operation::Open, &self.path, kind))
+    }
+
+    /// What the place holds now, without opening it.
+    pub fn identity(&self) -> Result<Identity, StoreError> {
+        if !self.missing.is_empty() {
+            return Err(StoreError::new(Operation::Open, &self.path, StoreErrorKind::NotFound));
+        }
+        Identity::at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
+    }
+
+    /// Device and inode of what the place holds; none where there is nothing, or where names cannot be told apart so.
+    pub(crate) fn key(&self) -> Option<(u64, u64)> {
+        self.missing.is_empty().then(|| os::key_at(&self.directory, self.name())).flatten()
+    }
+
+    /// Whether the file may be written to, as far as its mode, its marks and the file system say.
+    ///
+    /// A file is replaced by its directory's leave, not by its own; so this is what keeps a read-only file read-only.
+    pub fn check_writable(&self) -> Result<(), StoreError> {
+        let name = Path::new(&self.name);
+        let may_write = os::may_write(&self.directory, name).context(Operation::Open, &self.path);
+        match guard_at(&self.directory, name) {
+            // Nothing could take the mark off there.
+            Some(by) if !matches!(&may_write, Err(error) if error.kind == StoreErrorKind::ReadOnlyFileSystem) =>
+            {
+                let kind = StoreErrorKind::Guarded { by, is_directory: false };
+                Err(StoreError::new(Operation::Open, &self.path, kind))
+            }
+            _ => may_write,
+        }
+    }
+
+    /// The mark on the directory that forbids names in it to come, to go, or to be given to other files.
+    pub(crate) fn guard_of_directory(&self) -> Option<Guard> {
+        guard_at(&self.directory, Path::new("."))
+    }
+
+    /// The error that the mark on the directory is to an operation.
+    pub(crate) fn guarded(&self, operation: Operation, by: Guard) -> StoreError {
+        let mut directory = self.path.as_path();
+        for _ in 0..=self.missing.len() {
+            directory = directory.parent().unwrap_or(directory);
+        }
+        StoreError::new(operation, directory, StoreErrorKind::Guarded { by, is_directory: true })
+    }
+}
+
+/// A regular file that is open, and what it was at that moment.
+#[derive(Debug)]
+pub struct OpenFile {
+    file: File,
+    metadata: Metadata,
+    identity: Identity,
+    path: PathBuf,
+}
+
+impl OpenFile {
+    pub(crate) fn new(file: File, path: PathBuf) -> Result<Self, StoreError> {
+        let metadata = file.metadata().context(Operation::Open, &path)?;
+        let identity = Identity::from_metadata(&file, &metadata).context(Operation::Open, &path)?;
+        Ok(Self { file, metadata, identity, path })
+    }
+
+    /// The file's identity when it was opened or, if later, when [`OpenFile::refreshed`].
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The file's metadata at the same moment.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The resolved path that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file itself.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Takes a new look at size and times, as is due once a lock is held.
+    pub fn refreshed(self) -> Result<Self, StoreError> {
+        Self::new(self.file, self.path)
+    }
+
+    /// Whether size and times are what they were, so that what was read since is of one state.
+    pub fn is_unchanged(&self) -> io::Result<bool> {
+        Ok(Identity::of(&self.file)? == self.identity)
+    }
+}
+
+impl Source for OpenFile {
+    type Error = io::Error;
+
+    fn size(&self) -> u64 {
+        self.identity.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match os::read_at(&self.file, rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+}

@@ -1,0 +1,164 @@
+//! What in the allowed directories may be read but not written, and what is out of bounds altogether: [`Policy`]. It is
+//! fixed when the roots are opened, and asked by [`crate::access::roots`] alone, for every path of every call.
+//!
+//! It knows paths, the links that led there, and a few files by identity. What a hard link or a bind mount means beyond
+//! that cannot be known.
+
+use std::path::{Path, PathBuf};
+
+use crate::access::aliases::Aliases;
+use crate::access::client_files::{ClientFile, client_file};
+use crate::access::names::{Name, is_git, same_name};
+use crate::access::patterns::Patterns;
+use crate::access::place::Place;
+use crate::os;
+
+/// Which files may not be written, besides those outside the roots.
+#[derive(Clone, Default, Debug)]
+pub struct Policy {
+    read_only: bool,
+    is_unprotected: bool,
+    patterns: Patterns,
+    /// What is not protected although it is so by default.
+    exempt: Patterns,
+    closed: Vec<Closed>,
+}
+
+/// Why a file may be read but not written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Protection {
+    /// Nothing may be written at all.
+    ReadOnly,
+    /// It is `.git`, or lies below it: a program named in its configuration, or a hook, runs when a person uses git.
+    Git,
+    /// It is a file by which a client starts programs, or is below such a directory.
+    ClientFile(&'static ClientFile),
+    /// It matches a pattern that whoever configured the server gave.
+    Pattern(String),
+}
+
+/// A directory of which nothing may even be read.
+#[derive(Clone, Debug)]
+struct Closed {
+    path: PathBuf,
+    key: Option<(u64, u64)>,
+}
+
+impl Policy {
+    /// The policy for what a person asks for: nothing is protected.
+    #[must_use]
+    pub fn unprotected() -> Self {
+        Self { is_unprotected: true, ..Self::default() }
+    }
+
+    /// The same policy, under which nothing may be written if `read_only`.
+    #[must_use]
+    pub fn read_only(self, read_only: bool) -> Self {
+        Self { read_only, ..self }
+    }
+
+    /// The same policy, which protects what matches these patterns, too.
+    #[must_use]
+    pub fn protecting(self, patterns: Patterns) -> Self {
+        Self { patterns, ..self }
+    }
+
+    /// The same policy, under which what matches these patterns is not protected by default; what [`Policy::protecting`]
+    /// names is protected all the same.
+    #[must_use]
+    pub fn exempting(self, exempt: Patterns) -> Self {
+        Self { exempt, ..self }
+    }
+
+    /// The same policy, under which this directory, and all below it, looks as if it were outside all roots.
+    #[must_use]
+    pub fn closing(mut self, directory: &Path) -> Self {
+        let path = real_path(directory);
+        let key = path.metadata().ok().as_ref().and_then(os::key_of);
+        self.closed.push(Closed { path, key });
+        self
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether a path without links lies in a directory that is closed.
+    pub(crate) fn closes_path(&self, path: &Path) -> bool {
+        // Letter case does not count: where it does, a directory that differs in nothing else is no loss.
+        self.closed.iter().any(|closed| {
+            let mut parts = path.components();
+            closed
+                .path
+                .components()
+                .all(|part| parts.next().is_some_and(|own| same_name(part.as_os_str(), own.as_os_str())))
+        })
+    }
+
+    /// Whether a directory is closed, or its parent is, by whatever path it was reached.
+    pub(crate) fn closes_directory(&self, directory: &cap_std::fs::Dir) -> bool {
+        let is_closed = |key| self.closed.iter().any(|closed| closed.key.is_some() && closed.key == key);
+        !self.closed.is_empty()
+            && (is_closed(os::key_of_directory(directory).ok()) || is_closed(os::key_of_parent(directory)))
+    }
+
+    /// Why a place may not be written to, if it may not; `aliases`, of all roots, are only asked for where they matter.
+    pub(crate) fn protection<'a>(
+        &self,
+        place: &Place,
+        aliases: impl FnOnce() -> &'a [Aliases],
+    ) -> Option<Protection> {
+        if self.read_only {
+            return Some(Protection::ReadOnly);
+        }
+        if self.is_unprotected {
+            return None;
+        }
+        place
+            .names()
+            .find_map(|(path, relative)| self.protection_of(path, relative))
+            .or_else(|| aliases().iter().find_map(|aliases| self.protection_by_alias(place, aliases)))
+    }
+
+    fn protection_of(&self, path: &Path, relative: &Path) -> Option<Protection> {
+        if let Some(pattern) = self.patterns.matching(path, relative) {
+            return Some(Protection::Pattern(pattern.to_owned()));
+        }
+        let protection = by_name(path, relative)?;
+        (!self.exempt.surely_match(path, relative)).then_some(protection)
+    }
+
+    /// What protects a place that a root's own `.git` or client file stands for, if that is not exempt by either name.
+    fn protection_by_alias(&self, place: &Place, aliases: &Aliases) -> Option<Protection> {
+        let protection =
+            aliases.protection(place, |path, relative| self.exempt.surely_match(path, relative))?;
+        (!self.exempt.surely_match(&place.path, &place.relative)).then_some(protection)
+    }
+}
+
+/// What protects a path by what it is called.
+fn by_name(path: &Path, relative: &Path) -> Option<Protection> {
+    let names: Vec<Name> = path.iter().map(Name::new).collect();
+    // A root inside `.git` was named by a person, so only what is below it counts.
+    let root = names.len().saturating_sub(relative.iter().count());
+    if names.iter().skip(root).any(is_git) {
+        return Some(Protection::Git);
+    }
+    client_file(&names, root).map(Protection::ClientFile)
+}
+
+/// The path without links, as far as it exists.
+pub(crate) fn real_path(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a directory, or an edited file, is named by its real path"
+        )]
+        if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(existing), path.strip_prefix(existing)) {
+            // To join nothing would end the path in a slash.
+            let whole = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+            return crate::access::roots::without_verbatim_prefix(whole);
+        }
+    }
+    path.to_owned()
+}

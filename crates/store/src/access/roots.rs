@@ -1,0 +1,525 @@
+//! The allowed directories as capabilities, and the way from a client's path to a [`Place`] in one of them.
+//!
+//! A path is walked by its text first, every symbolic link on the way followed, only to learn which root it leads to;
+//! what is then opened is opened from that root's handle with no link left to follow. So whatever is swapped in
+//! between, nothing outside is reached. Which files are protected *within* a root is
+//! [`crate::access::policy`]'s to say; it is asked here, so that nobody who has a place need ask again.
+
+use std::cell::OnceCell;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::DirExt as _;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::access::aliases::Aliases;
+use crate::access::place::{Link, Place, WritablePlace};
+use crate::access::policy::{Policy, Protection};
+use crate::access::spelling::Spelling;
+use crate::access::unserved::{Unserved, Wanted};
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::os;
+
+/// Whether paths are kept in the roots. A build where they are not is for the tests of [`crate::access::landlock`].
+pub const CONTAINED: bool = !cfg!(feature = "without-containment");
+
+/// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
+const LINKS: usize = 40;
+
+/// The longest path that any system takes (Windows; Linux stops at 4096 by itself), so that none is walked for long.
+const PATH_LENGTH: usize = 32_767;
+
+/// The allowed directories, each open.
+#[derive(Debug)]
+pub struct Roots {
+    served: Vec<Root>,
+    unserved: Vec<Unserved>,
+    policy: Policy,
+}
+
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    key: (u64, u64),
+    directory: Arc<Dir>,
+    spelling: Spelling,
+}
+
+/// Resolves the paths of one call for writing. Not to be kept for another: a link that was made in between would not be known.
+#[derive(Debug)]
+pub struct ForWriting<'a> {
+    roots: &'a Roots,
+    aliases: OnceCell<Vec<Aliases>>,
+}
+
+/// Why a path does not name a place.
+#[derive(Debug)]
+pub enum PathProblem {
+    /// The path is not absolute.
+    NotAbsolute {
+        /// The absolute paths under a root by which such a file exists.
+        candidates: Vec<PathBuf>,
+    },
+    /// The path has a `..` component.
+    Traversal,
+    /// The path leads out of every root, or never into one, or to what is out of bounds; whether there is anything is
+    /// not told.
+    Outside,
+    /// The path leads into a configured directory that is not served, and into no other.
+    Unserved(Unserved),
+    /// The path leads into a root that is not there any more, or is another directory by now.
+    RootReplaced {
+        /// The path of the root.
+        root: PathBuf,
+    },
+    /// The file may be read, and not be written.
+    Protected(Protection),
+    /// The path holds U+0000, which no file name can.
+    NulByte,
+    /// The path leads into a root, and cannot be followed there.
+    Failed(StoreError),
+}
+
+impl Roots {
+    /// Opens each directory with the policy that holds where nothing else is said.
+    pub fn open(directories: &[PathBuf]) -> Result<Self, StoreError> {
+        Self::open_with(directories, Policy::default())
+    }
+
+    /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are fine.
+    pub fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
+        let served = directories.iter().map(|path| Root::open(path)).collect::<Result<_, _>>()?;
+        Ok(Self { served, unserved: Vec::new(), policy })
+    }
+
+    /// Opens each directory that can be opened, as [`Roots::open_with`] does, and keeps note of the others; and of those
+    /// that are known before not to be served.
+    #[must_use]
+    pub fn open_what_is_there(wanted: &[Wanted], mut unserved: Vec<Unserved>, policy: Policy) -> Self {
+        let mut served = Vec::new();
+        for wanted in wanted {
+            match Root::open(&wanted.path) {
+                Ok(root) => served.push(root),
+                Err(error) => unserved.push(Unserved::failed(wanted, &error)),
+            }
+        }
+        Self { served, unserved, policy }
+    }
+
+    /// The configured directories that are not served.
+    #[must_use]
+    pub fn unserved(&self) -> &[Unserved] {
+        &self.unserved
+    }
+
+    /// Whether directories were configured, or one was to be served unasked, and none is.
+    #[must_use]
+    pub fn are_all_unserved(&self) -> bool {
+        self.served.is_empty() && !self.unserved.is_empty()
+    }
+
+    /// The real paths of the roots, in the order given.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.served.iter().map(|root| root.path.as_path())
+    }
+
+    /// The handles of the roots, in the order given.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Dir> {
+        self.served.iter().map(|root| root.directory.as_ref())
+    }
+
+    /// Whether the policy lets nothing be written at all.
+    #[must_use]
+    pub fn are_read_only(&self) -> bool {
+        self.policy.is_read_only()
+    }
+
+    /// Whether a path without links is out of bounds although it may lie in a root.
+    #[must_use]
+    pub fn closes(&self, path: &Path) -> bool {
+        self.policy.closes_path(path)
+    }
+
+    /// For one call that writes: what is looked for to protect files is looked for once, when it is first needed.
+    #[must_use]
+    pub fn for_writing(&self) -> ForWriting<'_> {
+        ForWriting { roots: self, aliases: OnceCell::new() }
+    }
+
+    /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathProblem::Protected`] if the policy
+    /// does not allow it.
+    pub fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathProblem>> {
+        self.for_writing().resolve(file_path)
+    }
+
+    /// Finds the place that an absolute path means, for reading; the file and its parents need not exist.
+    ///
+    /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every problem that
+    /// can be told from the text together; [`PathProblem::Outside`] and [`PathProblem::Failed`] come alone.
+    pub fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathProblem>> {
+        #[cfg(feature = "without-containment")]
+        if let Some(place) = crate::access::no_containment::place(Path::new(file_path)) {
+            return Ok(place);
+        }
+        let path = Path::new(file_path);
+        let problems = self.misspelled(file_path);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        if file_path.len() > PATH_LENGTH {
+            let error = StoreError::new(Operation::Resolve, path, StoreErrorKind::NameTooLong);
+            return Err(vec![PathProblem::Failed(error)]);
+        }
+        let mut place = self.place(path).map_err(|problem| vec![problem])?;
+        place.ends_in_slash |= names_a_directory(file_path.as_ref());
+        let root = place.path.ancestors().nth(place.relative.iter().count());
+        match self.served.iter().find(|known| Some(known.path.as_path()) == root) {
+            Some(known) => {
+                let given = place.path.clone();
+                let place = known.spelling.of_place(place, &known.directory);
+                let is_closed =
+                    || self.policy.closes_path(&place.path) || self.policy.closes_directory(&place.directory);
+                if place.path != given && is_closed() { Err(vec![PathProblem::Outside]) } else { Ok(place) }
+            }
+            None => Ok(place),
+        }
+    }
+
+    /// What is wrong with a path that can be told from its text.
+    #[must_use]
+    pub fn misspelled(&self, file_path: &str) -> Vec<PathProblem> {
+        let path = Path::new(file_path);
+        let traverses = path.components().any(|component| component == Component::ParentDir);
+        let has_nul = file_path.contains('\0');
+        let mut problems = Vec::new();
+        if has_nul {
+            problems.push(PathProblem::NulByte);
+        }
+        if !path.is_absolute() {
+            let candidates = if traverses || has_nul { Vec::new() } else { self.candidates(path) };
+            problems.push(PathProblem::NotAbsolute { candidates });
+        }
+        if traverses {
+            problems.push(PathProblem::Traversal);
+        }
+        problems
+    }
+
+    /// `path` beneath each root, and beside each root if it begins with the root's own name, where that is a file.
+    fn candidates(&self, path: &Path) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        let text = path.as_os_str();
+        if text.is_empty() || text.len() > PATH_LENGTH || names_a_directory(text) {
+            return found;
+        }
+        let bases = self.paths().flat_map(|root| [Some(root), root.parent()]).flatten();
+        for candidate in bases.map(|base| base.join(path)) {
+            let is_file = || self.place(&candidate).is_ok_and(|place| place.open_file(false).is_ok());
+            if !found.contains(&candidate) && is_file() {
+                found.push(candidate);
+            }
+        }
+        found
+    }
+
+    /// The place of an absolute path without `..`, whatever may be done with it.
+    pub(crate) fn place(&self, path: &Path) -> Result<Place, PathProblem> {
+        let place = match self.place_without_links(path) {
+            Some(place) => place,
+            None => self.place_by_links(path)?,
+        };
+        if self.policy.closes_directory(&place.directory) { Err(PathProblem::Outside) } else { Ok(place) }
+    }
+
+    fn place_by_links(&self, path: &Path) -> Result<Place, PathProblem> {
+        let walk = self.walk(path);
+        if self.policy.closes_path(&walk.path) {
+            return Err(PathProblem::Outside);
+        }
+        let fail = |kind| Err(PathProblem::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
+        let Some((root_path, root)) =
+            walk.entered.last().and_then(|(path, index)| Some((path, self.served.get(*index)?)))
+        else {
+            if let Some(root) = walk.replaced {
+                return Err(PathProblem::RootReplaced { root });
+            }
+            let unserved =
+                self.unserved.iter().find(|unserved| unserved.holds(path) || unserved.holds(&walk.path));
+            return Err(unserved.cloned().map_or(PathProblem::Outside, PathProblem::Unserved));
+        };
+        if let Some(failure) = &walk.failure {
+            let is_loop = *failure == StoreErrorKind::LinkLoop;
+            return if is_loop && walk.strayed { Err(PathProblem::Outside) } else { fail(failure.clone()) };
+        }
+        let relative = walk.path.strip_prefix(root_path).unwrap_or(Path::new(""));
+        let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
+            return fail(StoreErrorKind::IsADirectory);
+        };
+        let (directory, missing) =
+            descend(&root.directory, parent, &walk.path).map_err(PathProblem::Failed)?;
+        Ok(Place {
+            directory,
+            missing,
+            name: name.to_owned(),
+            relative: relative.to_owned(),
+            path: walk.path.clone(),
+            links: walk.links,
+            by_link: walk.by_link,
+            ends_in_slash: walk.ends_in_slash,
+        })
+    }
+
+    /// The usual case in four system calls: the path begins with a root's, its parent exists, and there is no link.
+    fn place_without_links(&self, path: &Path) -> Option<Place> {
+        let path: PathBuf = path.components().collect();
+        let roots = self.served.iter().rev().filter(|root| path.starts_with(&root.path));
+        let root = roots.max_by_key(|root| root.path.as_os_str().len())?;
+        if self.policy.closes_path(&path) || !root.is_at(&root.path.symlink_metadata().ok()?) {
+            return None;
+        }
+        let relative = path.strip_prefix(&root.path).ok()?;
+        let (parent, name) = (relative.parent()?, relative.file_name()?);
+        let directory = if parent.as_os_str().is_empty() {
+            root.directory.clone()
+        } else {
+            Arc::new(os::open_directory_beneath(&root.directory, parent)?)
+        };
+        match directory.symlink_metadata(name) {
+            Ok(metadata) if metadata.is_symlink() => return None,
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return None,
+            _ => {}
+        }
+        Some(Place {
+            directory,
+            missing: Vec::new(),
+            name: name.to_owned(),
+            relative: relative.to_owned(),
+            path: path.clone(),
+            links: Vec::new(),
+            by_link: false,
+            ends_in_slash: false,
+        })
+    }
+
+    /// Follows `path` by its text, component by component.
+    ///
+    /// From the first component on that cannot be looked at the rest is taken as it is written, so that a missing file
+    /// leads to the same root as one that exists.
+    fn walk(&self, path: &Path) -> Walk {
+        let mut walk = Walk::default();
+        let mut pending: VecDeque<OsString> = VecDeque::new();
+        restart(&mut walk, &mut pending, path);
+        let (mut links, mut is_blind, mut has_entered) = (0, false, false);
+        self.enter(&mut walk, None);
+        while let Some(component) = pending.pop_front() {
+            if component == ".." {
+                if is_blind {
+                    walk.failure = Some(StoreErrorKind::NotFound);
+                }
+                walk.path.pop();
+                while walk.entered.last().is_some_and(|(entered, _)| !walk.path.starts_with(entered)) {
+                    walk.entered.pop();
+                }
+                continue;
+            }
+            walk.path.push(&component);
+            let metadata = if is_blind { None } else { std::fs::symlink_metadata(&walk.path).ok() };
+            if !metadata.as_ref().is_some_and(Metadata::is_symlink) {
+                // Nothing is below a file, and nothing above it: `file/..` is an error of the system's, too.
+                is_blind |= !metadata.as_ref().is_some_and(Metadata::is_dir);
+                self.enter(&mut walk, metadata.as_ref());
+                has_entered |= !walk.entered.is_empty();
+                continue;
+            }
+            let target = match std::fs::read_link(&walk.path) {
+                Ok(target) => target,
+                // A link of /proc to what another process has open, which only some may read.
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    walk.failure = Some(StoreErrorKind::PermissionDenied);
+                    break;
+                }
+                Err(_) => {
+                    is_blind = true;
+                    continue;
+                }
+            };
+            links += 1;
+            if let Some((root, _)) = walk.entered.last() {
+                let relative = walk.path.strip_prefix(root).unwrap_or(&walk.path).to_owned();
+                walk.links.push(Link { path: walk.path.clone(), relative });
+            }
+            walk.by_link |= pending.is_empty();
+            walk.ends_in_slash |= pending.is_empty() && names_a_directory(target.as_os_str());
+            walk.strayed |= has_entered && walk.entered.is_empty();
+            if links > LINKS {
+                walk.failure = Some(StoreErrorKind::LinkLoop);
+                break;
+            }
+            walk.path.pop();
+            if target.is_absolute() {
+                walk.entered.clear();
+                restart(&mut walk, &mut pending, &target);
+                self.enter(&mut walk, None);
+            } else {
+                prepend(&mut pending, &target);
+            }
+        }
+        walk
+    }
+
+    /// Notes that the walk stands on a root: by its identity, since a directory can have several paths (letter case, bind
+    /// mounts), or by its path, where identity cannot be told.
+    fn enter(&self, walk: &mut Walk, metadata: Option<&Metadata>) {
+        let is_by_path = |root: &Root| root.path == walk.path;
+        let is_here = |root: &Root| match metadata {
+            Some(found) => root.is_at(found) && (is_by_path(root) || os::key_of(found).is_some()),
+            // The top, which is never looked at and never replaced.
+            None => is_by_path(root) && walk.path.parent().is_none(),
+        };
+        if let Some(index) = self.served.iter().position(is_here) {
+            walk.entered.push((walk.path.clone(), index));
+        } else if let Some(root) = self.served.iter().find(|root| is_by_path(root)) {
+            walk.replaced = Some(root.path.clone());
+        }
+    }
+}
+
+impl ForWriting<'_> {
+    /// See [`Roots::resolve_for_writing`].
+    pub fn resolve(&self, file_path: &str) -> Result<WritablePlace, Vec<PathProblem>> {
+        let place = self.roots.resolve(file_path)?;
+        match self.roots.policy.protection(&place, || self.aliases()) {
+            None => Ok(WritablePlace::permitted(place)),
+            Some(protection) => Err(vec![PathProblem::Protected(protection)]),
+        }
+    }
+
+    fn aliases(&self) -> &[Aliases] {
+        let of_root = |root: &Root| Aliases::in_root(&root.path, &root.directory);
+        self.aliases.get_or_init(|| self.roots.served.iter().map(of_root).collect())
+    }
+}
+
+impl Root {
+    fn open(path: &Path) -> Result<Self, StoreError> {
+        #[expect(clippy::disallowed_methods, reason = "a root is named by its real path, found once")]
+        let real = std::fs::canonicalize(path).context(Operation::OpenRoot, path)?;
+        let directory = Dir::open_ambient_dir(&real, ambient_authority());
+        let directory = directory.context(Operation::OpenRoot, path)?;
+        let key = os::key_of_directory(&directory).context(Operation::OpenRoot, path)?;
+        Ok(Self {
+            path: without_verbatim_prefix(real),
+            key,
+            directory: Arc::new(directory),
+            spelling: Spelling::default(),
+        })
+    }
+
+    /// Whether what has this metadata is still the directory that was opened; where that cannot be told, it is taken to
+    /// be.
+    fn is_at(&self, found: &Metadata) -> bool {
+        found.is_dir() && os::key_of(found).is_none_or(|key| key == self.key)
+    }
+}
+
+/// Where a path leads by its text.
+#[derive(Default)]
+struct Walk {
+    /// Without links, as far as they could be seen.
+    path: PathBuf,
+    /// The roots on the way to `path`, innermost last.
+    entered: Vec<(PathBuf, usize)>,
+    /// The symbolic links in a root that it led over.
+    links: Vec<Link>,
+    /// The path of a root at which there is something else now, or nothing.
+    replaced: Option<PathBuf>,
+    /// Too many links, or a link that goes up again from where there is no directory.
+    failure: Option<StoreErrorKind>,
+    /// Whether the way, once in a root, led over a link outside of all. What such a loop looks like from within
+    /// depends on what is outside, so it is not told.
+    strayed: bool,
+    by_link: bool,
+    ends_in_slash: bool,
+}
+
+/// Begins again at the start of an absolute path.
+fn restart(walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) {
+    let anchor =
+        path.components().take_while(|part| matches!(part, Component::Prefix(_) | Component::RootDir));
+    walk.path = without_verbatim_prefix(anchor.collect());
+    prepend(pending, path);
+}
+
+fn prepend(pending: &mut VecDeque<OsString>, path: &Path) {
+    for component in path.components().rev() {
+        if let Component::Normal(_) | Component::ParentDir = component {
+            pending.push_front(component.as_os_str().to_owned());
+        }
+    }
+}
+
+/// Goes from a root's handle to the deepest directory of `parents` that exists, by no link; returns the rest, too.
+fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, Vec<OsString>), StoreError> {
+    if parents.as_os_str().is_empty() {
+        return Ok((root.clone(), Vec::new()));
+    }
+    if let Some(directory) = os::open_directory_beneath(root, parents) {
+        return Ok((Arc::new(directory), Vec::new()));
+    }
+    let mut directory = root.clone();
+    let mut names = parents.iter();
+    while let Some(name) = names.next() {
+        match open_directory(&directory, name, whole) {
+            Ok(opened) => directory = Arc::new(opened),
+            Err(error) if error.kind == StoreErrorKind::NotFound => {
+                let missing = std::iter::once(name).chain(names).map(OsStr::to_owned).collect();
+                return Ok((directory, missing));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((directory, Vec::new()))
+}
+
+/// Opens a directory by its name in another; a link, which was none when the path was walked, is
+/// [`StoreErrorKind::Changed`].
+pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
+    parent.open_dir_nofollow(name).map_err(|source| {
+        let mut error = StoreError::from_io(Operation::Resolve, whole, source);
+        let is_link = || parent.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink());
+        if let StoreErrorKind::NotADirectory | StoreErrorKind::LinkLoop = error.kind
+            && is_link()
+        {
+            error.kind = StoreErrorKind::Changed;
+        }
+        error
+    })
+}
+
+/// Whether the text ends as only a directory's may: in a separator, or in one and a dot.
+fn names_a_directory(path: &OsStr) -> bool {
+    let bytes = path.as_encoded_bytes();
+    let end = bytes.strip_suffix(b".").unwrap_or(bytes).last();
+    end.is_some_and(|byte| std::path::is_separator(char::from(*byte)))
+}
+
+/// `C:\…` for `\\?\C:\…`, which is what Windows makes of a canonical path; elsewhere the path itself.
+pub(crate) fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
+    #[cfg(windows)]
+    {
+        let mut components = path.components();
+        if let Some(Component::Prefix(prefix)) = components.next()
+            && let std::path::Prefix::VerbatimDisk(letter) = prefix.kind()
+        {
+            let mut plain = PathBuf::from(format!("{}:\\", char::from(letter)));
+            plain.extend(components.filter(|component| *component != Component::RootDir));
+            return plain;
+        }
+    }
+    path
+}

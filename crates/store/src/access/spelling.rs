@@ -1,0 +1,178 @@
+//! One spelling for each file where letter case does not count: [`Spelling`].
+//!
+//! Such a file system mostly gives both spellings of a name one inode number; then they are known to be one file, and the name
+//! stays what it is. Some (exfat-fuse) make the number from the name that was asked for, and a rename to the other spelling
+//! changes the name. So a place there is taken by the names that its directories list.
+//!
+//! Other forms of one name (Unicode composition, short names) are left to the inode number.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cap_std::fs::Dir;
+
+use crate::access::names::same_name;
+use crate::access::place::Place;
+use crate::access::roots::open_directory;
+use crate::os;
+
+/// What has been found out of the file systems in a root, by device: whether letter case counts. Where that differs from directory to
+/// directory (ext4, `chattr +F`), what was found first holds: inode numbers do for it.
+#[derive(Debug, Default)]
+pub(crate) struct Spelling {
+    folds: Mutex<BTreeMap<u64, bool>>,
+}
+
+impl Spelling {
+    /// The place by the names that its directories list, if letter case does not count there. `root` is the handle from which
+    /// the place's relative path goes.
+    pub(crate) fn of_place(&self, place: Place, root: &Arc<Dir>) -> Place {
+        let Ok((device, _)) = os::key_of_directory(&place.directory) else { return place };
+        let known = self.folds.lock().unwrap_or_else(PoisonError::into_inner).get(&device).copied();
+        let folds = match known {
+            Some(folds) => folds,
+            None => match folds(&place, root) {
+                None => return place,
+                Some(folds) => {
+                    self.folds.lock().unwrap_or_else(PoisonError::into_inner).insert(device, folds);
+                    folds
+                }
+            },
+        };
+        if folds { as_listed(&place, root).unwrap_or(place) } else { place }
+    }
+}
+
+/// Whether letter case does not count for one of the names on the way to a place, the last that has letters and exists; `None` if
+/// there is no such name.
+fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
+    if place.missing.is_empty()
+        && let Some(folds) = folds_name(&place.directory, &place.name)
+    {
+        return Some(folds);
+    }
+    let parents = existing_parents(place)?;
+    let above = parents.parent()?;
+    let name = parents.file_name()?;
+    let directory =
+        if above.as_os_str().is_empty() { None } else { Some(os::open_directory_beneath(root, above)?) };
+    folds_name(directory.as_ref().unwrap_or(root), name)
+}
+
+/// Whether a name that exists is also found with its letters' case turned round, although the directory does not list both.
+fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
+    let turned = turned(name)?;
+    directory.symlink_metadata(name).ok()?;
+    if directory.symlink_metadata(&turned).is_err() {
+        return Some(false);
+    }
+    let names = names_of(directory)?;
+    Some(!(names.iter().any(|listed| listed == name) && names.contains(&turned)))
+}
+
+/// The parents of a place that exist, from the root on.
+fn existing_parents(place: &Place) -> Option<&Path> {
+    place.relative.ancestors().nth(place.missing.len() + 1)
+}
+
+/// The name with each letter in its other case; `None` if there is none that has one.
+fn turned(name: &OsStr) -> Option<OsString> {
+    let name = name.to_str()?;
+    let turn = |letter: char| {
+        let lower = letter.to_lowercase().next().unwrap_or(letter);
+        let upper = letter.to_uppercase().next().unwrap_or(letter);
+        if letter == lower { upper } else { lower }
+    };
+    let turned: String = name.chars().map(turn).collect();
+    (turned != name).then(|| turned.into())
+}
+
+fn names_of(directory: &Dir) -> Option<Vec<OsString>> {
+    let entries = directory.read_dir(".").ok()?;
+    Some(entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect())
+}
+
+/// A name as its directory lists it; as it was given, if it is listed so, if it is not listed, or if more than one could be meant.
+fn listed(directory: &Dir, name: &OsStr) -> OsString {
+    let names = names_of(directory).unwrap_or_default();
+    if names.iter().any(|listed| listed == name) || directory.symlink_metadata(name).is_err() {
+        return name.to_owned();
+    }
+    let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
+    let only = |is_it: &dyn Fn(&OsStr) -> bool| match names
+        .iter()
+        .filter(|listed| is_it(listed))
+        .collect::<Vec<_>>()[..]
+    {
+        [one] => Some(one.clone()),
+        _ => None,
+    };
+    // Else it can still be alike but for what more careless file systems pass over.
+    let found =
+        only(&|listed| lower(listed) == lower(name)).or_else(|| only(&|listed| same_name(listed, name)));
+    found.unwrap_or_else(|| name.to_owned())
+}
+
+/// The place, each name of it as it is listed. `None` if one of its directories cannot be opened so.
+fn as_listed(place: &Place, root: &Arc<Dir>) -> Option<Place> {
+    let mut directory = root.clone();
+    let mut relative = PathBuf::new();
+    for name in existing_parents(place)? {
+        let name = listed(&directory, name);
+        directory = Arc::new(open_directory(&directory, &name, &place.path).ok()?);
+        relative.push(name);
+    }
+    relative.extend(&place.missing);
+    let name = if place.missing.is_empty() { listed(&directory, &place.name) } else { place.name.clone() };
+    relative.push(&name);
+    // What stands above the root, as it was.
+    let above = place.path.ancestors().nth(place.relative.iter().count())?;
+    let path = above.join(&relative);
+    Some(Place { directory, name, path, relative, ..place.clone() })
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use cap_std::ambient_authority;
+
+    use super::*;
+    use crate::access::roots::Roots;
+
+    #[test]
+    fn where_case_counts_nothing_is_renamed() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(real.join("Dir")).unwrap();
+        for name in ["a.txt", "A.TXT", "Dir/b.txt", "Dir/1"] {
+            std::fs::write(real.join(name), name).unwrap();
+        }
+        let roots = Roots::open(std::slice::from_ref(&real)).unwrap();
+        let root = Arc::new(Dir::open_ambient_dir(&real, ambient_authority()).unwrap());
+        for name in ["a.txt", "A.TXT", "Dir/b.txt", "Dir/1", "Dir/new", "Dir/deep/er/new", "new"] {
+            let path = real.join(name);
+            let place = roots.resolve(path.to_str().unwrap()).unwrap();
+            assert_eq!(place.path(), path);
+            assert_eq!(folds(&place, &root), if name == "new" { None } else { Some(false) }, "{name}");
+            // Even if it were taken for a file system of the other kind.
+            let listed = as_listed(&place, &root).unwrap();
+            assert_eq!(
+                (listed.path(), listed.relative(), listed.name()),
+                (place.path(), Path::new(name), place.name())
+            );
+        }
+    }
+
+    #[test]
+    fn letters_are_turned_round() {
+        let turned = |name: &str| turned(name.as_ref()).map(|name| name.into_string().unwrap());
+        assert_eq!(turned("aB-ä.Txt").as_deref(), Some("Ab-Ä.tXT"));
+        assert_eq!(turned("12-34"), None);
+    }
+}

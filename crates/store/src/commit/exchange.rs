@@ -1,0 +1,655 @@
+//! New content in the place of old, for all files of a call or for none: [`exchange`].
+//!
+//! The new content is complete, and synced if asked, beside the old file before the two change names. What is recorded of it
+//! for recovery, and when the call is committed, is decided by `transaction.rs`; a file that must keep its inode is
+//! not handled here.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::source::Source as _;
+
+use crate::access::place::WritablePlace;
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::lock::{LockedFile, lock_directory};
+use crate::os;
+use crate::os::identity::Identity;
+use crate::read::document::Content;
+use crate::read::hash::digest_of;
+use crate::stage::temporary::{Temporary, unlink, unlink_if};
+
+/// How often names are swapped to get out of a race with another program before it is given up.
+const SWAPS: usize = 64;
+
+/// A file that is ready to be replaced.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Where.
+    pub place: WritablePlace,
+    /// By what.
+    pub temporary: Temporary,
+    /// The digest of that.
+    pub new: Digest,
+    /// The digest of what was read.
+    pub old: Digest,
+    /// The old file, with the identity that it had before it was read.
+    pub locked: LockedFile,
+    /// What was read, if the file's times cannot tell whether it is still that: then it is read again.
+    pub unsettled: Option<Content>,
+}
+
+/// How a file was replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// The two files changed names in one step, and what came out was what had been read.
+    Exchanged,
+    /// The file system cannot do that: what another program wrote in the last instant would be lost.
+    Renamed,
+}
+
+/// Puts each temporary in the place of its file, in the order given; the old files stay, under the temporaries' names.
+///
+/// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
+/// (device, inode, size, mtime), or that another program has opened for writing, is [`StoreErrorKind::Changed`].
+pub fn exchange(prepared: Vec<Prepared>) -> Result<Exchanged, StoreError> {
+    exchange_with(prepared, os::exchange)
+}
+
+pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
+
+fn exchange_with(prepared: Vec<Prepared>, swap: Swap) -> Result<Exchanged, StoreError> {
+    let mut exchanged = Exchanged { replaced: Vec::new(), swap };
+    for file in prepared {
+        match replace(file, swap) {
+            Ok(replaced) => exchanged.replaced.push(replaced),
+            Err(error) => return Err(exchanged.roll_back(error)),
+        }
+    }
+    Ok(exchanged)
+}
+
+/// Files that have their new content, while the old is still there. Dropping it puts the old files back.
+#[derive(Debug)]
+#[must_use = "dropping it puts the old files back"]
+pub struct Exchanged {
+    replaced: Vec<Replaced>,
+    swap: Swap,
+}
+
+#[derive(Debug)]
+struct Replaced {
+    prepared: Prepared,
+    old: Old,
+}
+
+/// Where the old file is.
+#[derive(Debug)]
+enum Old {
+    /// Under the temporary's name.
+    Exchanged,
+    /// Under another name of its own.
+    Aside(Aside),
+}
+
+/// A second name for the old file or, where there are no hard links, a copy of it. Unlinked when dropped.
+#[derive(Debug)]
+enum Aside {
+    Link(Link),
+    Copy(Temporary),
+}
+
+/// The second name was drawn by lot, and link(2) takes none that is taken: so it is ours, and unlinked as such. Its inode number
+/// would not tell: on sshfs, mergerfs and unionfs each name of a file has one of its own.
+#[derive(Debug)]
+struct Link {
+    is_kept: bool,
+    directory: Arc<Dir>,
+    name: OsString,
+}
+
+impl Link {
+    /// Whether it is gone.
+    fn unlink(&self) -> bool {
+        unlink(&self.directory, Path::new(&self.name))
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.unlink();
+        }
+    }
+}
+
+/// What has the name of a file that was replaced by a rename.
+enum Standing {
+    /// The new content, as it was made.
+    New,
+    /// The new file, to which another program has written.
+    Written,
+    /// Another program's file, or nothing.
+    Theirs,
+}
+
+impl Aside {
+    fn of(prepared: &Prepared) -> Result<Self, StoreError> {
+        let place = &prepared.place;
+        let old = prepared.locked.file();
+        let name = prepared.temporary.id().name_of_old();
+        if place.directory.hard_link(place.name(), &place.directory, &name).is_ok() {
+            return Ok(Self::Link(Link { is_kept: false, directory: place.directory.clone(), name }));
+        }
+        let size = old.size();
+        let mut copy = Temporary::create_for_old(place, prepared.temporary.id(), size, None)?;
+        // As below.
+        let _ = copy.keep_flags(old);
+        copy.copy_range(old, 0..old.size())?;
+        // What cannot be kept could not be kept of the new file either, and was told of that.
+        let _ = copy.keep_metadata(old)?;
+        // Whoever finds the new content after the end of the machine must find the old, too.
+        copy.sync()?;
+        copy.sync_directory()?;
+        Ok(Self::Copy(copy))
+    }
+
+    fn remove(self) -> bool {
+        match self {
+            Self::Link(mut link) => {
+                link.is_kept = true;
+                link.unlink()
+            }
+            Self::Copy(copy) => copy.remove(),
+        }
+    }
+
+    fn leave(self) {
+        match self {
+            Self::Link(mut link) => link.is_kept = true,
+            Self::Copy(copy) => copy.leave(),
+        }
+    }
+
+    fn name(&self) -> &Path {
+        match self {
+            Self::Link(link) => Path::new(&link.name),
+            Self::Copy(copy) => copy.name(),
+        }
+    }
+}
+
+impl Prepared {
+    /// Whether what has this name now is the old file, and what was read of it; and nobody is about to change it.
+    fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
+        let (old, content) = (self.locked.file(), self.unsettled.as_ref());
+        let named = Identity::at(&self.place.directory, name);
+        Ok(named.context(Operation::Replace, self.place.path())?.same_file(old.identity())
+            && self.is_untouched()?
+            && content.map_or(Ok(true), |content| content.is_in(old))?)
+    }
+
+    /// Whether the place's name still means the old file, and that still holds what was read, which is found out by reading it
+    /// once more, by its name; and nobody is about to change it.
+    ///
+    /// Where names cannot be exchanged this is the last look, and inode numbers and times do not do for it: there are file
+    /// systems that make the number from the path, keep times in seconds, or tell both from a cache.
+    fn is_there_unchanged(&self) -> Result<bool, StoreError> {
+        let named = self.place.open_file(false)?;
+        os::ask_anew(named.file());
+        let named = named.refreshed()?;
+        let old = self.locked.file();
+        // A mandatory lock keeps the other handle from reading, and other programs from writing.
+        let readable = if os::LOCKS_ARE_MANDATORY { old } else { &named };
+        Ok(named.identity().same_file(old.identity())
+            && digest_of(readable)? == self.old
+            && self.is_untouched()?)
+    }
+
+    /// What has the place's name, once the new file was given it and no exchange can tell.
+    fn standing(&self) -> Standing {
+        let Ok(named) = self.place.open_file(false) else { return Standing::Theirs };
+        let (at, own) = (named.identity(), self.temporary.identity());
+        if digest_of(&named).is_ok_and(|digest| digest == self.new) {
+            Standing::New
+        // A number that is made from the path has changed with that.
+        } else if at.same_file(own) || Identity::of(self.temporary.file()).is_ok_and(|own| at.same_file(&own))
+        {
+            Standing::Written
+        } else {
+            Standing::Theirs
+        }
+    }
+
+    /// Whether the old file, whatever its name, is what was read, as far as its times tell; and nobody is about to change
+    /// it.
+    fn is_untouched(&self) -> Result<bool, StoreError> {
+        let old = self.locked.file();
+        // In this order: while nobody has it open for writing, what is seen of it stays so.
+        if os::is_open_for_writing(old.file()) == Some(true) {
+            return Ok(false);
+        }
+        let now = Identity::of(old.file()).context(Operation::Replace, self.place.path())?;
+        Ok(now.same_content(old.identity()))
+    }
+
+    /// Whether nobody has written to the new file, which had the name for a while.
+    fn is_new_untouched(&self) -> bool {
+        self.temporary.view().and_then(|new| digest_of(&new)).is_ok_and(|digest| digest == self.new)
+    }
+}
+
+fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
+    let (place, temporary) = (&prepared.place, &prepared.temporary);
+    let (directory, name) = (&place.directory, Path::new(place.name()));
+    // If another program has replaced the file since, another process of ours can hold the lock of that new file and be
+    // here, too. Each must see whether it got what it had read before the other comes.
+    let _one_at_a_time = lock_directory(directory, place.path())?;
+    match swap(directory, name, temporary.name()) {
+        Ok(()) => {
+            // Looked at once more, now that nobody can open the old file by its name: a writer would go on with it.
+            let looked = prepared.is_what_was_read(temporary.name());
+            if let Ok(true) = looked {
+                return Ok(Replaced { old: Old::Exchanged, prepared });
+            }
+            put_back(&prepared, swap)?;
+            looked?;
+            Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
+        }
+        Err(error) if os::is_unsupported(&error) => {
+            let aside = Aside::of(&prepared)?;
+            if !prepared.is_there_unchanged()? {
+                return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
+            }
+            let renamed = directory.rename(temporary.name(), directory, name);
+            renamed.context(Operation::Replace, place.path())?;
+            Ok(Replaced { old: Old::Aside(aside), prepared })
+        }
+        Err(error) => Err(StoreError::from_io(Operation::Replace, place.path(), error)),
+    }
+}
+
+/// Swaps until what comes out is what was last put in: then no other program's file is left under our name, whoever
+/// wrote meanwhile.
+///
+/// If another program has written to the new file, that has the name again, and the error is
+/// [`StoreErrorKind::NotRestored`]: recovery finds the old one.
+fn put_back(prepared: &Prepared, swap: Swap) -> Result<(), StoreError> {
+    let Prepared { place, temporary, locked, .. } = prepared;
+    swap_until_out(place, temporary.name(), *temporary.identity(), swap)?;
+    if prepared.is_new_untouched() {
+        return Ok(());
+    }
+    swap_until_out(place, temporary.name(), *locked.file().identity(), swap)?;
+    let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+    Err(StoreError::new(Operation::Restore, place.path(), kind))
+}
+
+/// Swaps the place's file with `temporary` until what comes out is what was last put in: `last_in` at first.
+pub(crate) fn swap_until_out(
+    place: &WritablePlace,
+    temporary: &Path,
+    last_in: Identity,
+    swap: Swap,
+) -> Result<(), StoreError> {
+    let (directory, name) = (&place.directory, Path::new(place.name()));
+    let mut last_in = last_in;
+    let failed = |source| StoreError {
+        kind: StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] },
+        ..StoreError::from_io(Operation::Restore, place.path(), source)
+    };
+    for _ in 0..SWAPS {
+        let next_in = Identity::at(directory, temporary).map_err(failed)?;
+        swap(directory, name, temporary).map_err(failed)?;
+        let out = Identity::at(directory, temporary).map_err(failed)?;
+        if out.same_file(&last_in) {
+            return Ok(());
+        }
+        last_in = next_in;
+    }
+    Err(failed(io::ErrorKind::ResourceBusy.into()))
+}
+
+impl Exchanged {
+    /// How each file was replaced, in the order of the commit.
+    #[must_use]
+    pub fn methods(&self) -> Vec<Method> {
+        let method = |replaced: &Replaced| match replaced.old {
+            Old::Exchanged => Method::Exchanged,
+            Old::Aside(_) => Method::Renamed,
+        };
+        self.replaced.iter().map(method).collect()
+    }
+
+    /// Looks once more whether the old files are what was read: a program that was about to open one by its name when the
+    /// names were exchanged has it open only now. If not, [`StoreErrorKind::Changed`].
+    pub fn check(&self) -> Result<(), StoreError> {
+        for Replaced { prepared, .. } in &self.replaced {
+            if !prepared.is_untouched()? {
+                let path = prepared.place.path();
+                return Err(StoreError::new(Operation::Replace, path, StoreErrorKind::Changed));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the names are on disk, once for each directory.
+    pub fn sync_directories(&self) -> Result<(), StoreError> {
+        sync_directories_of(self.replaced.iter().map(|replaced| &replaced.prepared.place))
+    }
+
+    /// Unlinks the old files, which ends the commit. What cannot be unlinked is no error, since the new content is in place.
+    ///
+    /// Returns the locks on them, and whether all are gone.
+    #[must_use = "dropping them lets go of the files"]
+    pub fn finish(mut self) -> (Vec<LockedFile>, bool) {
+        let replaced = std::mem::take(&mut self.replaced).into_iter();
+        let mut is_clean = true;
+        let finish = |Replaced { prepared, old }: Replaced| {
+            let Prepared { place, temporary, locked, .. } = prepared;
+            is_clean &= match old {
+                Old::Exchanged => unlink_if(&place.directory, temporary.name(), locked.file().identity()),
+                Old::Aside(aside) => aside.remove(),
+            };
+            locked
+        };
+        let locked = replaced.map(finish).collect();
+        (locked, is_clean)
+    }
+
+    /// Leaves everything as it is, to be recovered; returns the paths of the files.
+    pub(crate) fn leave(mut self) -> Vec<PathBuf> {
+        let replaced = std::mem::take(&mut self.replaced).into_iter();
+        let leave = |Replaced { prepared, old }: Replaced| {
+            prepared.temporary.leave();
+            if let Old::Aside(aside) = old {
+                aside.leave();
+            }
+            prepared.place.path().to_owned()
+        };
+        replaced.map(leave).collect()
+    }
+
+    /// Puts the old files back, the last first, because of `cause`, and returns the error to report: `cause` or, if a
+    /// file could not be put back, [`StoreErrorKind::NotRestored`].
+    #[must_use = "it says whether anything was left changed"]
+    pub fn roll_back(mut self, cause: StoreError) -> StoreError {
+        let mut paths = match &cause.kind {
+            StoreErrorKind::NotRestored { paths } => paths.clone(),
+            _ => Vec::new(),
+        };
+        paths.extend(self.put_all_back());
+        if paths.is_empty() {
+            return cause;
+        }
+        StoreError { kind: StoreErrorKind::NotRestored { paths }, operation: Operation::Restore, ..cause }
+    }
+
+    fn put_all_back(&mut self) -> Vec<PathBuf> {
+        let mut failed = Vec::new();
+        while let Some(Replaced { prepared, old }) = self.replaced.pop() {
+            let place = &prepared.place;
+            let (directory, name) = (&place.directory, Path::new(place.name()));
+            // Whoever holds it for so long is not one of us.
+            let _one_at_a_time = lock_directory(directory, place.path()).ok();
+            let is_back = match &old {
+                Old::Exchanged => put_back(&prepared, self.swap).is_ok(),
+                // Another program has written since: its file stays, as if it had come after a call that succeeded.
+                Old::Aside(aside) => match prepared.standing() {
+                    Standing::Theirs => true,
+                    Standing::Written => false,
+                    Standing::New => directory.rename(aside.name(), directory, name).is_ok(),
+                },
+            };
+            if !is_back {
+                failed.push(place.path().to_owned());
+                // Recovery looks for it, and nothing else has the old bytes.
+                if let Old::Aside(aside) = old {
+                    aside.leave();
+                }
+            }
+        }
+        failed
+    }
+}
+
+impl Drop for Exchanged {
+    fn drop(&mut self) {
+        self.put_all_back();
+    }
+}
+
+/// Waits until the names in the directories of these places are on disk, once for each directory.
+pub(crate) fn sync_directories_of<'a>(
+    places: impl Iterator<Item = &'a WritablePlace>,
+) -> Result<(), StoreError> {
+    let mut synced = BTreeSet::new();
+    for place in places {
+        let key = os::key_of_directory(&place.directory).context(Operation::Sync, place.path())?;
+        if synced.insert(key) {
+            os::sync_directory(&place.directory).context(Operation::Sync, place.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::access::roots::Roots;
+    use crate::lock::{Wait, lock};
+    use crate::stage::temporary::{PREFIX, TemporaryId};
+
+    /// Files `a`, `b`, `c` with "old", each prepared with "new".
+    fn three() -> (tempfile::TempDir, Vec<Prepared>) {
+        let directory = tempfile::tempdir().unwrap();
+        let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+        let prepared = ["a", "b", "c"].map(|name| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, "old").unwrap();
+            let place = roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
+            let locked = lock(&place, &Wait::default()).unwrap();
+            let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
+            temporary.write_all(b"new").unwrap();
+            let (new, old) = (Digest::of(b"new"), Digest::of(b"old"));
+            Prepared { place, temporary, new, old, locked, unsettled: None }
+        });
+        (directory, prepared.into())
+    }
+
+    fn state(directory: &tempfile::TempDir) -> Vec<(String, String)> {
+        let entries = std::fs::read_dir(directory.path()).unwrap().map(Result::unwrap);
+        let mut state: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.file_name().into_string().unwrap();
+                let name = if name.starts_with(PREFIX) { PREFIX.to_owned() } else { name };
+                (name, std::fs::read_to_string(entry.path()).unwrap())
+            })
+            .collect();
+        state.sort();
+        state
+    }
+
+    fn pairs<const N: usize>(state: [(&str, &str); N]) -> Vec<(String, String)> {
+        state.map(|(name, content)| (name.to_owned(), content.to_owned())).into()
+    }
+
+    fn cannot(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[test]
+    fn without_an_exchange_the_old_file_waits_under_a_second_name() {
+        let (directory, prepared) = three();
+        let exchanged = exchange_with(prepared, cannot).unwrap();
+        assert_eq!(exchanged.methods(), [Method::Renamed; 3]);
+        let (old, new) = ((PREFIX, "old"), "new");
+        assert_eq!(state(&directory), pairs([old, old, old, ("a", new), ("b", new), ("c", new)]));
+        drop(exchanged.finish());
+        assert_eq!(state(&directory), pairs([("a", new), ("b", new), ("c", new)]));
+
+        let (directory, prepared) = three();
+        drop(exchange_with(prepared, cannot).unwrap());
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
+
+        let (directory, prepared) = three();
+        std::fs::remove_file(prepared[2].temporary.path()).unwrap();
+        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::NotFound);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
+
+        let (directory, prepared) = three();
+        std::fs::write(directory.path().join("b"), "other").unwrap();
+        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
+
+        // The second name is another program's file's, and goes all the same.
+        let (directory, prepared) = three();
+        std::fs::write(directory.path().join("theirs"), "other").unwrap();
+        std::fs::rename(directory.path().join("theirs"), directory.path().join("b")).unwrap();
+        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
+    }
+
+    #[test]
+    fn without_an_exchange_the_file_is_read_once_more() {
+        // Another program has written, and set size and times back to what they were.
+        let (directory, prepared) = three();
+        let path = directory.path().join("c");
+        let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
+        std::fs::write(&path, "OLD").unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "OLD")]));
+    }
+
+    #[test]
+    fn what_was_written_after_a_rename_stays() {
+        type Write = fn(&std::path::Path);
+        // Over the new file, in its place, and nothing at all any more.
+        let ways: [(Write, Option<&str>, bool); 3] = [
+            (|path| std::fs::write(path, "theirs").unwrap(), Some("theirs"), true),
+            (
+                |path| {
+                    std::fs::remove_file(path).unwrap();
+                    std::fs::write(path, "theirs").unwrap();
+                },
+                Some("theirs"),
+                false,
+            ),
+            (|path| std::fs::remove_file(path).unwrap(), None, false),
+        ];
+        for (write, b, is_told) in ways {
+            let (directory, prepared) = three();
+            let exchanged = exchange_with(prepared, cannot).unwrap();
+            write(&directory.path().join("b"));
+            let cause = StoreError::new(Operation::Sync, directory.path(), StoreErrorKind::Io);
+            let error = exchanged.roll_back(cause);
+            assert_eq!(matches!(error.kind, StoreErrorKind::NotRestored { .. }), is_told);
+            let now = |name: &str| std::fs::read_to_string(directory.path().join(name)).ok();
+            assert_eq!(
+                (now("a").as_deref(), now("b").as_deref(), now("c").as_deref()),
+                (Some("old"), b, Some("old"))
+            );
+            let kept: Vec<_> = state(&directory).into_iter().filter(|(name, _)| name == PREFIX).collect();
+            assert_eq!(kept, if is_told { pairs([(PREFIX, "old")]) } else { Vec::new() });
+        }
+    }
+
+    thread_local! {
+        static SWAPS_LEFT: Cell<usize> = const { Cell::new(0) };
+        /// What other programs rename over the file before each of the next swaps.
+        static OUTSIDERS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    }
+
+    #[test]
+    fn what_cannot_be_put_back_is_told() {
+        fn only_so_often(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+            let left = SWAPS_LEFT.get();
+            SWAPS_LEFT.set(left.saturating_sub(1));
+            if left == 0 { Err(io::Error::other("broken")) } else { os::exchange(directory, file, temporary) }
+        }
+        let (directory, prepared) = three();
+        SWAPS_LEFT.set(2);
+        let error = exchange_with(prepared, only_so_often).unwrap_err();
+        let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
+        let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()).collect();
+        assert_eq!(names, ["b", "a"]);
+        assert_eq!(error.source.unwrap().to_string(), "broken");
+        // The old content is not thrown away.
+        let (old, new) = ((PREFIX, "old"), "new");
+        assert_eq!(state(&directory), pairs([old, old, ("a", new), ("b", new), ("c", "old")]));
+    }
+
+    #[test]
+    fn of_a_lost_race_the_newest_file_stays() {
+        fn after_outsiders(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+            if let Some(content) = OUTSIDERS.with_borrow_mut(Vec::pop) {
+                directory.write("outsider", content)?;
+                directory.rename("outsider", directory, file)?;
+            }
+            os::exchange(directory, file, temporary)
+        }
+        for outsiders in [vec!["1"], vec!["2", "1"], vec!["3", "2", "1"]] {
+            let newest = outsiders[0];
+            let (directory, mut prepared) = three();
+            prepared.truncate(1);
+            OUTSIDERS.set(outsiders);
+            let error = exchange_with(prepared, after_outsiders).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Changed);
+            let of_a = state(&directory).into_iter().find(|(name, _)| name == "a").unwrap();
+            assert_eq!(of_a.1, newest);
+        }
+    }
+
+    #[test]
+    fn what_another_program_has_written_to_the_new_file_stays() {
+        fn before_an_outsider(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+            os::exchange(directory, file, temporary)?;
+            if let Some(content) = OUTSIDERS.with_borrow_mut(Vec::pop) {
+                let mut options = cap_std::fs::OpenOptions::new();
+                directory.open_with(file, options.append(true))?.write_all(content.as_bytes())?;
+            }
+            Ok(())
+        }
+        let written = |path: &str, directory: &tempfile::TempDir| {
+            std::fs::write(directory.path().join(path), "other").unwrap();
+        };
+        // To the file that is then found to be another than was read; and to one before it, in its call.
+        for changed in ["a", "b"] {
+            let (directory, prepared) = three();
+            written(changed, &directory);
+            OUTSIDERS.set(vec![" and more"]);
+            let error = exchange_with(prepared, before_an_outsider).unwrap_err();
+            let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
+            assert_eq!(paths.iter().filter_map(|path| path.file_name()).collect::<Vec<_>>(), ["a"]);
+            let (kept, b) = if changed == "a" { ("other", "old") } else { ("old", "other") };
+            assert_eq!(
+                state(&directory),
+                pairs([(PREFIX, kept), ("a", "new and more"), ("b", b), ("c", "old")])
+            );
+        }
+    }
+
+    #[test]
+    fn where_nothing_else_works_a_copy_is_kept_aside() {
+        let (directory, prepared) = three();
+        let mut copy = Temporary::create(&prepared[0].place, TemporaryId::draw()).unwrap();
+        copy.copy_range(prepared[0].locked.file(), 0..3).unwrap();
+        let mut exchanged = exchange_with(prepared, cannot).unwrap();
+        exchanged.replaced[0].old = Old::Aside(Aside::Copy(copy));
+        drop(exchanged);
+        assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
+    }
+}

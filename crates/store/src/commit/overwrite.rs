@@ -1,0 +1,328 @@
+//! New content written over the old, where a rename would be wrong or cannot be: [`InPlace`] has the cases. An error in the
+//! middle is undone with a copy of the old bytes; after a crash recovery goes forward, with the new ones.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use mcp_text_editor_core::source::{Source as _, for_each_chunk};
+
+use crate::access::place::{OpenFile, WritablePlace};
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::lock::LockedFile;
+use crate::os;
+use crate::os::identity::Identity;
+use crate::os::inode_flags::Guard;
+use crate::read::document::Content;
+use crate::read::hash::digest_of;
+use crate::stage::metadata::NotKept;
+use crate::stage::temporary::Temporary;
+use crate::state_dir::State;
+
+/// A file that is to be overwritten, and what with.
+#[derive(Debug)]
+pub struct Overwrite {
+    /// Where.
+    pub place: WritablePlace,
+    /// The complete new content.
+    pub temporary: Temporary,
+    /// The old file, with the identity that it had before it was read.
+    pub locked: LockedFile,
+    /// What was read, if the file's times cannot tell whether it is still that.
+    pub unsettled: Option<Content>,
+}
+
+/// Why a file is written over instead of being replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InPlace {
+    /// It has several names (hard links), and must stay one file.
+    SeveralNames,
+    /// It is mounted by itself (a bind mount), so that no other file can get its name.
+    Mounted,
+    /// The file system does not give its name to another file, as for one whose project number is not its directory's, which
+    /// passes its own on (`chattr +P`).
+    NameWithheld,
+    /// Whoever configured the server has asked for it, because somebody else holds on to this very file: a container in
+    /// which it is mounted, for one, and nothing here shows that.
+    Asked,
+    /// No file can be made in its directory.
+    DirectoryNotWritable,
+    /// No file can be made in its directory, or be taken away again, because of a mark on that.
+    DirectoryGuarded(Guard),
+    /// A new file could not be given its owner or its group.
+    Owner,
+    /// A new file could not be given its extended attributes, or its access control list.
+    Attributes,
+    /// Another program has it open for writing, and would go on with the old one.
+    OpenForWriting,
+}
+
+impl InPlace {
+    /// What can be known before anything is written; [`InPlace::after`] knows the rest.
+    #[must_use]
+    pub fn before(file: &OpenFile) -> Option<Self> {
+        if os::links_of(file.metadata()) > 1 {
+            Some(Self::SeveralNames)
+        } else if os::is_mount_point(file.file()) {
+            Some(Self::Mounted)
+        } else {
+            None
+        }
+    }
+
+    /// What is known once the new content is written, and what could not be carried over to it.
+    #[must_use]
+    pub fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
+        if not_kept.owner || not_kept.group {
+            Some(Self::Owner)
+        } else if not_kept.attributes {
+            Some(Self::Attributes)
+        } else if os::is_open_for_writing(file.file()) == Some(true) {
+            Some(Self::OpenForWriting)
+        } else {
+            None
+        }
+    }
+}
+
+/// Files that are ready to be written over, each open, with room for what is new and a copy of what was.
+#[derive(Debug)]
+#[must_use = "nothing is written yet"]
+pub(crate) struct Overwriting {
+    targets: Vec<Target>,
+    write: WriteOver,
+    sync: bool,
+}
+
+type WriteOver = fn(&OpenFile, &File, bool) -> io::Result<()>;
+
+#[derive(Debug)]
+struct Target {
+    overwrite: Overwrite,
+    /// The file, open for writing.
+    file: OpenFile,
+    /// What it was once there was room in it, which changes its times.
+    checked: Identity,
+    /// Its old bytes.
+    copy: Temporary,
+}
+
+impl Overwriting {
+    /// Opens the files and makes the copies. A file that is no more what was read is [`StoreErrorKind::Changed`].
+    ///
+    /// With `sync`, each file is on disk before the next is begun.
+    pub(crate) fn prepare(
+        files: Vec<Overwrite>,
+        state: Option<&State>,
+        sync: bool,
+    ) -> Result<Self, StoreError> {
+        let prepare = |file| Target::prepare(file, state);
+        let targets = files.into_iter().map(prepare).collect::<Result<_, _>>()?;
+        Ok(Self { targets, write: write_over, sync })
+    }
+
+    /// Looks once more, at the last moment at which nothing has been written, whether all files are what was read: see
+    /// [`Overwriting::prepare`].
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        for Target { overwrite: Overwrite { place, .. }, checked, .. } in &self.targets {
+            if !place.identity()?.same_content(checked) {
+                return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be on disk before anything is written over.
+    pub(crate) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
+        self.targets.iter().flat_map(|target| [&target.overwrite.temporary, &target.copy])
+    }
+
+    /// Waits until the names of all that is needed on the way are on disk.
+    pub(crate) fn sync_directories(&self) -> Result<(), StoreError> {
+        self.temporaries().try_for_each(Temporary::sync_directory)
+    }
+
+    /// Overwrites all files. If one fails, all have their old bytes again, unless that fails, too: then the error is
+    /// [`StoreErrorKind::NotRestored`].
+    pub(crate) fn write(&self) -> Result<(), StoreError> {
+        self.check()?;
+        for (done, target) in self.targets.iter().enumerate() {
+            let Target { overwrite, file, .. } = target;
+            let context = |error| StoreError::from_io(Operation::Replace, overwrite.place.path(), error);
+            // If it is one of those before it under another name, it holds their new bytes already.
+            let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
+                Ok(()) => {
+                    let new = overwrite.temporary.view();
+                    let write = |new| (self.write)(&new, file.file(), self.sync).map_err(context);
+                    (done + 1, new.and_then(write))
+                }
+                changed => (done, changed),
+            };
+            let Err(error) = written else { continue };
+            let begun = self.targets.iter().take(begun);
+            let spoiled: Vec<PathBuf> = begun
+                .filter(|target| !target.restore(self.sync))
+                .map(|target| target.file.path().to_owned())
+                .collect();
+            if spoiled.is_empty() {
+                return Err(error);
+            }
+            let kind = StoreErrorKind::NotRestored { paths: spoiled };
+            return Err(StoreError { kind, operation: Operation::Restore, ..error });
+        }
+        Ok(())
+    }
+
+    /// Removes what was needed on the way; returns the locks, and whether all of it is gone.
+    pub(crate) fn finish(self) -> (Vec<LockedFile>, bool) {
+        let mut is_clean = true;
+        let finish = |Target { overwrite: Overwrite { temporary, locked, .. }, copy, .. }: Target| {
+            is_clean &= temporary.remove() & copy.remove();
+            locked
+        };
+        let locked = self.targets.into_iter().map(finish).collect();
+        (locked, is_clean)
+    }
+
+    /// Leaves what was needed on the way to be recovered; returns the paths of the files.
+    pub(crate) fn leave(self) -> Vec<PathBuf> {
+        let leave = |Target { overwrite: Overwrite { place, temporary, .. }, copy, .. }: Target| {
+            temporary.leave();
+            copy.leave();
+            place.path().to_owned()
+        };
+        self.targets.into_iter().map(leave).collect()
+    }
+}
+
+impl Target {
+    fn prepare(overwrite: Overwrite, state: Option<&State>) -> Result<Self, StoreError> {
+        let Overwrite { place, temporary, locked, unsettled } = &overwrite;
+        let old = locked.file();
+        let file = place.open_file(true)?;
+        let changed = || StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
+        if !file.identity().same_content(old.identity()) {
+            return Err(changed());
+        }
+        let mut copy = Temporary::create_for_old(place, temporary.id(), old.size(), state)?;
+        copy.copy_range(old, 0..old.size())?;
+        // The copy may have taken long, and what it copied must be what was read.
+        let now = || Identity::of(file.file()).context(Operation::Replace, place.path());
+        if !now()?.same_content(old.identity())
+            || !unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))?
+        {
+            return Err(changed());
+        }
+        let reserved = os::reserve(file.file(), old.size(), temporary.written());
+        reserved.context(Operation::Replace, place.path())?;
+        let checked = now()?;
+        if checked.size != old.size() {
+            return Err(changed());
+        }
+        Ok(Self { overwrite, file, checked, copy })
+    }
+
+    /// Looks whether a file of several names still holds what was read: [`StoreErrorKind::Changed`] if not. On some file
+    /// systems (mergerfs, unionfs) each name has an inode number of its own, so that nothing else tells that two files of a call
+    /// are one.
+    fn is_no_other(&self) -> Result<(), StoreError> {
+        let place = &self.overwrite.place;
+        if os::links_of(self.file.metadata()) <= 1 {
+            return Ok(());
+        }
+        let now = place.open_file(false)?;
+        os::ask_anew(now.file());
+        if digest_of(&now.refreshed()?)? == digest_of(&self.copy.view()?)? {
+            return Ok(());
+        }
+        Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
+    }
+
+    fn restore(&self, sync: bool) -> bool {
+        self.copy.view().is_ok_and(|old| write_over(&old, self.file.file(), sync).is_ok())
+    }
+}
+
+/// Writes the new bytes over the old ones, from the first on; the file is cut to their length last, and synced if asked.
+pub(crate) fn write_over(from: &OpenFile, to: &File, sync: bool) -> io::Result<()> {
+    let mut written = Ok(());
+    for_each_chunk(from, 0..from.size(), |offset, bytes| {
+        written = os::write_all_at(to, bytes, offset);
+        written.is_ok()
+    })?;
+    written?;
+    to.set_len(from.size())?;
+    if sync { to.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use std::cell::Cell;
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::access::roots::Roots;
+    use crate::lock::{Wait, lock};
+    use crate::stage::temporary::TemporaryId;
+
+    thread_local! {
+        static LEFT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Some files are written; the next is spoiled half way.
+    fn only_so_many(from: &OpenFile, to: &File, sync: bool) -> io::Result<()> {
+        if LEFT.get() == 0 {
+            os::write_all_at(to, b"spoiled", 0)?;
+            to.set_len(7)?;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        LEFT.set(LEFT.get() - 1);
+        write_over(from, to, sync)
+    }
+
+    #[test]
+    fn an_error_in_the_middle_gives_all_files_their_old_bytes() {
+        // New content longer and shorter than the old, beside the file and in memory.
+        for (old, new) in [("old\n", "new content\n"), ("old content\n", "new\n")] {
+            for is_beside in [true, false] {
+                for left in 0..=3 {
+                    let directory = tempfile::tempdir().unwrap();
+                    let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+                    let path = |name: &str| directory.path().join(name);
+                    let files = ["a", "b", "c"].map(|name| {
+                        std::fs::write(path(name), old).unwrap();
+                        let place = roots.resolve_for_writing(path(name).to_str().unwrap()).unwrap();
+                        let locked = lock(&place, &Wait::default()).unwrap();
+                        let mut temporary = if is_beside {
+                            Temporary::create(&place, TemporaryId::draw()).unwrap()
+                        } else {
+                            Temporary::in_memory(&place, TemporaryId::draw()).unwrap()
+                        };
+                        temporary.write_all(new.as_bytes()).unwrap();
+                        Overwrite { place, temporary, locked, unsettled: None }
+                    });
+                    LEFT.set(left);
+                    let mut overwriting = Overwriting::prepare(files.into(), None, true).unwrap();
+                    overwriting.write = only_so_many;
+                    let written = overwriting.write();
+                    drop(overwriting);
+                    let expected = if left == 3 { new } else { old };
+                    assert_eq!(written.is_ok(), left == 3);
+                    if let Err(error) = written {
+                        assert_eq!(error.kind, StoreErrorKind::NoSpace);
+                        assert_eq!(error.path.file_name().unwrap(), ["a", "b", "c"][left]);
+                    }
+                    for name in ["a", "b", "c"] {
+                        assert_eq!(std::fs::read_to_string(path(name)).unwrap(), expected);
+                    }
+                    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! A file that did not exist, complete before it has its name: [`Creation`].
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+
+use crate::access::place::{OpenFile, Place, WritablePlace};
+use crate::access::roots::open_directory;
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::lock::lock_directory;
+use crate::os;
+use crate::os::identity::Identity;
+use crate::os::vanishing::remove_directory;
+use crate::read::hash::digest_of;
+use crate::stage::temporary::{Temporary, TemporaryId, unlink_if};
+
+/// How often the parents are made anew because another call, which failed, removed the ones that it had made.
+const ROUNDS: usize = 5;
+
+/// A file in the making, without its name. Dropping it removes it, and the directories that were made for it.
+#[derive(Debug)]
+#[must_use = "dropping it removes the file"]
+pub struct Creation {
+    place: WritablePlace,
+    // In this order: the temporary must be gone before its directory can go.
+    temporary: Temporary,
+    made: Made,
+}
+
+/// A file that was created.
+#[derive(Debug)]
+pub struct Created {
+    /// The new file, locked until this is dropped, where the file system has locks.
+    pub file: OpenFile,
+    /// The parent directories that were made for it, outermost first.
+    pub directories: Vec<PathBuf>,
+}
+
+impl Creation {
+    /// Makes the missing parents (mode 0777 less the umask) and an empty file in the last (0666 less the umask).
+    ///
+    /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This
+    /// first look only spares the work; [`Creation::commit`] decides.
+    pub fn begin(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
+        let fail = |kind| Err(StoreError::new(Operation::Create, place.path(), kind));
+        let exists = || place.missing.is_empty() && place.directory.symlink_metadata(place.name()).is_ok();
+        if place.by_link || exists() {
+            return fail(StoreErrorKind::AlreadyExists);
+        }
+        if place.ends_in_slash {
+            return fail(StoreErrorKind::IsADirectory);
+        }
+        check_directory(place)?;
+        let mut round = 1;
+        loop {
+            let made = Made::below(place);
+            let temporary = made.and_then(|made| {
+                let named = (id, id.name());
+                let temporary = Temporary::create_in(made.innermost(place), named, place.path(), 0o666)?;
+                Ok((made, temporary))
+            });
+            match temporary {
+                Ok((made, temporary)) => return Ok(Self { place: place.clone(), temporary, made }),
+                Err(error)
+                    if error.kind == StoreErrorKind::NotFound
+                        && !place.missing.is_empty()
+                        && round < ROUNDS =>
+                {
+                    round += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until the content is on disk.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.temporary.sync()
+    }
+
+    /// Gives the file its name, unless anything has it: the file system decides, in one step. With `sync` the names
+    /// are on disk when this returns.
+    pub fn commit(self, sync: bool) -> Result<Created, StoreError> {
+        self.commit_with(sync, &[rename_new, link, claim_and_rename])
+    }
+
+    fn commit_with(self, sync: bool, ways: &[Way]) -> Result<Created, StoreError> {
+        // The last named is dropped first: directories can go only after what is in them.
+        let Self { place, mut made, temporary } = self;
+        let directory = made.innermost(&place).clone();
+        let name = Path::new(place.name());
+        let mut named: io::Result<Named> = Err(io::ErrorKind::Unsupported.into());
+        for way in ways {
+            named = way(&directory, &temporary, name);
+            if !named.as_ref().is_err_and(os::is_unsupported) {
+                break;
+            }
+        }
+        let (file, identity) = named.context(Operation::Create, place.path())?;
+        let file = OpenFile::new(file, place.path().to_owned()).inspect_err(|_| {
+            unlink_if(&directory, name, &identity);
+        })?;
+        drop(temporary);
+        if sync {
+            let synced = std::iter::once(&directory)
+                .chain(made.directories.iter().map(|one| &one.parent))
+                .try_for_each(|directory| os::sync_directory(directory));
+            if let Err(error) = synced {
+                let error = StoreError::from_io(Operation::Sync, place.path(), error);
+                if unmake(&directory, name, file.identity()) {
+                    return Err(error);
+                }
+                std::mem::take(&mut made.directories);
+                let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+                return Err(StoreError { kind, operation: Operation::Restore, ..error });
+            }
+        }
+        let directories = std::mem::take(&mut made.directories).into_iter().map(|one| one.path).collect();
+        Ok(Created { file, directories })
+    }
+}
+
+impl Write for Creation {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.temporary.flush()
+    }
+}
+
+/// Whether its directory is marked so that no file can be made in it: or none that could be taken away again, if the call
+/// fails.
+pub(crate) fn check_directory(place: &WritablePlace) -> Result<(), StoreError> {
+    place.guard_of_directory().map_or(Ok(()), |by| Err(place.guarded(Operation::Create, by)))
+}
+
+/// A way to give a temporary a name that must be new; [`io::ErrorKind::Unsupported`] if the file system has it not.
+type Way = fn(&Dir, &Temporary, &Path) -> io::Result<Named>;
+
+/// What got the name, known before anybody else could give that to another file.
+type Named = (File, Identity);
+
+/// In one step, and leaves nothing under the old name.
+fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+    let file = temporary.file().try_clone()?;
+    os::rename_new(directory, temporary.name(), name)?;
+    Ok((file, *temporary.identity()))
+}
+
+/// link(2) refuses any name that is taken, a dangling link's too. The temporary name goes when the temporary is dropped.
+fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+    let file = temporary.file().try_clone()?;
+    directory.hard_link(temporary.name(), directory, name).map_err(|error| match error.kind() {
+        // FAT has no hard links and says EPERM; if something else is meant, the next way meets it, too.
+        io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
+        _ => error,
+    })?;
+    Ok(by_its_name(directory, temporary, name).unwrap_or((file, *temporary.identity())))
+}
+
+/// The new file as its name has it, locked, where a link has an inode number of its own (sshfs, mergerfs): there a lock under the
+/// other name keeps nobody away. `None` where it has not, or another program has replaced the file already.
+fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Named> {
+    if Identity::at(directory, name).ok()?.same_file(temporary.identity()) {
+        return None;
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let file = directory.open_with(name, &options).ok()?.into_std();
+    let file =
+        OpenFile::new(file, temporary.path().to_owned()).ok().filter(|file| file.metadata().is_file())?;
+    if digest_of(&file).ok()? != digest_of(&temporary.view().ok()?).ok()? {
+        return None;
+    }
+    file.file().try_lock().ok();
+    Some((file.file().try_clone().ok()?, *file.identity()))
+}
+
+/// The name is claimed by an empty file, and the temporary renamed over that: for file systems that leave no other way. What
+/// another program writes to the empty file in between is lost.
+fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+    let file = temporary.file().try_clone()?;
+    // A process of ours that edits the empty file sees, when it has this lock, that it is gone.
+    let _one_at_a_time =
+        lock_directory(directory, temporary.path()).map_err(|_| io::ErrorKind::ResourceBusy)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).follow(FollowSymlinks::No);
+    let claim = directory.open_with(name, &options)?.into_std();
+    let claimed = Identity::of(&claim)?;
+    drop(claim);
+    let is_empty_still = Identity::at(directory, name).is_ok_and(|now| now.same_content(&claimed));
+    if !is_empty_still {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    directory.rename(temporary.name(), directory, name).inspect_err(|_| {
+        unmake(directory, name, &claimed);
+    })?;
+    Ok((file, *temporary.identity()))
+}
+
+/// Removes the new file again, unless another program has written to it; what another has put in its place is none of ours.
+/// Whether nothing of it is left.
+fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
+    match Identity::at(directory, name) {
+        Ok(now) if now.same_file(made) => now.same_content(made) && directory.remove_file(name).is_ok(),
+        Ok(_) => true,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Directories that were made, outermost first; removed when dropped, as far as they are empty.
+#[derive(Debug, Default)]
+struct Made {
+    directories: Vec<One>,
+    innermost: Option<Arc<Dir>>,
+}
+
+#[derive(Debug)]
+struct One {
+    parent: Arc<Dir>,
+    name: OsString,
+    path: PathBuf,
+}
+
+impl Made {
+    /// Makes what is missing on the way to a place. One that another call made meanwhile is used, and not counted.
+    fn below(place: &Place) -> Result<Self, StoreError> {
+        let mut made = Self::default();
+        let mut parent = place.directory.clone();
+        let above = place.path().ancestors().skip(1);
+        let mut paths: Vec<&Path> = above.take(place.missing.len()).collect();
+        paths.reverse();
+        for (name, path) in place.missing.iter().zip(paths) {
+            match parent.create_dir(name) {
+                Ok(()) => {
+                    let one = One { parent: parent.clone(), name: name.clone(), path: path.to_owned() };
+                    made.directories.push(one);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(StoreError::from_io(Operation::CreateDirectory, path, error)),
+            }
+            parent = Arc::new(open_directory(&parent, name, path)?);
+        }
+        made.innermost = Some(parent);
+        Ok(made)
+    }
+
+    fn innermost<'a>(&'a self, place: &'a Place) -> &'a Arc<Dir> {
+        self.innermost.as_ref().unwrap_or(&place.directory)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        while let Some(One { parent, name, .. }) = self.directories.pop() {
+            // Not empty: somebody has used it, so it stays, and so do those around it.
+            if remove_directory(&parent, &name).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use super::*;
+    use crate::access::roots::Roots;
+
+    #[test]
+    fn every_way_is_complete_or_nothing() {
+        for way in [rename_new as Way, link, claim_and_rename] {
+            let directory = tempfile::tempdir().unwrap();
+            let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+            let place =
+                roots.resolve_for_writing(directory.path().join("a/b/new").to_str().unwrap()).unwrap();
+            let begin = || {
+                let mut creation = Creation::begin(&place, TemporaryId::draw()).unwrap();
+                creation.write_all(b"content").unwrap();
+                creation
+            };
+            let names = |below: &str| {
+                let entries = std::fs::read_dir(directory.path().join(below)).unwrap();
+                entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+            };
+            let error = begin().commit_with(true, &[]).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Io);
+            assert!(names("").is_empty());
+
+            let losing = begin();
+            let unsupported: Way = |_, _, _| Err(io::ErrorKind::Unsupported.into());
+            let created = begin().commit_with(true, &[unsupported, way]).unwrap();
+            assert!(created.directories.is_empty());
+            assert_eq!(created.file.metadata().len(), 7);
+            assert_eq!(std::fs::read(directory.path().join("a/b/new")).unwrap(), b"content");
+            assert_eq!(losing.commit_with(true, &[way]).unwrap_err().kind, StoreErrorKind::AlreadyExists);
+            assert_eq!(names("a/b"), ["new"]);
+        }
+    }
+
+    #[test]
+    fn what_another_program_puts_under_the_name_stays() {
+        /// Another program replaces the file in the moment in which it got its name.
+        fn meanwhile(way: Way, directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
+            let named = way(directory, temporary, name)?;
+            directory.remove_file(name)?;
+            directory.symlink("theirs", name)?;
+            Ok(named)
+        }
+        let ways: [Way; 3] = [
+            |directory, temporary, name| meanwhile(rename_new, directory, temporary, name),
+            |directory, temporary, name| meanwhile(link, directory, temporary, name),
+            |directory, temporary, name| meanwhile(claim_and_rename, directory, temporary, name),
+        ];
+        for way in ways {
+            let directory = tempfile::tempdir().unwrap();
+            let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+            let file = directory.path().canonicalize().unwrap().join("new");
+            let place = roots.resolve_for_writing(file.to_str().unwrap()).unwrap();
+            let mut creation = Creation::begin(&place, TemporaryId::draw()).unwrap();
+            creation.write_all(b"ours").unwrap();
+            let created = creation.commit_with(true, &[way]).unwrap();
+            assert_eq!((created.file.metadata().len(), created.file.path()), (4, file.as_path()));
+            assert_eq!(std::fs::read_link(&file).unwrap(), Path::new("theirs"));
+            assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The removal of a file whose creation is undone: [`remove`]. Nothing else of a person's is ever removed.
+//!
+//! The file first gets a name that nobody knows, and goes only if what has that name now is what was checked. So another
+//! program's file, put there in the last instant, is put back.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::digest::Digest;
+
+use crate::access::place::{OpenFile, Place, WritablePlace};
+use crate::commit::transaction::Transaction;
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::journal::{Intent, Step, Subject};
+use crate::lock::LockedFile;
+use crate::os;
+use crate::os::identity::Identity;
+use crate::os::vanishing::remove_directory;
+use crate::read::hash::digest_of;
+use crate::stage::temporary::{TemporaryId, unlink};
+use crate::workspace::{Durability, Store};
+
+/// A file that is to go.
+#[derive(Debug)]
+pub(crate) struct Removal<'a> {
+    /// Where it is.
+    pub(crate) place: &'a WritablePlace,
+    /// The file, as it was checked.
+    pub(crate) locked: LockedFile,
+    /// The digest of what it holds.
+    pub(crate) digest: Digest,
+    /// Whether its times can tell whether it still holds that.
+    pub(crate) is_settled: bool,
+    /// The directories that were made for it, outermost first; they go as far as they are empty.
+    pub(crate) directories: &'a [PathBuf],
+}
+
+/// What is known of a removal that was carried out.
+#[derive(Debug)]
+pub(crate) struct Removed<T> {
+    /// What was noted meanwhile.
+    pub(crate) noted: T,
+    /// Whether recovery would have found it if the process had been killed.
+    pub(crate) was_recorded: bool,
+}
+
+/// Removes a file. `note` is called once the removal stands, while all of it is still there under another name.
+///
+/// A file that is no more what was checked is [`StoreErrorKind::Changed`], and stays.
+pub(crate) fn remove<T>(
+    store: &Store,
+    removal: Removal<'_>,
+    is_cancelled: &dyn Fn() -> bool,
+    note: impl FnOnce() -> T,
+) -> Result<Removed<T>, StoreError> {
+    let place = removal.place;
+    if let Some(by) = place.guard_of_directory() {
+        return Err(place.guarded(Operation::Remove, by));
+    }
+    let id = TemporaryId::draw();
+    let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove };
+    let mut transaction = Transaction::begin(store, &[subject]);
+    let directories = removal.directories.to_vec();
+    transaction.decide(Step::Remove { old: removal.digest, directories })?;
+    if is_cancelled() {
+        return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Cancelled));
+    }
+    let (directory, aside) = (&place.directory, id.name());
+    let aside = Path::new(&aside);
+    let renamed = directory.rename(place.name(), directory, aside);
+    renamed.context(Operation::Remove, place.path())?;
+    let stands = check(&removal, aside).and_then(|()| {
+        sync(store, place)?;
+        transaction.decided()
+    });
+    if let Err(error) = stands {
+        if transaction.is_in_doubt() {
+            // Recovery ends it or takes it back.
+            transaction.give_up();
+            let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+            return Err(StoreError { kind, operation: Operation::Restore, ..error });
+        }
+        return Err(match give_back(&place.directory, aside, Path::new(place.name())) {
+            Ok(()) => {
+                // Else a power cut could bring the removal back when the record is gone already.
+                if sync(store, place).is_err() {
+                    transaction.give_up();
+                }
+                error
+            }
+            // Another file has the name. Recovery finds both, and keeps what was aside.
+            Err(failed) => {
+                transaction.give_up();
+                if failed.kind() == io::ErrorKind::AlreadyExists {
+                    return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed));
+                }
+                let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+                StoreError { kind, ..StoreError::from_io(Operation::Restore, place.path(), failed) }
+            }
+        });
+    }
+    let noted = note();
+    // What has this name was checked, and nobody else knows it.
+    unlink(directory, aside);
+    // Nobody finds it any more; and some file systems give a file another name as long as it is open, in a directory that is
+    // to go.
+    drop(removal.locked);
+    let was_recorded = transaction.is_recorded();
+    match remove_directories(store, removal.directories) {
+        Ok(()) => drop(transaction),
+        // The next process tries again.
+        Err(error) => {
+            tracing::warn!(%error, "a directory that was made for a file cannot be removed with it");
+            transaction.give_up();
+        }
+    }
+    Ok(Removed { noted, was_recorded })
+}
+
+/// Whether what has been taken aside is what was checked, and nobody is about to change it.
+fn check(removal: &Removal<'_>, aside: &Path) -> Result<(), StoreError> {
+    let (place, file) = (removal.place, removal.locked.file());
+    let out = Identity::at(&place.directory, aside).context(Operation::Remove, place.path())?;
+    // Where inode numbers are made from paths it has another by now.
+    let is_same = || out.same_content(file.identity());
+    let is_renamed = || !out.same_file(file.identity()) && holds(place, aside, removal.digest);
+    let is_it = (is_same() || is_renamed())
+        && os::is_open_for_writing(file.file()) != Some(true)
+        && (removal.is_settled || digest_of(file)? == removal.digest);
+    if is_it {
+        return Ok(());
+    }
+    Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed))
+}
+
+/// Whether what has a name in the place's directory holds this.
+fn holds(place: &WritablePlace, name: &Path, digest: Digest) -> bool {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let opened =
+        place.directory.open_with(name, &options).map(|file| OpenFile::new(file.into_std(), name.to_owned()));
+    let file = opened.ok().and_then(Result::ok).filter(|file| file.metadata().is_file());
+    file.is_some_and(|file| digest_of(&file).is_ok_and(|now| now == digest))
+}
+
+fn sync(store: &Store, place: &Place) -> Result<(), StoreError> {
+    match store.durability {
+        Durability::Machine => os::sync_directory(&place.directory).context(Operation::Sync, place.path()),
+        Durability::Process => Ok(()),
+    }
+}
+
+/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system can neither
+/// refuse a name that is taken nor link, a look has to do.
+pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
+    match os::rename_new(directory, aside, name) {
+        Err(error) if os::is_unsupported(&error) => {}
+        renamed => return renamed,
+    }
+    match directory.hard_link(aside, directory, name) {
+        Ok(()) => directory.remove_file(aside),
+        Err(error) => match directory.symlink_metadata(name) {
+            Err(gone) if gone.kind() == io::ErrorKind::NotFound => directory.rename(aside, directory, name),
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => Err(error),
+        },
+    }
+}
+
+/// Removes directories, the innermost first, up to one that is not empty or no more in its place.
+pub(crate) fn remove_directories(store: &Store, directories: &[PathBuf]) -> Result<(), StoreError> {
+    for path in directories.iter().rev() {
+        let Some(place) = store.roots.place(path).ok().filter(|place| place.path() == path) else { break };
+        // A process that was killed may have removed it already, and not those around it.
+        if !place.missing.is_empty() {
+            continue;
+        }
+        match remove_directory(&place.directory, place.name()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if is_in_use(&error) => break,
+            Err(error) => return Err(StoreError::from_io(Operation::Remove, path, error)),
+        }
+        // What comes back after the end of the machine is an empty directory.
+        sync(store, &place).ok();
+    }
+    Ok(())
+}
+
+/// Whether a directory stays because somebody uses it, or nothing may be removed there.
+fn is_in_use(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        DirectoryNotEmpty, NotADirectory, PermissionDenied, ReadOnlyFilesystem, ResourceBusy,
+    };
+    // Some systems say EEXIST of one that is not empty (rmdir(2)).
+    matches!(
+        error.kind(),
+        DirectoryNotEmpty
+            | io::ErrorKind::AlreadyExists
+            | NotADirectory
+            | PermissionDenied
+            | ReadOnlyFilesystem
+            | ResourceBusy
+    ) || os::is_held_open(error)
+}

@@ -1,0 +1,354 @@
+//! The end of a call that edits: all its files get their new content, or none. [`Transaction`] keeps the order of steps by
+//! which that holds for whoever looks, whenever the process is killed, whatever fails: DESIGN's decisions 4 to 7.
+//!
+//! 1. The record names all files, before the first temporary is made.
+//! 2. All temporaries are complete and synced; the record says what each file was and will be.
+//! 3. The files are exchanged with their temporaries one by one; each time what comes out must be what was read.
+//! 4. The directories are synced. If there is more than one file, or one that is to be written over, the record says
+//!    *committed*.
+//! 5. Files that must not be exchanged are written over, and synced.
+//! 6. The old files are unlinked, and the record is.
+//!
+//! An error up to step 5 takes all of it back. A process that is killed up to step 4 leaves what recovery takes back, and
+//! after it what recovery ends. A single file that is exchanged is old or new at any time, so its record is never synced.
+
+use std::io;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use cap_std::fs::Dir;
+use mcp_text_editor_core::digest::Digest;
+
+use crate::access::place::WritablePlace;
+use crate::commit::exchange::{Exchanged, Method, Prepared, exchange, sync_directories_of};
+use crate::commit::overwrite::{InPlace, Overwrite, Overwriting};
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::journal::{Change, Record, Step, Subject};
+use crate::lock::LockedFile;
+use crate::read::document::Content;
+use crate::stage::temporary::Temporary;
+use crate::workspace::{Durability, Store};
+
+/// How many files are synced at a time: enough for a file system to write them in one go.
+const SYNCS: usize = 16;
+
+/// A file whose new content is complete.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// Where.
+    pub(crate) place: WritablePlace,
+    /// The new content.
+    pub(crate) temporary: Temporary,
+    /// Why it must be written over the file, if it must.
+    pub(crate) in_place: Option<InPlace>,
+    /// The old file, with the identity that it had before it was read.
+    pub(crate) locked: LockedFile,
+    /// The digest of what was read.
+    pub(crate) old: Digest,
+    /// The digest of the new content.
+    pub(crate) new: Digest,
+    /// What was read, if the old file's times cannot tell whether it is still that.
+    pub(crate) unsettled: Option<Content>,
+}
+
+/// What is known of a transaction that was carried out.
+#[derive(Debug)]
+pub(crate) struct Done<T> {
+    /// How each file was replaced that was not written over, in the order given.
+    pub(crate) methods: Vec<Method>,
+    /// What was noted meanwhile.
+    pub(crate) noted: T,
+}
+
+/// A transaction whose files have their new content.
+#[derive(Debug)]
+struct Carried<T> {
+    done: Done<T>,
+    /// Old files that were exchanged, and have no name any more.
+    exchanged: Vec<LockedFile>,
+    /// Files that were written over.
+    overwritten: Vec<LockedFile>,
+    /// Whether all is gone that was needed on the way.
+    is_clean: bool,
+}
+
+/// A call that edits, and its record.
+#[derive(Debug)]
+pub(crate) struct Transaction<'a> {
+    store: &'a Store,
+    subjects: Vec<Subject>,
+    record: Option<Record>,
+    /// Where names may have been exchanged: if it fails, they must be as they were, on the disk, before the record goes.
+    exchanging: Vec<WritablePlace>,
+}
+
+/// A transaction that ends in any other way has changed nothing: all that is left of it are temporaries that could not be
+/// unlinked, for which the record stays.
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if let Some(record) = self.record.take() {
+            let is_clean = self.subjects.iter().all(|subject| !has_left(self.store, subject));
+            if is_clean { drop(record) } else { record.keep() }
+        }
+    }
+}
+
+impl<'a> Transaction<'a> {
+    /// Writes down which files may be changed; due before the first temporary is made. Without a journal the transaction
+    /// is whole as long as the process lives; see [`Transaction::is_recorded`].
+    pub(crate) fn begin(store: &'a Store, subjects: &[Subject]) -> Self {
+        let write = |state| store.closing.with_room(|| Record::begin(state, subjects));
+        let begun = store.state.as_ref().map(write);
+        let record = begun.and_then(|begun| {
+            begun.inspect_err(|error| tracing::warn!(%error, "an edit goes without a journal")).ok()
+        });
+        Self { store, subjects: subjects.to_vec(), record, exchanging: Vec::new() }
+    }
+
+    /// Writes down what is to become of the only file of a transaction that exchanges none.
+    pub(crate) fn decide(&mut self, step: Step) -> Result<(), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        self.record.as_mut().map_or(Ok(()), |record| record.prepared(&[step], sync))
+    }
+
+    /// From here on recovery goes forward.
+    pub(crate) fn decided(&mut self) -> Result<(), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        self.record.as_mut().map_or(Ok(()), |record| record.committed(sync))
+    }
+
+    /// Whether its record may say *committed* or not; see [`Record::is_in_doubt`].
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.record.as_ref().is_some_and(Record::is_in_doubt)
+    }
+
+    /// Leaves its record to recovery, which finds what this process could not put right.
+    pub(crate) fn give_up(mut self) {
+        self.record.take().into_iter().for_each(Record::keep);
+    }
+
+    /// Whether recovery would find it if the process were killed.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.record.is_some()
+    }
+
+    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked; `kept` are files
+    /// of the call that stay as they are, and locked until the end.
+    pub(crate) fn commit<T>(
+        mut self,
+        files: Vec<Ready>,
+        kept: Vec<LockedFile>,
+        is_cancelled: &dyn Fn() -> bool,
+        note: impl FnOnce() -> T,
+    ) -> Result<Done<T>, StoreError> {
+        match self.carry_out(files, is_cancelled, note) {
+            Ok(Carried { done, exchanged, overwritten, is_clean }) => {
+                let is_in_place = !overwritten.is_empty();
+                match self.record.take() {
+                    // Else a power cut could bring it back, and the old content over a later edit with it.
+                    Some(record) if is_clean => {
+                        record.remove(is_in_place && self.store.durability == Durability::Machine);
+                    }
+                    record => record.into_iter().for_each(Record::keep),
+                }
+                // Last of all.
+                drop((overwritten, kept));
+                self.store.closing.close(exchanged);
+                Ok(done)
+            }
+            Err(error) => {
+                let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
+                // Else a power cut could bring the exchange back when the record is gone already.
+                if !is_restored || sync_directories_of(self.exchanging.iter()).is_err() {
+                    self.give_up();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// What becomes of each file that the record names.
+    fn steps(&self, files: &[Ready]) -> Vec<Step> {
+        let step = |subject: &Subject| {
+            let ready = files.iter().find(|file| file.temporary.id() == subject.id);
+            ready.map_or(Step::Stay, Ready::step)
+        };
+        self.subjects.iter().map(step).collect()
+    }
+
+    fn carry_out<T>(
+        &mut self,
+        files: Vec<Ready>,
+        is_cancelled: &dyn Fn() -> bool,
+        note: impl FnOnce() -> T,
+    ) -> Result<Carried<T>, StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        let steps = self.steps(&files);
+        let is_one_exchange = matches!(files.as_slice(), [file] if file.in_place.is_none());
+        let (mut prepared, mut overwrites) = (Vec::new(), Vec::new());
+        for Ready { place, temporary, in_place, locked, old, new, unsettled } in files {
+            if in_place.is_some() {
+                overwrites.push(Overwrite { place, temporary, locked, unsettled });
+            } else {
+                prepared.push(Prepared { place, temporary, new, old, locked, unsettled });
+            }
+        }
+        let overwriting = Overwriting::prepare(overwrites, self.store.state.as_ref(), sync)?;
+        if sync {
+            let of_prepared = prepared.iter().map(|file| &file.temporary);
+            sync_all(&of_prepared.chain(overwriting.temporaries()).collect::<Vec<_>>())?;
+        }
+        if let Some(record) = &mut self.record {
+            record.prepared(&steps, sync && !is_one_exchange)?;
+        }
+        overwriting.check()?;
+        if is_cancelled() {
+            let path = prepared.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
+            return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
+        }
+        if sync {
+            self.exchanging = prepared.iter().map(|file| file.place.clone()).collect();
+        }
+        let exchanged = exchange(prepared)?;
+        if let Err(error) = self.make_final(&exchanged, &overwriting, !is_one_exchange) {
+            if self.is_in_doubt() {
+                return Err(leave(error, exchanged, overwriting));
+            }
+            return Err(exchanged.roll_back(error));
+        }
+        if let Err(error) = overwriting.write() {
+            return Err(self.take_back(error, exchanged, overwriting));
+        }
+        let noted = note();
+        let methods = exchanged.methods();
+        let (exchanged, are_gone) = exchanged.finish();
+        let (overwritten, is_clean) = overwriting.finish();
+        let done = Done { methods, noted };
+        Ok(Carried { done, exchanged, overwritten, is_clean: is_clean && are_gone })
+    }
+
+    /// From here on recovery goes forward.
+    fn make_final(
+        &mut self,
+        exchanged: &Exchanged,
+        overwriting: &Overwriting,
+        is_recorded: bool,
+    ) -> Result<(), StoreError> {
+        let sync = self.store.durability == Durability::Machine;
+        if sync {
+            exchanged.sync_directories()?;
+            overwriting.sync_directories()?;
+        }
+        exchanged.check()?;
+        overwriting.check()?;
+        match &mut self.record {
+            Some(record) if is_recorded => record.committed(sync),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes all back because a file could not be written over; `error` says whether the files that were have their old
+    /// bytes again. If not, and there is a record, all stays as it is: recovery has what it needs to go forward.
+    fn take_back(&mut self, error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
+        let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
+        match &mut self.record {
+            None => {
+                if !is_restored {
+                    // Nothing else has the old bytes.
+                    overwriting.leave();
+                }
+                exchanged.roll_back(error)
+            }
+            Some(record) => {
+                if is_restored && record.take_back(true).is_ok() {
+                    return exchanged.roll_back(error);
+                }
+                leave(error, exchanged, overwriting)
+            }
+        }
+    }
+}
+
+/// Leaves everything as it is, to be recovered.
+fn leave(error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
+    let mut paths = match error.kind {
+        StoreErrorKind::NotRestored { paths } => paths,
+        _ => Vec::new(),
+    };
+    paths.extend(exchanged.leave());
+    // What could not be put back is among them already.
+    let overwritten =
+        overwriting.leave().into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>();
+    paths.extend(overwritten);
+    StoreError { kind: StoreErrorKind::NotRestored { paths }, operation: Operation::Restore, ..error }
+}
+
+/// Whether there is still a temporary of a file.
+fn has_left(store: &Store, subject: &Subject) -> bool {
+    let beside = store.roots.place(&subject.path).ok().map(|place| place.directory);
+    let elsewhere = store.state.as_ref().map(|state| state.content().clone());
+    let names = [subject.id.name(), subject.id.name_of_old()];
+    let is_there = |directory: &Dir| {
+        // What cannot be looked at may be there.
+        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        names.iter().any(|name| !directory.symlink_metadata(name).is_err_and(is_gone))
+    };
+    beside.into_iter().chain(elsewhere).any(|directory| is_there(&directory))
+}
+
+impl Ready {
+    fn step(&self) -> Step {
+        let key = self.temporary.identity().key();
+        let change = Change { old: self.old, new: self.new, key };
+        if self.in_place.is_some() { Step::Overwrite(change) } else { Step::Exchange(change) }
+    }
+}
+
+/// Waits until all are on disk; many at a time, because a file system writes them together.
+fn sync_all(files: &[&Temporary]) -> Result<(), StoreError> {
+    if let [file] = files {
+        return file.sync();
+    }
+    for_all(files, |file| file.sync())
+}
+
+/// Does something with each, [`SYNCS`] at a time. The first error counts, and a panic goes on in this thread.
+fn for_all<T: Sync>(all: &[T], work: impl Fn(&T) -> Result<(), StoreError> + Sync) -> Result<(), StoreError> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<(), StoreError> {
+        while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(one)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        // This thread works, too, and alone where no other can be had.
+        let others: Vec<_> = (1..all.len().min(SYNCS))
+            .map_while(|_| thread::Builder::new().name("sync".to_owned()).spawn_scoped(scope, work).ok())
+            .collect();
+        let own = work();
+        let joined = others.into_iter().map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.fold(own, Result::and)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_of_another_thread_is_not_success() {
+        // Each of the two threads has one of the two to do.
+        let (both, own) = (Barrier::new(2), thread::current().id());
+        let work = |(): &()| {
+            both.wait();
+            assert_eq!(thread::current().id(), own);
+            Ok(())
+        };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| for_all(&[(), ()], work)));
+        assert!(done.is_err());
+    }
+}

@@ -1,0 +1,492 @@
+//! One try at a call: lock, read, resolve, write beside, commit.
+
+use std::io::{self, Write as _};
+use std::time::SystemTime;
+
+use mcp_text_editor_core::digest::{Digest, Hasher, Tag};
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::error::{At, Rejection};
+use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::regions::{Region, regions};
+use mcp_text_editor_core::resolve::{self, Fact, Patch, Plan, Resolution};
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_core::splice::Spliced;
+
+use super::{Change, Differing, Edit, Edited, Options, Outcome, Reason, Refusal, Warning};
+use crate::access::place::WritablePlace;
+use crate::commit::exchange::Method;
+use crate::commit::overwrite::InPlace;
+use crate::commit::transaction::{Ready, Transaction};
+use crate::edit::diff::diff;
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::history::{FileEdit, NewEdit, NotKept, Undo};
+use crate::journal::{Intent, Subject};
+use crate::lock::{LockedFile, LockedSet, Patience};
+use crate::os::inode_flags::Lost;
+use crate::read::document::{Content, Document, Extent, SMALL, now, unless};
+use crate::read::hash::read_and_hash;
+use crate::recovery::lock_settled;
+use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::workspace::Store;
+
+/// An entry of a call whose path is known.
+pub(super) struct NamedFile<'a> {
+    pub(super) entry: usize,
+    pub(super) edit: Edit<'a>,
+    pub(super) place: WritablePlace,
+    pub(super) label: Option<Encoding>,
+    /// Why it is to be written over, if that was asked for, or a round before this has shown it.
+    pub(super) in_place: Option<InPlace>,
+}
+
+/// All entries of a call that mean one file.
+struct Group<'a> {
+    id: TemporaryId,
+    entry: usize,
+    file_path: &'a str,
+    place: WritablePlace,
+    label: Option<Encoding>,
+    in_place: Option<InPlace>,
+    file_hash: Option<&'a Tag>,
+    change: Change<'a>,
+    /// The patches of all entries, if it is to be patched …
+    patches: Vec<Patch>,
+    /// … and of each the entry it came from, and its index there.
+    origins: Vec<(usize, usize)>,
+    /// How each entry has named it.
+    named: Vec<WritablePlace>,
+}
+
+impl<'a> Group<'a> {
+    fn new(file: &NamedFile<'a>) -> Self {
+        let mut group = Self {
+            id: TemporaryId::draw(),
+            entry: file.entry,
+            file_path: file.edit.file_path,
+            place: file.place.clone(),
+            label: file.label,
+            in_place: file.in_place,
+            file_hash: file.edit.file_hash,
+            change: file.edit.change,
+            patches: Vec::new(),
+            origins: Vec::new(),
+            named: Vec::new(),
+        };
+        group.add(file);
+        group
+    }
+
+    fn add(&mut self, file: &NamedFile<'a>) {
+        self.in_place = self.in_place.or(file.in_place);
+        self.named.push(file.place.clone());
+        if let Change::Patch(patches) = file.edit.change {
+            self.patches.extend_from_slice(patches);
+            self.origins.extend((0..patches.len()).map(|patch| (file.entry, patch)));
+        }
+    }
+}
+
+/// One try: reasons against the call go to `refusals`. An error concerns the entry it names; [`StoreErrorKind::Changed`]
+/// means that somebody else was first.
+pub(super) fn round(
+    store: &Store,
+    named: &mut Vec<NamedFile<'_>>,
+    refusals: &mut Vec<Refusal>,
+    may_write: bool,
+    options: Options<'_>,
+    patience: &mut Patience<'_>,
+) -> Result<Outcome, (usize, StoreError)> {
+    let Some(locked) = lock(store, named, refusals, patience)? else {
+        return Ok(Outcome { edit_id: None, files: Vec::new() });
+    };
+    let groups = group(named, &locked, refusals);
+    let files = locked.files;
+    // Dropped in this order if the call fails: temporaries, record, locks.
+    let mut transaction = None;
+    let mut written: Vec<Option<Written>> = Vec::new();
+    let mut edited = Vec::new();
+    let mut room = store.most_kept_bytes;
+    for (group, file) in groups.iter().zip(&files) {
+        let at = |error: StoreError| (group.entry, error);
+        let bytes = file.file().size();
+        if bytes > store.most_file_bytes {
+            let reason = Reason::TooLarge { bytes, becomes: false };
+            refusals.push(Refusal { entry: group.entry, reason });
+            continue;
+        }
+        let began = now();
+        let extent = match group.change {
+            Change::Restore { .. } => Extent::Whole,
+            _ => Extent::Text,
+        };
+        let document =
+            Document::of_one_state(file.file(), group.label, extent, options.is_cancelled).map_err(at)?;
+        let plan = match plan(group, &document, options).map_err(at)? {
+            Ok(plan) => plan,
+            Err(reasons) => {
+                refusals.extend(reasons);
+                continue;
+            }
+        };
+        let bytes = Spliced::new(&document, &plan.splices).size();
+        if bytes > store.most_file_bytes {
+            let reason = Reason::TooLarge { bytes, becomes: true };
+            refusals.push(Refusal { entry: group.entry, reason });
+            continue;
+        }
+        let writes = may_write && refusals.is_empty() && !options.dry_run && !plan.unchanged;
+        if writes && transaction.is_none() {
+            transaction = Some(Transaction::begin(store, &subjects(&groups, &files)));
+        }
+        let work = Work { store, group, document: &document, plan: &plan, options, began };
+        let (outcome, mut new) = work.carry_out(writes, &mut room).map_err(at)?;
+        if let Some(new) = &mut new {
+            let is_settled = file.file().identity().has_settled_content(began);
+            new.unsettled = (!is_settled).then(|| document.into_content());
+        }
+        edited.push(outcome);
+        written.push(new);
+    }
+    if !refusals.is_empty() {
+        return Ok(Outcome { edit_id: None, files: edited });
+    }
+    let Some(transaction) = transaction else {
+        return Ok(Outcome { edit_id: None, files: edited });
+    };
+    let first = groups.first().map_or(0, |group| group.entry);
+    // Files that stay as they are keep their locks until the others are committed.
+    let (mut ready, mut stay, mut of_ready, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (index, ((group, locked), new)) in groups.into_iter().zip(files).zip(written).enumerate() {
+        let Some(Written { temporary, in_place, old, new, unsettled, kept: of_file }) = new else {
+            stay.push(locked);
+            continue;
+        };
+        kept.push(of_file);
+        of_ready.push((index, in_place, locked.is_guarded()));
+        ready.push(Ready { place: group.place, temporary, in_place, locked, old, new, unsettled });
+    }
+    let needs_journal = ready.len() > 1 || of_ready.iter().any(|(_, in_place, _)| in_place.is_some());
+    let lacks_journal = needs_journal && !transaction.is_recorded();
+    let remember = || {
+        let files = kept.into_iter().collect::<Result<_, _>>()?;
+        store.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
+    };
+    let done = transaction
+        .commit(ready, stay, options.is_cancelled, remember)
+        .map_err(|error| (entry_of(named, &error).unwrap_or(first), error))?;
+    let mut methods = done.methods.into_iter();
+    for (index, in_place, is_guarded) in of_ready {
+        let method = if in_place.is_some() { None } else { methods.next() };
+        let Some(file) = edited.get_mut(index) else { continue };
+        let warnings = [
+            in_place.map(Warning::EditedInPlace),
+            (method == Some(Method::Renamed)).then_some(Warning::NotExchanged),
+            (!is_guarded).then_some(Warning::NotLocked),
+            lacks_journal.then_some(Warning::NoJournal),
+        ];
+        file.warnings.extend(warnings.into_iter().flatten());
+    }
+    let edit_id = done.noted.map_err(|reason| {
+        // Once is enough.
+        let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
+        if let Some(file) = changed {
+            file.warnings.push(Warning::NotInHistory(reason));
+        }
+    });
+    Ok(Outcome { edit_id: edit_id.ok(), files: edited })
+}
+
+/// Locks the files; one that cannot be had is a reason against the call, and `None` if nothing is left then.
+fn lock(
+    store: &Store,
+    named: &mut Vec<NamedFile<'_>>,
+    refusals: &mut Vec<Refusal>,
+    patience: &mut Patience<'_>,
+) -> Result<Option<LockedSet>, (usize, StoreError)> {
+    loop {
+        let places: Vec<&WritablePlace> = named.iter().map(|file| &file.place).collect();
+        match lock_settled(store, &places, patience) {
+            Ok(locked) => return Ok(Some(locked)),
+            Err(problems) => {
+                // What stands against the other files is told in the same reply.
+                let mut gone = Vec::new();
+                for (index, error) in problems {
+                    let Some(file) = named.get(index) else { continue };
+                    if error.kind == StoreErrorKind::Changed {
+                        return Err((file.entry, error));
+                    }
+                    gone.push(file.entry);
+                    refusals.push(Refusal { entry: file.entry, reason: Reason::Store(error) });
+                }
+                if gone.is_empty() {
+                    return Ok(None);
+                }
+                named.retain(|file| !gone.contains(&file.entry));
+            }
+        }
+    }
+}
+
+/// All files that may be written, for the record: which of them will be is not known yet.
+fn subjects(groups: &[Group<'_>], files: &[LockedFile]) -> Vec<Subject> {
+    let subject = |(group, file): (&Group<'_>, &LockedFile)| Subject {
+        path: group.place.path().to_owned(),
+        id: group.id,
+        intent: Intent::Edit { key: file.file().identity().key() },
+    };
+    groups.iter().zip(files).map(subject).collect()
+}
+
+fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
+    named.iter().find(|file| file.place.path() == error.path).map(|file| file.entry)
+}
+
+/// Joins entries that mean one file.
+fn group<'a>(named: &[NamedFile<'a>], locked: &LockedSet, refusals: &mut Vec<Refusal>) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (file, &index) in named.iter().zip(&locked.file_of) {
+        let Some(group) = groups.get_mut(index) else {
+            groups.push(Group::new(file));
+            continue;
+        };
+        let first = group.entry;
+        let mut refuse = |what| refusals.push(Refusal { entry: file.entry, reason: Reason::Differs(what) });
+        match (group.label, file.label) {
+            (Some(one), Some(other)) if one != other => refuse(Differing::Encoding { first }),
+            (None, label) => group.label = label,
+            _ => {}
+        }
+        match (group.file_hash, file.edit.file_hash) {
+            (Some(one), Some(other)) if !one.agrees_with(other) => refuse(Differing::FileHash { first }),
+            (None, hash) => group.file_hash = hash,
+            _ => {}
+        }
+        group.add(file);
+    }
+    groups
+}
+
+/// What is to be replaced in a file, or every reason why not.
+fn plan(
+    group: &Group<'_>,
+    document: &Document<'_>,
+    options: Options<'_>,
+) -> Result<Result<Plan, Vec<Refusal>>, StoreError> {
+    if let Change::Restore { after, splices } = group.change {
+        let digest = document.digest();
+        if digest != Some(after) {
+            let reason = Reason::ChangedSince { digest };
+            return Ok(Err(vec![Refusal { entry: group.entry, reason }]));
+        }
+        let facts = vec![Fact { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
+        let splices = splices.clone();
+        return Ok(Ok(Plan { splices, facts, adds_final_newline: false, unchanged: false }));
+    }
+    if let Some(fault) = document.not_text().context(Operation::Read, group.place.path())? {
+        return Ok(Err(vec![Refusal { entry: group.entry, reason: Reason::NotText(fault) }]));
+    }
+    let (scan, hash) = (&document.scan, group.file_hash);
+    let resolution = match group.change {
+        Change::Patch(_) => resolve::patch(document, scan, hash, &group.patches, options.matching),
+        Change::Append(contents) => resolve::append(document, scan, hash, contents),
+        Change::Insert(contents, position) => resolve::insert(document, scan, hash, contents, position),
+        Change::Delete(ranges) => resolve::delete(document, scan, hash, ranges),
+        // Done above.
+        Change::Restore { .. } => return Ok(Err(Vec::new())),
+    };
+    let resolution: Resolution = resolution.context(Operation::Read, group.place.path())?;
+    Ok(resolution.map_err(|rejections| {
+        let refusals = rejections.into_iter().map(|mut rejection| {
+            let entry = origin(&mut rejection, group);
+            let (digest, total_lines) = (Some(scan.digest), scan.lines.count());
+            Refusal { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
+        });
+        refusals.collect()
+    }))
+}
+
+/// Names the parts of a request as the call did, whose entries may have been joined; returns the first entry.
+fn origin(rejection: &mut Rejection, group: &Group<'_>) -> usize {
+    rejection.for_each_at(|at: &mut At| {
+        let (entry, patch) = group.origins.get(at.patch).copied().unwrap_or((group.entry, at.patch));
+        (at.entry, at.patch) = (entry, patch);
+    });
+    rejection.at().map_or(group.entry, |at| at.entry)
+}
+
+/// New content that is complete.
+struct Written {
+    temporary: Temporary,
+    /// Why the file cannot be replaced by it.
+    in_place: Option<InPlace>,
+    old: Digest,
+    new: Digest,
+    /// What was read, if the file's times cannot tell whether it is still that.
+    unsettled: Option<Content>,
+    /// What the history is to keep, or why nothing.
+    kept: Result<FileEdit, NotKept>,
+}
+
+/// What is to be done to one file.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    store: &'a Store,
+    group: &'a Group<'a>,
+    document: &'a Document<'a>,
+    plan: &'a Plan,
+    options: Options<'a>,
+    /// When the document was about to be read.
+    began: SystemTime,
+}
+
+type View<'a> = Spliced<'a, Document<'a>>;
+
+impl Work<'_> {
+    /// Writes the new content beside the file, if it is to be written, and tells what is to be told of it.
+    fn carry_out(self, write: bool, room: &mut u64) -> Result<(Edited, Option<Written>), StoreError> {
+        let Self { group, document, plan, options, store, began } = self;
+        let path = group.place.path();
+        let new = Spliced::new(document, &plan.splices);
+        let (mut temporary, mut lost) = (None, Lost::default());
+        if write {
+            let most = new.size().max(document.size());
+            let made = Temporary::create_anywhere(&group.place, group.id, most, store.state.as_ref())?;
+            if made.is_beside() {
+                lost = made.keep_flags(document.file());
+            }
+            temporary = Some(made);
+        }
+        let scan = if plan.unchanged {
+            document.scan.clone()
+        } else {
+            let same = plan.splices.as_slice().first().map_or(0, |splice| splice.at.start);
+            let hasher = document.hasher_before(same, began);
+            let copied = copy(&new, hasher, document.scan.encoding, temporary.as_mut(), options.is_cancelled);
+            copied.map_err(|error| {
+                // The disk that is full is the one that was written to.
+                let elsewhere = temporary.as_ref().filter(|temporary| {
+                    let has_no_room = matches!(
+                        StoreErrorKind::of(&error),
+                        StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge
+                    );
+                    has_no_room && !temporary.is_beside()
+                });
+                let path = elsewhere.map_or(path, Temporary::path);
+                StoreError::from_io(Operation::WriteTemporary, path, error)
+            })?
+        };
+        let regions =
+            regions((document, &document.scan), (&new, &scan), plan).context(Operation::Read, path)?;
+        let mut edited = Edited {
+            entry: group.entry,
+            digest: Some(scan.digest),
+            total_lines: scan.lines.count(),
+            regions,
+            diff: None,
+            warnings: Vec::new(),
+        };
+        if plan.unchanged {
+            edited.warnings.push(Warning::Unchanged);
+        }
+        if plan.adds_final_newline {
+            edited.warnings.push(Warning::FinalNewlineAdded);
+        }
+        if options.dry_run {
+            let text = self.diff((&new, &scan), &edited.regions, group.file_path)?;
+            (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
+        }
+        let Some(temporary) = temporary else { return Ok((edited, None)) };
+        let in_place = self.in_place(&temporary)?;
+        if in_place.is_none() && !lost.is_nothing() {
+            edited.warnings.push(Warning::FlagsNotKept(lost));
+        }
+        let written = Written {
+            in_place,
+            temporary,
+            old: document.scan.digest,
+            new: scan.digest,
+            unsettled: None,
+            kept: self.kept((&new, &scan), &edited.regions, room)?,
+        };
+        Ok((edited, Some(written)))
+    }
+
+    /// Why new content must be written over the file; if nothing stands against it, it is all that the file was.
+    fn in_place(self, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
+        let file = self.document.file();
+        if let Some(known) = self.group.in_place.or_else(|| InPlace::before(file)) {
+            return Ok(Some(known));
+        }
+        if !temporary.is_beside() {
+            let guard = self.group.place.guard_of_directory();
+            return Ok(Some(guard.map_or(InPlace::DirectoryNotWritable, InPlace::DirectoryGuarded)));
+        }
+        Ok(InPlace::after(file, temporary.keep_metadata(file)?))
+    }
+
+    fn diff(
+        self,
+        (new, scan): (&View<'_>, &Scan),
+        regions: &[Region],
+        path: &str,
+    ) -> Result<String, StoreError> {
+        let old = (self.document, &self.document.scan);
+        diff(old, (new, scan), regions, path).context(Operation::Read, self.group.place.path())
+    }
+
+    /// What the history is to keep of the edit. `room` is how much it may still take of the call.
+    fn kept(
+        self,
+        (new, scan): (&View<'_>, &Scan),
+        regions: &[Region],
+        room: &mut u64,
+    ) -> Result<Result<FileEdit, NotKept>, StoreError> {
+        let (store, place) = (self.store, &self.group.place);
+        let relative = place.relative().to_owned();
+        let named = &self.group.named;
+        if let Err(reason) = named.iter().try_for_each(|place| store.history.keeps_place(place)) {
+            return Ok(Err(reason));
+        }
+        let removed: u64 =
+            self.plan.splices.as_slice().iter().map(|splice| splice.at.end - splice.at.start).sum();
+        let Some(rest) = room.checked_sub(removed) else { return Ok(Err(NotKept::TooLarge)) };
+        *room = rest;
+        let inverse = self.plan.splices.inverse(self.document).context(Operation::Read, place.path())?;
+        Ok(Ok(FileEdit {
+            path: place.path().to_owned(),
+            relative,
+            encoding: self.document.scan.encoding,
+            before: Some(self.document.scan.digest),
+            after: Some(scan.digest),
+            undo: Undo::Splices(inverse),
+            diff: self.diff((new, scan), regions, &place.path().to_string_lossy())?,
+        }))
+    }
+}
+
+/// Reads the new content once: into the temporary, if there is one, and through a scanner.
+fn copy(
+    new: &Spliced<'_, Document<'_>>,
+    mut hasher: Hasher,
+    encoding: Encoding,
+    mut temporary: Option<&mut Temporary>,
+    is_cancelled: &dyn Fn() -> bool,
+) -> io::Result<Scan> {
+    let mut scanner = Scanner::without_digest(Some(encoding));
+    if new.size() <= SMALL {
+        let bytes = read_range(new, 0..new.size())?;
+        scanner.feed(&bytes);
+        hasher.update_at(0, &bytes);
+        if let Some(temporary) = temporary {
+            temporary.write_all(&bytes)?;
+        }
+        return Ok(scanner.finish_with(hasher.digest()));
+    }
+    let hasher = read_and_hash(new, hasher, |bytes| {
+        scanner.feed(bytes);
+        unless(is_cancelled)?;
+        temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes))
+    })?;
+    Ok(scanner.finish_with(hasher.digest()))
+}

@@ -1,0 +1,159 @@
+//! A new file: its path, its encoding, its bytes. What makes it complete before it has its name is in [`crate::commit::publish_new`].
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::encoding::{Encoding, Label};
+use mcp_text_editor_core::error::{At, Rejection};
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::resolve;
+use mcp_text_editor_core::scan::{Scan, Scanner};
+
+use crate::access::place::WritablePlace;
+use crate::commit::publish_new::{Creation, check_directory};
+use crate::commit::transaction::Transaction;
+use crate::edit::diff::diff;
+use crate::edit::{Edited, Options, Outcome, Reason, Warning};
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::history::{FileEdit, NewEdit, Undo};
+use crate::journal::{Intent, Subject};
+use crate::lock::{Patience, Wait};
+use crate::recovery::settle;
+use crate::stage::temporary::TemporaryId;
+use crate::workspace::{Durability, Store};
+
+const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
+
+/// A file that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewFile<'a> {
+    /// Where, as the client named it.
+    pub file_path: &'a str,
+    /// Its text, line ends and all.
+    pub contents: &'a str,
+    /// Its encoding, in the client's word.
+    pub encoding: Option<&'a str>,
+}
+
+/// Creates a file, and the directories above it that are missing; nothing of that name may exist. A dry run only looks.
+pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<Outcome, Vec<Reason>> {
+    let label = new.encoding.map_or(Some(UTF_8), Label::parse);
+    let (place, label) = match (store.roots.resolve_for_writing(new.file_path), label) {
+        (Ok(place), Some(label)) => (place, label),
+        (resolved, label) => {
+            let problems = resolved.err().unwrap_or_default().into_iter().map(Reason::Path);
+            return Err(problems.chain(label.is_none().then_some(Reason::UnknownEncoding)).collect());
+        }
+    };
+    let bytes = encoded(new.contents, label)
+        .map_err(|rejection| vec![Reason::Rejected { rejection, digest: None, total_lines: 0 }])?;
+    let size = bytes.len() as u64;
+    if size > store.most_file_bytes {
+        return Err(vec![Reason::TooLarge { bytes: size, becomes: true }]);
+    }
+    let mut scanner = Scanner::new(Some(label.encoding));
+    scanner.feed(&bytes);
+    let scan = scanner.finish();
+    let whole = |error| vec![Reason::Store(error)];
+    let fresh = fresh_region(bytes.as_slice(), &scan);
+    let mut edited = Edited {
+        entry: 0,
+        digest: Some(scan.digest),
+        total_lines: scan.lines.count(),
+        regions: fresh.into_iter().collect(),
+        diff: None,
+        warnings: Vec::new(),
+    };
+    if options.dry_run {
+        check_free(&place).map_err(whole)?;
+        let empty = Scanner::new(Some(label.encoding)).finish();
+        let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, new.file_path);
+        (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
+        return Ok(Outcome { edit_id: None, files: vec![edited] });
+    }
+    let made = create_recorded(store, &place, &bytes, options.is_cancelled, |directories| {
+        let relative = place.relative().to_owned();
+        store.history.keeps_place(&place)?;
+        let path = place.path().to_string_lossy();
+        let empty = Scanner::new(Some(label.encoding)).finish();
+        let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, &path);
+        let file = FileEdit {
+            path: place.path().to_owned(),
+            relative,
+            encoding: label.encoding,
+            before: None,
+            after: Some(scan.digest),
+            undo: Undo::Remove { directories: directories.to_vec() },
+            diff: text.unwrap_or_else(|never| match never {}),
+        };
+        store.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files: vec![file] })
+    });
+    let kept = made.map_err(whole)?;
+    let edit_id = kept.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
+    Ok(Outcome { edit_id, files: vec![edited] })
+}
+
+/// Creates a file, so that recovery finds what is left of it if the process is killed. `note` is called with the
+/// directories that were made, while the file is still locked.
+pub(crate) fn create_recorded<T>(
+    store: &Store,
+    place: &WritablePlace,
+    bytes: &[u8],
+    is_cancelled: &dyn Fn() -> bool,
+    note: impl FnOnce(&[PathBuf]) -> T,
+) -> Result<T, StoreError> {
+    settle(store, place, &mut Patience::new(&Wait { is_cancelled, ..Wait::default() }))?;
+    let sync = store.durability == Durability::Machine;
+    let above = place.path().ancestors().skip(1).take(place.missing.len());
+    let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
+    directories.reverse();
+    let id = TemporaryId::draw();
+    let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Create { directories } };
+    let transaction = Transaction::begin(store, &[subject]);
+    let make = || {
+        let mut creation = Creation::begin(place, id)?;
+        creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
+        if sync {
+            creation.sync()?;
+        }
+        if is_cancelled() {
+            return Err(StoreError::new(Operation::Create, place.path(), StoreErrorKind::Cancelled));
+        }
+        creation.commit(sync)
+    };
+    let created = store.closing.with_room(make)?;
+    let noted = note(&created.directories);
+    drop(transaction);
+    drop(created);
+    Ok(noted)
+}
+
+fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {
+    let bytes = label.encoding.encode(contents).map_err(|fault| {
+        let (line, column) = resolve::place_of(contents, &fault);
+        Rejection::Unencodable { at: At::default(), character: fault.character, line, column }
+    })?;
+    if label.writes_bom { Ok([label.encoding.bom(), &bytes].concat()) } else { Ok(bytes) }
+}
+
+/// All lines of a new file, as one region; none for an empty one.
+fn fresh_region(bytes: &[u8], scan: &Scan) -> Option<Region> {
+    let lines = scan.lines.all();
+    let text = scan.lines.bytes();
+    let digest = scan.digest_of(bytes, text).unwrap_or_else(|never| match never {});
+    let replaced = LineRange::new(LineNumber::FIRST, 0);
+    (!lines.is_empty()).then_some(Region { lines, digest, replaced, tier: Tier::Exact })
+}
+
+/// What stands against creating a file, as far as a look can tell.
+pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
+    match place.identity() {
+        Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => {
+            check_directory(place)
+        }
+        Err(error) if error.kind != StoreErrorKind::NotFound => Err(error),
+        _ => Err(StoreError::new(Operation::Create, place.path(), StoreErrorKind::AlreadyExists)),
+    }
+}

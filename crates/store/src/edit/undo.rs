@@ -1,0 +1,388 @@
+//! A past edit, taken back: all of its files or none. That is an edit like any other, so undoing it is redo.
+//!
+//! What was changed is put back by [`crate::edit`], what was created goes by `remove.rs`, and what was removed comes
+//! back by [`crate::commit::publish_new`].
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::resolve::Options as Matching;
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::source::{Source, read_range};
+use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
+
+use crate::access::place::{Place, WritablePlace};
+use crate::access::roots::PathProblem;
+use crate::commit::remove::{Removal, Removed, remove};
+use crate::edit::create::{check_free, create_recorded};
+use crate::edit::diff::diff;
+use crate::edit::{self, Change, Edit, Edited, Outcome, Reason, Refusal, Warning, edit};
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
+use crate::lock::{Patience, Wait};
+use crate::read::document::{self, Document, Extent, ROUNDS};
+use crate::recovery::lock_settled;
+use crate::workspace::Store;
+
+/// How an edit is to be taken back.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// The tool's name, for the history.
+    pub tool: &'a str,
+    /// Check everything, write nothing, and show the difference.
+    pub dry_run: bool,
+    /// Whether the client has withdrawn the call.
+    pub is_cancelled: &'a dyn Fn() -> bool,
+}
+
+/// An edit that was taken back.
+#[derive(Debug)]
+pub struct Undone {
+    /// The edit.
+    pub entry: Entry,
+    /// What was done; its entries are the files of the edit.
+    pub outcome: Outcome,
+}
+
+/// Why an edit is not taken back. Nothing is changed then, but for what [`Refusal::has_left_changes`].
+#[derive(Debug)]
+pub enum NotUndone {
+    /// No such edit is kept, or one of its files lies outside the roots.
+    Unknown,
+    /// The history cannot be read.
+    History(NotKept),
+    /// It was no edit: the bytes that recovery kept are put back by nobody.
+    Displaced(Box<Entry>),
+    /// A file stands against it.
+    Refused(Box<Refused>),
+}
+
+/// What stands against taking an edit back.
+#[derive(Debug)]
+pub struct Refused {
+    /// The edit.
+    pub entry: Entry,
+    /// Files that have changed since.
+    pub conflicts: Vec<Conflict>,
+    /// All else, by file of the edit.
+    pub refusals: Vec<Refusal>,
+}
+
+/// A file that is not what the edit left.
+#[derive(Debug)]
+pub struct Conflict {
+    /// Which file of the edit.
+    pub file: usize,
+    /// The digest that it has now; `None` if there is no such file.
+    pub now: Option<Digest>,
+    /// The later edit that is in the way, if one is known.
+    pub later: Option<Entry>,
+    /// Where that edit is not told, because some of its files lie outside the roots: whether it left the file as it is now.
+    pub beyond_roots: Option<IsLeft>,
+}
+
+/// Whether an edit left a file as it is now; else another program changed it thereafter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IsLeft(pub bool);
+
+/// Whether all files of an edit lie in the roots, wherever links lead by now.
+#[must_use]
+pub fn is_in_roots(store: &Store, entry: &Entry) -> bool {
+    entry.files.iter().all(|file| match store.roots.place(&file.path) {
+        Ok(_) => true,
+        Err(PathProblem::Outside | PathProblem::Unserved(_)) => false,
+        Err(_) => store.roots.paths().any(|root| file.path.starts_with(root)),
+    })
+}
+
+/// Takes an edit back, in all of its files or in none. Each must be what the edit left.
+pub fn undo(store: &Store, id: &EditId, options: Options<'_>) -> Result<Undone, NotUndone> {
+    let found = store.history.get(id).map_err(NotUndone::History)?;
+    let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(store, entry)) else {
+        return Err(NotUndone::Unknown);
+    };
+    let work = Work { store, entry: &entry, options };
+    let done = match undos.as_slice() {
+        [Undo::Displaced { .. }] => return Err(NotUndone::Displaced(Box::new(entry))),
+        [Undo::Remove { directories }] => work.remove(directories).map_err(alone),
+        [Undo::Create { contents }] => work.create(contents).map_err(alone),
+        several => {
+            let Some(splices) = several.iter().map(splices).collect::<Option<Vec<_>>>() else {
+                let reason = "an edit of several kinds".to_owned();
+                return Err(NotUndone::History(NotKept::Unavailable { reason, remedy: Remedy::Retry }));
+            };
+            work.restore(&splices)
+        }
+    };
+    match done {
+        Ok(outcome) => Ok(Undone { entry, outcome }),
+        Err(refusals) => Err(refused(store, entry, refusals)),
+    }
+}
+
+fn splices(undo: &Undo) -> Option<&SpliceSet> {
+    match undo {
+        Undo::Splices(splices) => Some(splices),
+        _ => None,
+    }
+}
+
+/// What stands against an edit of one file; large, and seldom.
+type Against = Box<Reason>;
+
+#[expect(clippy::boxed_local, reason = "it is what `map_err` has")]
+fn alone(against: Against) -> Vec<Refusal> {
+    vec![Refusal { entry: 0, reason: *against }]
+}
+
+fn is_change(against: &Reason) -> bool {
+    matches!(against, Reason::Store(error) if error.kind == StoreErrorKind::Changed)
+}
+
+/// Looks for what is in the way of each file.
+fn refused(store: &Store, entry: Entry, refusals: Vec<Refusal>) -> NotUndone {
+    let mut conflicts = Vec::new();
+    let mut others = Vec::new();
+    for refusal in refusals {
+        let file = refusal.entry;
+        let now = match &refusal.reason {
+            Reason::ChangedSince { digest } => *digest,
+            Reason::Store(error) if error.kind == StoreErrorKind::NotFound => None,
+            _ => {
+                others.push(refusal);
+                continue;
+            }
+        };
+        let path = entry.files.get(file).map(|file| file.path.as_path());
+        let later = path.and_then(|path| store.history.later(&entry.id, path, now).ok().flatten());
+        let (later, hidden) = match later {
+            Some(later) if !is_in_roots(store, &later) => (None, Some(later)),
+            later => (later, None),
+        };
+        let has_left = |later: Entry| {
+            let of_file = later.files.iter().find(|file| Some(file.path.as_path()) == path);
+            IsLeft(of_file.is_some_and(|file| file.after == now))
+        };
+        conflicts.push(Conflict { file, now, later, beyond_roots: hidden.map(has_left) });
+    }
+    NotUndone::Refused(Box::new(Refused { entry, conflicts, refusals: others }))
+}
+
+/// An edit that is to be taken back.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    store: &'a Store,
+    entry: &'a Entry,
+    options: Options<'a>,
+}
+
+impl Work<'_> {
+    /// Files whose content changed.
+    fn restore(self, splices: &[&SpliceSet]) -> Result<Outcome, Vec<Refusal>> {
+        let mut edits = Vec::new();
+        let mut refusals = Vec::new();
+        for (entry, (file, splices)) in self.entry.files.iter().zip(splices).enumerate() {
+            match (file.path.to_str(), file.after) {
+                (Some(file_path), Some(after)) => edits.push(Edit {
+                    file_path,
+                    encoding: Some(file.encoding.name()),
+                    file_hash: None,
+                    change: Change::Restore { after, splices },
+                }),
+                (None, _) => refusals.push(Refusal { entry, reason: unnameable(&file.path) }),
+                (_, None) => {
+                    refusals.push(Refusal { entry, reason: Reason::ChangedSince { digest: None } });
+                }
+            }
+        }
+        if !refusals.is_empty() {
+            return Err(refusals);
+        }
+        let options = edit::Options {
+            tool: self.options.tool,
+            undoes: Some(&self.entry.id),
+            matching: Matching::default(),
+            dry_run: self.options.dry_run,
+            is_cancelled: self.options.is_cancelled,
+        };
+        edit(self.store, &edits, options)
+    }
+
+    fn place(self) -> Result<WritablePlace, Against> {
+        let path = self.entry.files.first().map_or(Path::new(""), |file| file.path.as_path());
+        let text = path.to_str().ok_or_else(|| unnameable(path))?;
+        let place = self.store.roots.resolve_for_writing(text);
+        place.map_err(|problems| {
+            // Of a path that was once edited there is one problem at most.
+            problems.into_iter().next().map_or_else(|| unnameable(path), Reason::Path).into()
+        })
+    }
+
+    /// A file that was created goes.
+    fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Against> {
+        let place = self.place()?;
+        let wait = Wait { is_cancelled: self.options.is_cancelled, ..Wait::default() };
+        let mut patience = Patience::new(&wait);
+        for _ in 0..ROUNDS {
+            match self.remove_once(&place, directories, &mut patience) {
+                Err(against) if is_change(&against) => {}
+                done => return done,
+            }
+        }
+        Err(Reason::Store(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed)).into())
+    }
+
+    fn remove_once(
+        self,
+        place: &WritablePlace,
+        directories: &[PathBuf],
+        patience: &mut Patience<'_>,
+    ) -> Result<Outcome, Against> {
+        let Options { dry_run, is_cancelled, .. } = self.options;
+        let changed = || StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed);
+        let locked = lock_settled(self.store, &[place], patience).map_err(|problems| {
+            Reason::Store(problems.into_iter().next().map_or_else(changed, |(_, error)| error))
+        })?;
+        let locked = locked.files.into_iter().next().ok_or_else(|| Reason::Store(changed()))?;
+        let began = document::now();
+        let encoding = self.encoding();
+        let document = Document::of_one_state(locked.file(), Some(encoding), Extent::Whole, is_cancelled)
+            .map_err(Reason::Store)?;
+        let after = self.entry.files.first().and_then(|file| file.after);
+        let Some(digest) = document.digest().filter(|digest| after == Some(*digest)) else {
+            return Err(Reason::ChangedSince { digest: document.digest() }.into());
+        };
+        let fail =
+            |error: io::Error| Reason::Store(StoreError::from_io(Operation::Read, place.path(), error));
+        let none = Scanner::new(Some(encoding)).finish();
+        let everything = SpliceSet::new(vec![Splice { at: 0..document.scan.size, insert: Vec::new() }]);
+        let everything = everything.unwrap_or_default();
+        let nothing = Spliced::new(&document, &everything);
+        let text = whole_diff((&document, &document.scan), (&nothing, &none), place).map_err(fail)?;
+        let mut edited = Edited {
+            entry: 0,
+            digest: dry_run.then_some(digest),
+            total_lines: 0,
+            regions: Vec::new(),
+            diff: dry_run.then(|| text.clone()),
+            warnings: vec![Warning::Removed],
+        };
+        if dry_run {
+            return Ok(Outcome { edit_id: None, files: vec![edited] });
+        }
+        let contents = if document.scan.size <= self.store.most_kept_bytes {
+            Ok(read_range(&document, 0..document.scan.size).map_err(fail)?)
+        } else {
+            Err(NotKept::TooLarge)
+        };
+        let is_settled = locked.file().identity().has_settled_content(began);
+        let removal = Removal { place, locked, digest, is_settled, directories };
+        let remember = || {
+            let undo = Undo::Create { contents: contents? };
+            self.record(place, (Some(digest), None), undo, text)
+        };
+        let Removed { noted, was_recorded } =
+            remove(self.store, removal, is_cancelled, remember).map_err(Reason::Store)?;
+        edited.warnings.extend((!was_recorded).then_some(Warning::NoJournal));
+        Ok(with_id(edited, noted))
+    }
+
+    /// A file that was removed comes back.
+    fn create(self, contents: &[u8]) -> Result<Outcome, Against> {
+        let place = self.place()?;
+        let encoding = self.encoding();
+        let mut scanner = Scanner::new(Some(encoding));
+        scanner.feed(contents);
+        let scan = scanner.finish();
+        let none = Scanner::new(Some(encoding)).finish();
+        let text = whole_diff((&[][..], &none), (contents, &scan), &place);
+        let text = text.unwrap_or_else(|never| match never {});
+        let is_taken = || {
+            let digest =
+                place.open_file(false).ok().and_then(|file| crate::read::hash::digest_of(&file).ok());
+            digest.map(|digest| Reason::ChangedSince { digest: Some(digest) })
+        };
+        let against = |error: StoreError| match error.kind {
+            StoreErrorKind::AlreadyExists => is_taken().unwrap_or(Reason::Store(error)),
+            _ => Reason::Store(error),
+        };
+        let region = all_lines((&[][..], &none), (contents, &scan));
+        let mut edited = Edited {
+            entry: 0,
+            digest: Some(scan.digest),
+            total_lines: scan.lines.count(),
+            regions: region.unwrap_or_else(|never| match never {}).into_iter().collect(),
+            diff: None,
+            warnings: Vec::new(),
+        };
+        if self.options.dry_run {
+            check_free(&place).map_err(against)?;
+            (edited.diff, edited.digest) = (Some(text), None);
+            return Ok(Outcome { edit_id: None, files: vec![edited] });
+        }
+        let made = create_recorded(self.store, &place, contents, self.options.is_cancelled, |directories| {
+            let undo = Undo::Remove { directories: directories.to_vec() };
+            self.record(&place, (None, Some(scan.digest)), undo, text)
+        });
+        let noted = made.map_err(against)?;
+        Ok(with_id(edited, noted))
+    }
+
+    fn encoding(self) -> Encoding {
+        self.entry.files.first().map_or(Encoding::Utf8, |file| file.encoding)
+    }
+
+    fn record(
+        self,
+        place: &Place,
+        (before, after): (Option<Digest>, Option<Digest>),
+        undo: Undo,
+        diff: String,
+    ) -> Result<EditId, NotKept> {
+        let (path, relative) = (place.path().to_owned(), place.relative().to_owned());
+        let file = FileEdit { path, relative, encoding: self.encoding(), before, after, undo, diff };
+        let tool = self.options.tool;
+        self.store.history.record(&NewEdit { tool, undoes: Some(&self.entry.id), files: vec![file] })
+    }
+}
+
+fn with_id(mut edited: Edited, noted: Result<EditId, NotKept>) -> Outcome {
+    let edit_id = noted.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
+    Outcome { edit_id, files: vec![edited] }
+}
+
+fn unnameable(path: &Path) -> Reason {
+    Reason::Store(StoreError::new(Operation::Resolve, path, StoreErrorKind::NotUnicode))
+}
+
+/// What happens to all lines of a file that comes or goes; `None` if there are none.
+fn all_lines<O, N>((_, old): (&O, &Scan), (new, scan): (&N, &Scan)) -> Result<Option<Region>, N::Error>
+where
+    O: Source + ?Sized,
+    N: Source<Error = O::Error> + ?Sized,
+{
+    let (lines, replaced) = (scan.lines.all(), old.lines.all());
+    if lines.is_empty() && replaced.is_empty() {
+        return Ok(None);
+    }
+    let digest = scan.digest_of(new, scan.lines.bytes())?;
+    Ok(Some(Region { lines, digest, replaced, tier: Tier::Exact }))
+}
+
+fn whole_diff<O, N>(
+    (old, old_scan): (&O, &Scan),
+    (new, new_scan): (&N, &Scan),
+    place: &Place,
+) -> Result<String, O::Error>
+where
+    O: Source + ?Sized,
+    N: Source<Error = O::Error> + ?Sized,
+{
+    let region = all_lines((old, old_scan), (new, new_scan))?;
+    let regions: Vec<Region> = region.into_iter().collect();
+    diff((old, old_scan), (new, new_scan), &regions, &place.path().to_string_lossy())
+}

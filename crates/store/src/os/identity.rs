@@ -1,0 +1,90 @@
+//! Whether a file is still the file that was read: [`Identity`]. Remembering what was read is not done here.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cap_std::fs::Dir;
+
+use crate::os;
+
+/// A file system's clock may stand still for so long, the kernel's tick …
+const TICK: Duration = Duration::from_millis(20);
+/// … or so long where times are kept in seconds, or in the two seconds of FAT.
+const COARSE_TICK: Duration = Duration::from_millis(2_500);
+
+/// What tells one state of one file from another, short of reading it (stat(2)).
+///
+/// Device and inode numbers mean nothing across a reboot. A program that writes and then sets the times back goes
+/// unseen by all but `ctime`, which any rename changes, too.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Identity {
+    /// The device that holds the file.
+    pub device: u64,
+    /// The file's number on that device.
+    pub inode: u64,
+    /// How many bytes it has.
+    pub size: u64,
+    /// When its content last changed, in nanoseconds since 1970; in steps of the kernel's clock, often 1 to 4 ms.
+    pub mtime: i128,
+    /// When its content, mode, owner, links or name last changed, likewise; where the platform has none, `mtime`.
+    pub ctime: i128,
+}
+
+impl Identity {
+    /// The identity of an open file, now.
+    pub fn of(file: &File) -> io::Result<Self> {
+        os::identity_of(file, &file.metadata()?)
+    }
+
+    /// The identity of an open file whose metadata was just read.
+    pub(crate) fn from_metadata(file: &File, metadata: &Metadata) -> io::Result<Self> {
+        os::identity_of(file, metadata)
+    }
+
+    /// The identity of what `name` in `directory` stands for, now; a symbolic link stands for itself.
+    pub(crate) fn at(directory: &Dir, name: &Path) -> io::Result<Self> {
+        os::identity_at(directory, name)
+    }
+
+    /// Whether both are one file, whatever its content.
+    #[must_use]
+    pub fn same_file(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+
+    /// Whether both are one file with, as far as can be told, one content. Unlike equality this is true across a
+    /// rename.
+    #[must_use]
+    pub fn same_content(&self, other: &Self) -> bool {
+        self.same_file(other) && self.size == other.size && self.mtime == other.mtime
+    }
+
+    /// Whether any change after `began` must show in the file's times.
+    #[must_use]
+    pub fn has_settled(&self, began: SystemTime) -> bool {
+        settles(&[self.mtime, self.ctime], began)
+    }
+
+    /// Whether any change of its content after `began` must show in the time of that.
+    #[must_use]
+    pub fn has_settled_content(&self, began: SystemTime) -> bool {
+        settles(&[self.mtime], began)
+    }
+
+    /// Device and inode: the order in which locks are taken.
+    #[must_use]
+    pub fn key(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+}
+
+/// Whether the latest of these times lies so far before `began` that the clock they come from has gone on since.
+fn settles(times: &[i128], began: SystemTime) -> bool {
+    let began = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let is_coarse = times.iter().all(|time| time % 10_000_000 == 0);
+    let tick = if is_coarse { COARSE_TICK } else { TICK };
+    let tick = i128::try_from(tick.as_nanos()).unwrap_or(i128::MAX / 2);
+    i128::try_from(began).is_ok_and(|began| times.iter().all(|time| time + tick < began))
+}

@@ -1,0 +1,331 @@
+//! A file that has been read once: [`Document`]. What it holds is a [`Scan`] and the way back to the bytes.
+
+use std::fmt;
+use std::io;
+use std::time::SystemTime;
+
+use mcp_text_editor_core::digest::{Digest, Hasher};
+use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide, sniff_bom};
+use mcp_text_editor_core::line::LineNumber;
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
+
+use crate::access::place::{OpenFile, Place};
+use crate::error::{Context as _, Operation, SpecialFile, StoreError, StoreErrorKind};
+use crate::os;
+use crate::read::hash::{digest_of, read_and_hash};
+use crate::read::scan_cache::Index;
+
+/// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
+/// read in blocks, as often as needed.
+pub(crate) const SMALL: u64 = 1024 * 1024;
+
+/// How often a file that changes while it is worked on is read anew.
+pub(crate) const ROUNDS: usize = 5;
+
+/// A file, scanned, and its bytes. Each read of them asks first whether the call was withdrawn, so no work on a document
+/// outlives its call for long.
+#[derive(Debug)]
+pub struct Document<'a> {
+    file: &'a OpenFile,
+    asked: Asked<'a>,
+    /// All bytes, if the file is small.
+    memory: Option<Vec<u8>>,
+    /// What has made the digest, if it was made just now.
+    hasher: Hasher,
+    /// Whether any write to the file since must show in its times: nobody had it open, or mapped, for writing.
+    is_quiet: bool,
+    /// What the pass over it has found. Of a large binary file, as far as its first NUL, and then with the digest of
+    /// nothing: [`Document::digest`] is the one to compare.
+    pub scan: Scan,
+    /// Whether the pass ended before the file did, since the rest of a binary file is nobody's concern.
+    is_cut: bool,
+}
+
+/// How much of a file is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    /// All that is text: of a large file that turns out to be binary no more than shows it.
+    Text,
+    /// All of it, whatever it is.
+    Whole,
+}
+
+/// Whether the call was withdrawn.
+#[derive(Clone, Copy)]
+struct Asked<'a>(&'a dyn Fn() -> bool);
+
+impl fmt::Debug for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asked")
+    }
+}
+
+/// What a file held.
+#[derive(Debug)]
+pub enum Content {
+    /// All of it: comparing bytes is many times faster than hashing them.
+    Bytes(Vec<u8>),
+    /// Its digest.
+    Digest(Digest),
+}
+
+impl Content {
+    /// Whether a file holds the same now.
+    pub(crate) fn is_in(&self, file: &OpenFile) -> Result<bool, StoreError> {
+        match self {
+            Self::Bytes(bytes) => {
+                let now = read_range(file, 0..bytes.len() as u64).context(Operation::Read, file.path())?;
+                Ok(now == *bytes)
+            }
+            Self::Digest(digest) => Ok(digest_of(file)? == *digest),
+        }
+    }
+}
+
+/// Why the bytes of a file are no text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotText {
+    /// It holds a NUL byte.
+    Binary {
+        /// The offset of the first one.
+        offset: u64,
+        /// The encoding that would explain it.
+        looks_like: Option<Encoding>,
+        /// Whether that is what its byte order mark says.
+        bom: bool,
+    },
+    /// It does not decode.
+    Undecodable {
+        /// The offset of the first bytes that do not.
+        offset: u64,
+        /// The line they are in.
+        line: LineNumber,
+        /// The encoding in force.
+        encoding: Encoding,
+        /// Whether its byte order mark says so.
+        bom: bool,
+        /// The encoding that the bytes look like, if the evidence is good.
+        looks_like: Option<Encoding>,
+    },
+}
+
+impl NotText {
+    /// The encoding by which it would be text, as far as its bytes show.
+    #[must_use]
+    pub fn looks_like(&self) -> Option<Encoding> {
+        match self {
+            Self::Binary { looks_like, .. } | Self::Undecodable { looks_like, .. } => *looks_like,
+        }
+    }
+}
+
+/// Opens and reads a file, and works on it. `label` is the encoding that the client named. What the index remembers of
+/// the file is not read again.
+///
+/// If the file changes meanwhile, this starts again; after five rounds it is [`StoreErrorKind::Changed`].
+pub fn read<T>(
+    index: &Index,
+    place: &Place,
+    label: Option<Encoding>,
+    is_cancelled: &dyn Fn() -> bool,
+    mut work: impl FnMut(&Document<'_>) -> io::Result<T>,
+) -> Result<T, StoreError> {
+    // It may have changed and back between two ticks of the clock that its times come from.
+    let mut unchanged = 0;
+    for _ in 0..ROUNDS {
+        let began = now();
+        let file = place.open_file(false)?;
+        let mut read = || -> io::Result<Option<T>> {
+            let remembered = index.get(file.identity(), label);
+            let is_new = remembered.is_none();
+            let document = match remembered {
+                Some(scan) => {
+                    let (asked, hasher) = (Asked(is_cancelled), Hasher::default());
+                    Document {
+                        file: &file,
+                        asked,
+                        memory: None,
+                        hasher,
+                        is_quiet: false,
+                        scan,
+                        is_cut: false,
+                    }
+                }
+                None => Document::new(&file, label, Extent::Text, is_cancelled)?,
+            };
+            let result = work(&document)?;
+            if !document.is_whole() || !document.is_current()? {
+                return Ok(None);
+            }
+            if is_new && !document.is_cut {
+                index.put(*file.identity(), label, &document.scan, began);
+            }
+            Ok(Some(result))
+        };
+        match read() {
+            Ok(Some(result)) => return Ok(result),
+            Err(error) if file.is_unchanged().unwrap_or(true) => {
+                return Err(StoreError::from_io(Operation::Read, place.path(), error));
+            }
+            Ok(None) if file.is_unchanged().unwrap_or(false) => {
+                unchanged += 1;
+                if unchanged == ROUNDS || file.identity().has_settled_content(began) {
+                    return Err(generated(&file));
+                }
+            }
+            // It changed; an error may have come of that, too.
+            Ok(None) | Err(_) => {}
+        }
+    }
+    Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed))
+}
+
+/// The error of a file that has not as many bytes as it says, and did not change: the kernel makes it up.
+fn generated(file: &OpenFile) -> StoreError {
+    let kind = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
+    StoreError::new(Operation::Read, file.path(), kind)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file's times are compared with the clock they come from")]
+pub(crate) fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// An error once the client has withdrawn the call: long work asks between blocks.
+pub(crate) fn unless(is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
+    if is_cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+}
+
+impl<'a> Document<'a> {
+    /// Reads a file once.
+    pub(crate) fn new(
+        file: &'a OpenFile,
+        label: Option<Encoding>,
+        extent: Extent,
+        is_cancelled: &'a dyn Fn() -> bool,
+    ) -> io::Result<Self> {
+        let asked = Asked(is_cancelled);
+        let mut hasher = Hasher::with_midstates(file.size());
+        let mut scanner = Scanner::without_digest(label);
+        if file.size() <= SMALL {
+            let bytes = read_range(file, 0..file.size())?;
+            scanner.feed(&bytes);
+            hasher.update(&bytes);
+            let scan = scanner.finish_with(hasher.digest());
+            let (memory, is_quiet) = (Some(bytes), false);
+            return Ok(Self { file, asked, memory, hasher, is_quiet, scan, is_cut: false });
+        }
+        let is_quiet = os::is_open_for_writing(file.file()) == Some(false);
+        let mut is_cut = false;
+        let read = read_and_hash(file, hasher, |bytes| {
+            scanner.feed(bytes);
+            // Most of a sparse file is NULs, and it can be of any size.
+            is_cut = extent == Extent::Text && scanner.is_binary();
+            if is_cut { Err(io::ErrorKind::InvalidData.into()) } else { unless(is_cancelled) }
+        });
+        let hasher = if is_cut { Hasher::default() } else { read? };
+        let scan = scanner.finish_with(hasher.digest());
+        Ok(Self { file, asked, memory: None, hasher, is_quiet, scan, is_cut })
+    }
+
+    /// A hasher of new content that is the same up to `offset`, which has taken of that what it need not take again.
+    ///
+    /// Not of a file that is read again for it, if its times cannot tell whether it is still what was read at `began`: a
+    /// program that has mapped a page writes to it without touching them.
+    pub(crate) fn hasher_before(&self, offset: u64, began: SystemTime) -> Hasher {
+        let is_same =
+            self.memory.is_some() || (self.is_quiet && self.file.identity().has_settled_content(began));
+        if is_same { self.hasher.before(offset) } else { Hasher::default() }
+    }
+
+    /// The digest of the file; `None` for one that was not read to its end, since it is large and binary.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        (!self.is_cut).then_some(self.scan.digest)
+    }
+
+    /// As [`Document::new`]; a file that changed while it was read is [`StoreErrorKind::Changed`].
+    pub(crate) fn of_one_state(
+        file: &'a OpenFile,
+        label: Option<Encoding>,
+        extent: Extent,
+        is_cancelled: &'a dyn Fn() -> bool,
+    ) -> Result<Self, StoreError> {
+        for _ in 0..ROUNDS {
+            let began = now();
+            let document =
+                Self::new(file, label, extent, is_cancelled).context(Operation::Read, file.path())?;
+            if !document.is_current().context(Operation::Read, file.path())? {
+                return Err(StoreError::new(Operation::Read, file.path(), StoreErrorKind::Changed));
+            }
+            if document.is_whole() {
+                return Ok(document);
+            }
+            if file.identity().has_settled_content(began) {
+                break;
+            }
+        }
+        Err(generated(file))
+    }
+
+    /// What the file held when it was read, to be compared with what it holds later.
+    pub(crate) fn into_content(self) -> Content {
+        self.memory.map_or(Content::Digest(self.scan.digest), Content::Bytes)
+    }
+
+    /// The file it was read from.
+    pub(crate) fn file(&self) -> &OpenFile {
+        self.file
+    }
+
+    /// Whether all bytes were there that the file had when it was opened, and no more.
+    fn is_whole(&self) -> bool {
+        let size = self.file.size();
+        // What the kernel makes up while it is read (proc(5)) often says that it is empty.
+        let is_more = || size == 0 && !self.file.read_at(0, &mut [0]).is_ok_and(|read| read == 0);
+        self.is_cut || (self.scan.size == size && !is_more())
+    }
+
+    /// Whether the file is still what was read.
+    fn is_current(&self) -> io::Result<bool> {
+        self.file.is_unchanged()
+    }
+
+    /// Why it is no text, if it is none. Reads it again to say what it looks like.
+    pub fn not_text(&self) -> io::Result<Option<NotText>> {
+        if let Some(offset) = self.scan.nul {
+            let head = read_range(self, 0..self.size().min(4096))?;
+            let marked = sniff_bom(&head);
+            let looks_like = marked.or_else(|| looks_wide(&head));
+            return Ok(Some(NotText::Binary { offset, looks_like, bom: marked.is_some() }));
+        }
+        let Some(offset) = self.scan.undecodable else { return Ok(None) };
+        let (line, _) = self.scan.lines.line_at(self, offset)?;
+        let mut guesser = Guesser::new();
+        for_each_chunk(self, 0..self.size(), |_, chunk| {
+            guesser.feed(chunk);
+            true
+        })?;
+        let (encoding, bom) = (self.scan.encoding, self.scan.bom);
+        Ok(Some(NotText::Undecodable { offset, line, encoding, bom, looks_like: guesser.finish() }))
+    }
+}
+
+impl Source for Document<'_> {
+    type Error = io::Error;
+
+    fn size(&self) -> u64 {
+        self.scan.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        unless(self.asked.0)?;
+        match &self.memory {
+            Some(bytes) => {
+                Ok(bytes.as_slice().read_at(offset, buffer).unwrap_or_else(|never| match never {}))
+            }
+            None => self.file.read_at(offset, buffer),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Reading a whole file once: its bytes to the caller, its digest beside them. What the bytes mean is the core's.
+
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+
+use mcp_text_editor_core::digest::{Digest, Hasher};
+use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
+
+use crate::access::place::OpenFile;
+use crate::error::{Context as _, Operation, StoreError};
+
+/// From this size on a second thread hashes; below, starting it costs more than it saves.
+const LARGE: u64 = 1024 * 1024;
+
+/// How many blocks are under way between the reader and the hasher; with [`CHUNK`] all the memory that a read takes.
+const BLOCKS: usize = 3;
+
+/// The digest of a whole file, as it is now.
+pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
+    let hashed = read_and_hash(file, Hasher::default(), |_| Ok::<_, io::Error>(()));
+    Ok(hashed.context(Operation::Read, file.path())?.digest())
+}
+
+/// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and to `hasher`
+/// those that it has not taken. Stops at the first error of `each`, which it returns; so a caller can cancel.
+///
+/// Of a file that shrinks meanwhile the bytes come short: the caller must look whether it is still what it was
+/// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the file.
+pub fn read_and_hash<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+    file: &S,
+    hasher: Hasher,
+    each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<Hasher, E> {
+    if file.size() <= LARGE { on_one_thread(file, hasher, each) } else { on_two_threads(file, hasher, each) }
+}
+
+fn on_one_thread<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+    file: &S,
+    mut hasher: Hasher,
+    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<Hasher, E> {
+    let mut failure = None;
+    for_each_chunk(file, 0..file.size(), |offset, bytes| {
+        hasher.update_at(offset, bytes);
+        failure = each(bytes).err();
+        failure.is_none()
+    })?;
+    failure.map_or(Ok(hasher), Err)
+}
+
+fn on_two_threads<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+    file: &S,
+    mut hasher: Hasher,
+    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<Hasher, E> {
+    thread::scope(|scope| {
+        // In here, so that an early return closes them and the hasher ends.
+        let (to_hash, hash) = mpsc::sync_channel::<(Vec<u8>, usize)>(BLOCKS);
+        let (to_reuse, reuse) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
+        let hashing = thread::Builder::new().name("hash".to_owned()).spawn_scoped(scope, move || {
+            let mut offset = 0;
+            while let Ok((block, length)) = hash.recv() {
+                hasher.update_at(offset, block.get(..length).unwrap_or_default());
+                offset += length as u64;
+                // The reader may be done already, and want no more blocks.
+                to_reuse.send(block).ok();
+            }
+            hasher
+        })?;
+        let gone = || E::from(io::Error::other("the hashing thread ended early"));
+        let (mut made, mut offset) = (0, 0);
+        while offset < file.size() {
+            let mut block = if made < BLOCKS {
+                made += 1;
+                vec![0; CHUNK]
+            } else {
+                reuse.recv().map_err(|_| gone())?
+            };
+            let want = usize::try_from(file.size() - offset).unwrap_or(CHUNK).min(CHUNK);
+            let got = file.read_at(offset, block.get_mut(..want).unwrap_or_default())?;
+            if got == 0 {
+                break;
+            }
+            // The hasher cannot work on the block while `each` does, but it works on the one before.
+            each(block.get(..got).unwrap_or_default())?;
+            to_hash.send((block, got)).map_err(|_| gone())?;
+            offset += got as u64;
+        }
+        drop(to_hash);
+        hashing.join().map_err(|_| gone())
+    })
+}

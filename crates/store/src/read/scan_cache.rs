@@ -1,0 +1,116 @@
+//! What is remembered of files between reads: their scans, for as long as they are provably the same. Nothing of it is on
+//! disk, and no edit relies on it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::scan::Scan;
+
+use crate::os::identity::Identity;
+
+/// How many files are remembered; each takes at most a hundred kilobytes.
+const MOST: usize = 64;
+
+/// Scans of the files that were read last.
+#[derive(Debug, Default)]
+pub struct Index {
+    /// The one used last comes last.
+    entries: Mutex<Vec<Entry>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    identity: Identity,
+    label: Option<Encoding>,
+    scan: Scan,
+}
+
+impl Index {
+    /// The scan of a file that was read by this label, if it has not changed since.
+    pub(crate) fn get(&self, identity: &Identity, label: Option<Encoding>) -> Option<Scan> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = entries.iter().position(|entry| entry.is(identity, label))?;
+        let entry = entries.remove(at);
+        let scan = (entry.identity == *identity).then(|| entry.scan.clone());
+        if scan.is_some() {
+            entries.push(entry);
+        }
+        scan
+    }
+
+    /// Remembers a scan that began at the time `began`, of a file that had this identity before and after it.
+    ///
+    /// A file that was changed just before the scan is not remembered: a change just after it would leave no trace in
+    /// the file's times, which come in steps.
+    pub(crate) fn put(&self, identity: Identity, label: Option<Encoding>, scan: &Scan, began: SystemTime) {
+        if !identity.has_settled(began) {
+            return;
+        }
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| !entry.is(&identity, label));
+        if entries.len() >= MOST {
+            entries.remove(0);
+        }
+        entries.push(Entry { identity, label, scan: scan.clone() });
+    }
+}
+
+impl Entry {
+    fn is(&self, identity: &Identity, label: Option<Encoding>) -> bool {
+        self.identity.same_file(identity) && self.label == label
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use mcp_text_editor_core::scan::Scanner;
+
+    use super::*;
+
+    const SECOND: i128 = 1_000_000_000;
+
+    fn identity(inode: u64, changed: i128) -> Identity {
+        Identity { device: 1, inode, size: 0, mtime: changed, ctime: changed }
+    }
+
+    fn at(nanoseconds: i128) -> SystemTime {
+        UNIX_EPOCH + Duration::from_nanos(u64::try_from(nanoseconds).unwrap())
+    }
+
+    #[test]
+    fn a_file_is_remembered_once_its_times_can_tell() {
+        let scan = Scanner::new(None).finish();
+        let check = |changed: i128, began: i128| {
+            let index = Index::default();
+            index.put(identity(1, changed), None, &scan, at(began));
+            index.get(&identity(1, changed), None).is_some()
+        };
+        let odd = 1_000 * SECOND + 123_456_789;
+        assert!(!check(odd, odd + 5_000_000));
+        assert!(check(odd, odd + 30_000_000));
+        assert!(!check(odd, odd - SECOND), "a time in the future tells nothing");
+        let whole = 1_000 * SECOND;
+        assert!(!check(whole, whole + SECOND), "times in whole seconds come in large steps");
+        assert!(check(whole, whole + 3 * SECOND));
+    }
+
+    #[test]
+    fn a_change_is_seen_and_memory_is_bounded() {
+        let scan = Scanner::new(None).finish();
+        let index = Index::default();
+        let old = identity(1, SECOND + 1);
+        index.put(old, None, &scan, at(9 * SECOND));
+        assert!(index.get(&old, Some(Encoding::Latin1)).is_none());
+        assert!(index.get(&Identity { size: 1, ..old }, None).is_none());
+        assert!(index.get(&old, None).is_none(), "a changed file is forgotten");
+        for inode in 0..200 {
+            index.put(identity(inode, SECOND + 1), None, &scan, at(9 * SECOND));
+        }
+        assert!(index.get(&identity(0, SECOND + 1), None).is_none());
+        assert!(index.get(&identity(199, SECOND + 1), None).is_some());
+        assert_eq!(index.entries.lock().unwrap().len(), MOST);
+    }
+}

@@ -1,0 +1,105 @@
+//! What a file is besides its bytes, carried from the old file to the one that replaces it: mode, owner, group and, on
+//! Linux, extended attributes with the access control list. What to do where that fails is decided by [`crate::edit`].
+
+use std::fs::File;
+use std::io;
+
+use crate::access::place::OpenFile;
+use crate::os;
+
+/// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
+const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+
+/// Digests and signatures of the content and of the metadata that was, which the kernel makes anew.
+const OF_THE_CONTENT: [&[u8]; 2] = [b"security.ima", b"security.evm"];
+
+/// What of a file's metadata could not be carried over to the file that is to replace it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[must_use]
+pub struct NotKept {
+    /// The owner is another now.
+    pub owner: bool,
+    /// The group is another now; its permissions are cut down to those of everybody, and the set-id bits are off.
+    pub group: bool,
+    /// An extended attribute is missing or another, the access control list among them; the group's permissions are
+    /// cut down likewise, since a list can have granted it less than the mode shows.
+    pub attributes: bool,
+}
+
+/// Gives `new` the owner, group, attributes and mode of `old`, in this order: a change of owner takes the set-id bits
+/// and the file's capabilities away, and a new access control list changes the mode.
+#[cfg(unix)]
+pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+
+    let (before, now) = (old.metadata(), new.metadata()?);
+    let mut not_kept = NotKept::default();
+    // One by one: who may not give a file away may still choose among groups of their own.
+    if now.gid() != before.gid() {
+        not_kept.group = fchown(new, None, Some(before.gid())).is_err();
+    }
+    if now.uid() != before.uid() {
+        not_kept.owner = fchown(new, Some(before.uid()), None).is_err();
+    }
+    not_kept.attributes = keep_attributes(old.file(), new).is_err();
+    let mode = carried_mode(before.mode(), not_kept);
+    new.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    Ok(not_kept)
+}
+
+fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
+    let (wanted, present) = (os::attributes_of(old)?, os::attributes_of(new)?);
+    if present.contains_key(ACCESS_LIST) && !wanted.contains_key(ACCESS_LIST) {
+        os::remove_attribute(new, ACCESS_LIST)?;
+    }
+    for (name, value) in &wanted {
+        // A security label is often there already, and may not be set even to what it is.
+        if !OF_THE_CONTENT.contains(&name.as_slice()) && present.get(name) != Some(value) {
+            os::set_attribute(new, name, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Never lets anybody do what they could not do to the old file.
+#[cfg(unix)]
+fn carried_mode(mode: u32, not_kept: NotKept) -> u32 {
+    let mode = mode & 0o7777;
+    let group = if not_kept.group || not_kept.attributes {
+        mode & 0o070 & ((mode & 0o007) << 3)
+    } else {
+        mode & 0o070
+    };
+    let set_id = if not_kept.owner || not_kept.group { 0 } else { mode & 0o6000 };
+    (mode & 0o1707) | group | set_id
+}
+
+/// Gives `new` the permissions of `old`.
+#[cfg(not(unix))]
+pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
+    let attributes = keep_attributes(old.file(), new).is_err();
+    new.set_permissions(old.metadata().permissions())?;
+    Ok(NotKept { attributes, ..NotKept::default() })
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_kept_or_narrowed() {
+        let check = |mode, owner, group| carried_mode(mode, NotKept { owner, group, attributes: false });
+        assert_eq!(check(0o100_644, false, false), 0o644);
+        assert_eq!(check(0o106_755, false, false), 0o6755);
+        assert_eq!(check(0o106_755, true, false), 0o755);
+        assert_eq!(check(0o102_664, false, true), 0o644);
+        assert_eq!(check(0o660, false, true), 0o600);
+        assert_eq!(carried_mode(0o664, NotKept { attributes: true, ..NotKept::default() }), 0o644);
+        for mode in 0..=0o7777 {
+            for (owner, group) in [(false, false), (true, false), (false, true), (true, true)] {
+                assert_eq!(check(mode, owner, group) & !mode, 0, "{mode:o}");
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Files in the making: [`Temporary`], and the names by which they can be found again, [`TemporaryId`]. What becomes of
+//! them is decided by [`crate::commit::exchange`], [`crate::commit::overwrite`] and [`crate::commit::publish_new`].
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::source::Source as _;
+
+use crate::access::place::{OpenFile, WritablePlace};
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::os;
+use crate::os::identity::Identity;
+use crate::os::inode_flags::{self, Lost};
+use crate::stage::metadata::{self, NotKept};
+use crate::state_dir::{CONTENT, State};
+
+/// What the names of all temporary files begin with.
+pub const PREFIX: &str = ".mte-";
+
+/// Content of a file in a directory that may not be written is kept in memory up to this size, for the time of the call.
+pub const IN_MEMORY: u64 = 64 * 1024 * 1024;
+
+/// How much is copied at a time.
+const BLOCK: usize = 1024 * 1024;
+
+/// The names of what is made on the way to the new content of one file: told beforehand, so that whoever cleans up after a
+/// process that was killed finds all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TemporaryId(u64);
+
+impl TemporaryId {
+    /// Draws one by lot; none is drawn twice but by chance, which the file system tells.
+    #[must_use]
+    pub fn draw() -> Self {
+        // std seeds it from the system, and anew each time: no dependency.
+        Self(RandomState::new().build_hasher().finish())
+    }
+
+    /// Reads what [`fmt::Display`] writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        u64::from_str_radix(text, 16).ok().map(Self)
+    }
+
+    /// The name of the new content, and of the old once the two have changed names. It tells nothing of the file's own
+    /// name, which can be as long as a name may be, and matches no `*.ext`.
+    #[must_use]
+    pub fn name(self) -> OsString {
+        OsString::from(format!("{PREFIX}{self}"))
+    }
+
+    /// The name of the old content where it needs one besides: a second name or a copy.
+    #[must_use]
+    pub fn name_of_old(self) -> OsString {
+        OsString::from(format!("{PREFIX}{self}-old"))
+    }
+}
+
+impl fmt::Display for TemporaryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// A new file beside the one that it is to replace, locked like it, and gone when dropped unless committed; or in the
+/// state directory or in memory, for a file that is to be written over.
+#[derive(Debug)]
+#[must_use = "dropping it removes the file"]
+pub struct Temporary {
+    /// `None` for one in memory, which can be the source of a copy only.
+    directory: Option<Arc<Dir>>,
+    is_beside: bool,
+    id: TemporaryId,
+    name: OsString,
+    file: File,
+    identity: Identity,
+    path: PathBuf,
+    written: u64,
+    is_left: bool,
+}
+
+impl Temporary {
+    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600).
+    pub fn create(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
+        Self::create_in(&place.directory, (id, id.name()), place.path(), 0o600)
+    }
+
+    /// Makes an empty file for the old content of one that is to be written over.
+    pub(crate) fn create_for_old(
+        place: &WritablePlace,
+        id: TemporaryId,
+        size: u64,
+        state: Option<&State>,
+    ) -> Result<Self, StoreError> {
+        Self::create_somewhere(place, (id, id.name_of_old()), size, state)
+    }
+
+    pub(crate) fn create_in(
+        directory: &Arc<Dir>,
+        (id, name): (TemporaryId, OsString),
+        beside: &Path,
+        mode: u32,
+    ) -> Result<Self, StoreError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
+        os::creation_mode(&mut options, mode);
+        let path = beside.with_file_name(&name);
+        let file = match directory.open_with(&name, &options) {
+            // By chance: the next round draws another.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::new(Operation::WriteTemporary, &path, StoreErrorKind::Changed));
+            }
+            opened => opened.context(Operation::WriteTemporary, &path)?.into_std(),
+        };
+        let identity = Identity::of(&file).context(Operation::WriteTemporary, &path)?;
+        // After the exchange this is the file: nobody may build on it before the call is over. Nobody knows of it
+        // yet, so that only a file system without locks can refuse.
+        file.try_lock().ok();
+        let directory = Some(directory.clone());
+        Ok(Self { directory, is_beside: true, id, name, file, identity, path, written: 0, is_left: false })
+    }
+
+    /// As [`Temporary::create`]; where the directory does not allow it, in the state directory; where there is none, in
+    /// memory, if at most [`IN_MEMORY`] bytes will be needed. If more, it is the directory that the error names.
+    pub(crate) fn create_anywhere(
+        place: &WritablePlace,
+        id: TemporaryId,
+        size: u64,
+        state: Option<&State>,
+    ) -> Result<Self, StoreError> {
+        Self::create_somewhere(place, (id, id.name()), size, state)
+    }
+
+    fn create_somewhere(
+        place: &WritablePlace,
+        name: (TemporaryId, OsString),
+        size: u64,
+        state: Option<&State>,
+    ) -> Result<Self, StoreError> {
+        let created = match place.guard_of_directory() {
+            // In one that is append-only a file can be made, and never be taken away again.
+            Some(by) => Err(place.guarded(Operation::WriteTemporary, by)),
+            None => Self::create_in(&place.directory, name.clone(), place.path(), 0o600),
+        };
+        match created {
+            Err(error) if error.kind.is_refusal() => {
+                let directory = place.path().parent().unwrap_or(place.path()).to_owned();
+                let refused = StoreError { path: directory, ..error };
+                if let Some(state) = state {
+                    let path = state.path().join(CONTENT).join(&name.1);
+                    let mut created = Self::create_in(state.content(), name, &path, 0o600)?;
+                    created.is_beside = false;
+                    return Ok(created);
+                }
+                if size > IN_MEMORY {
+                    return Err(refused);
+                }
+                Self::in_memory(place, name.0).map_err(|_| refused)
+            }
+            created => created,
+        }
+    }
+
+    pub(crate) fn in_memory(place: &WritablePlace, id: TemporaryId) -> io::Result<Self> {
+        let file = os::memory_file()?;
+        let (identity, path) = (Identity::of(&file)?, place.path().to_owned());
+        let (directory, name) = (None, OsString::new());
+        Ok(Self { directory, is_beside: false, id, name, file, identity, path, written: 0, is_left: false })
+    }
+
+    /// Whether it is in the file's directory, so that it can get the file's name.
+    #[must_use]
+    pub fn is_beside(&self) -> bool {
+        self.is_beside
+    }
+
+    /// By what it is named.
+    #[must_use]
+    pub fn id(&self) -> TemporaryId {
+        self.id
+    }
+
+    /// Removes it, as dropping it does; whether it is gone.
+    pub(crate) fn remove(mut self) -> bool {
+        self.is_left = true;
+        self.directory.as_ref().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
+    }
+
+    /// Leaves it where it is, for recovery.
+    pub(crate) fn leave(mut self) {
+        self.is_left = true;
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The absolute path of the temporary, for messages.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many bytes were written.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Appends bytes of a file, within the kernel where it can, else in blocks. A source that has become too short is
+    /// [`StoreErrorKind::Changed`].
+    pub fn copy_range(&mut self, from: &OpenFile, range: Range<u64>) -> Result<(), StoreError> {
+        let mut offset = range.start;
+        while offset < range.end {
+            let length = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(1 << 30);
+            let copied = os::copy_in_kernel(from.file(), offset, &self.file, length);
+            match copied.context(Operation::WriteTemporary, &self.path)? {
+                // A 0 can also mean that this file system cannot (proc(5)): reading decides.
+                None | Some(0) => break,
+                Some(copied) => {
+                    offset += copied as u64;
+                    self.written += copied as u64;
+                }
+            }
+        }
+        let mut block = Vec::new();
+        while offset < range.end {
+            block.resize(usize::try_from(range.end - offset).unwrap_or(BLOCK).min(BLOCK), 0);
+            let got = from.read_at(offset, &mut block).context(Operation::Read, from.path())?;
+            if got == 0 {
+                return Err(StoreError::new(Operation::Read, from.path(), StoreErrorKind::Changed));
+            }
+            let bytes = block.get(..got).unwrap_or_default();
+            self.write_all(bytes).context(Operation::WriteTemporary, &self.path)?;
+            offset += got as u64;
+        }
+        Ok(())
+    }
+
+    /// Gives it the flags of the old file (`chattr(1)`). Due before the first byte is written.
+    pub fn keep_flags(&self, old: &OpenFile) -> Lost {
+        inode_flags::keep_flags(old.file(), &self.file)
+    }
+
+    /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write, which may take set-id bits away.
+    pub fn keep_metadata(&self, old: &OpenFile) -> Result<NotKept, StoreError> {
+        metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
+    }
+
+    /// Waits until content and metadata are on disk.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_all().context(Operation::Sync, &self.path)
+    }
+
+    /// Waits until its name is on disk.
+    pub(crate) fn sync_directory(&self) -> Result<(), StoreError> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        os::sync_directory(directory).context(Operation::Sync, &self.path)
+    }
+
+    /// What was written so far, to be read back. It shares the temporary's lock: drop it before others may edit.
+    pub fn view(&self) -> Result<OpenFile, StoreError> {
+        let file = self.file.try_clone().context(Operation::Open, &self.path)?;
+        OpenFile::new(file, self.path.clone())
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub(crate) fn name(&self) -> &Path {
+        Path::new(&self.name)
+    }
+}
+
+impl Write for Temporary {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Temporary {
+    /// Removes the name if it still means this very file: after an exchange it means the old one.
+    fn drop(&mut self) {
+        if let Some(directory) = self.directory.as_ref().filter(|_| !self.is_left) {
+            unlink_if(directory, self.name(), &self.identity);
+        }
+    }
+}
+
+/// Unlinks a name that is ours whatever file it means; whether it is gone.
+pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
+    match directory.remove_file(name) {
+        Ok(()) => true,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Unlinks a name if it means this file; whether it does not mean it any more.
+pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
+    match Identity::at(directory, name) {
+        Ok(now) => !now.same_file(identity) || directory.remove_file(name).is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}

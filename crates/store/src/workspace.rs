@@ -1,0 +1,70 @@
+//! All that holds for every call of a process: [`Store`].
+
+use crate::access::patterns::Patterns;
+use crate::access::roots::Roots;
+use crate::history::History;
+use crate::lock::deferred_close::Closing;
+use crate::read::scan_cache::Index;
+use crate::recovery::recover_all;
+use crate::state_dir::State;
+
+/// How much of an edit is kept unless told otherwise.
+const MOST_KEPT: u64 = 64 << 20;
+
+/// What every call works with: where it may, what is remembered, and how safe an edit is to be.
+#[derive(Debug)]
+pub struct Store {
+    /// The allowed directories.
+    pub roots: Roots,
+    /// What is remembered of files between reads.
+    pub index: Index,
+    /// The state directory with the journal; `None` where there is none: edits then say what they lack.
+    pub state: Option<State>,
+    /// The edits of the past.
+    pub history: History,
+    /// Files that are written over, not replaced, whether or not anything shows that they must be.
+    pub in_place: Patterns,
+    /// What an edit that was answered survives.
+    pub durability: Durability,
+    /// How large a file may be, before an edit and after it; there is none that a read may not have.
+    pub most_file_bytes: u64,
+    /// How much an edit may take away, of all its files together, and still be kept in the history: it is held in memory
+    /// meanwhile.
+    pub most_kept_bytes: u64,
+    /// Files that were replaced, and are not closed yet.
+    pub closing: Closing,
+}
+
+/// What an edit that was answered survives.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Durability {
+    /// The sudden end of the machine: all is on disk before the answer.
+    #[default]
+    Machine,
+    /// The sudden end of the process.
+    Process,
+}
+
+impl Store {
+    /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
+    /// logged, and tried again before each edit.
+    pub fn recover(&self) {
+        recover_all(self);
+    }
+
+    /// A store without a state directory.
+    #[must_use]
+    pub fn without_state(roots: Roots) -> Self {
+        Self {
+            roots,
+            index: Index::default(),
+            state: None,
+            history: History::default(),
+            in_place: Patterns::default(),
+            durability: Durability::default(),
+            most_file_bytes: u64::MAX,
+            most_kept_bytes: MOST_KEPT,
+            closing: Closing::default(),
+        }
+    }
+}
