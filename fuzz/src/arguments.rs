@@ -3,7 +3,7 @@
 
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::{Code, Failure};
-use mcp_text_editor::render::failure;
+use mcp_text_editor::render::layout;
 use mcp_text_editor::tools::{append, create, delete, get, insert, patch};
 use serde_json::{Map, Value};
 
@@ -82,10 +82,10 @@ fn check_failure(found: &Failure, twist: u8) {
     if found.problems.len() > FEW_PROBLEMS && twist & 0x60 != 0x60 {
         return;
     }
-    for text in [failure::text(found), failure::json(found)] {
-        assert!(text.chars().count() < failure::LIMIT);
+    for text in [layout::text(found), layout::json(found)] {
+        assert!(text.chars().count() < layout::LIMIT);
     }
-    let json: Value = serde_json::from_str(&failure::json(found)).expect("JSON");
+    let json: Value = serde_json::from_str(&layout::json(found)).expect("JSON");
     assert!(json.is_object());
 }
 

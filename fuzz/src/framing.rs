@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use mcp_text_editor::limits::{Limit, Limits};
-use mcp_text_editor::stdio::Lines;
-use mcp_text_editor::weigh::weigh;
+use mcp_text_editor::transport::stdio::Lines;
+use mcp_text_editor::wire::json_weight::weigh;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::RxJsonRpcMessage;

@@ -8,10 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use std::process;
 use std::thread;
 
-use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::access::place::Place;
 use mcp_text_editor_store::access::policy::Policy;
 use mcp_text_editor_store::access::roots::{PathProblem, Roots};
+use mcp_text_editor_store::error::StoreErrorKind;
 
 /// What every file outside the roots holds, and every one in the directory that is closed.
 const SECRET: &str = "outside";

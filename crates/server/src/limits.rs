@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::problem::{Code, Problem};
-use crate::weigh::Weight;
+use crate::wire::json_weight::Weight;
 
 /// In what a limit is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

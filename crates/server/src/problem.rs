@@ -1,5 +1,5 @@
 //! Why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s. How they are laid out, and what is
-//! left out of an error that would grow too long, is decided in [`crate::render::failure`].
+//! left out of an error that would grow too long, is decided in [`crate::render::layout`].
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::error::Excerpt;

@@ -8,8 +8,8 @@ use serde_json::Value;
 pub mod directories;
 pub mod edit;
 pub mod explain;
-pub mod failure;
-pub mod past;
+pub mod history;
+pub mod layout;
 pub(crate) mod paths;
 pub mod read;
 

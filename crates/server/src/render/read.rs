@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
-use crate::render::failure::{problem_json, problem_text};
+use crate::render::layout::{problem_json, problem_text};
 use crate::render::{json_text, on_one_line, path_by_itself};
 use crate::room::{Left, Piece, Room, lines};
 

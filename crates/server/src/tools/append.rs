@@ -4,12 +4,12 @@ use mcp_text_editor_core::digest::Tag;
 use serde_json::{Map, Value};
 
 use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
+use crate::actions::edit;
 use crate::arguments::{Ends, Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
-use crate::schema::{arguments, text};
-use crate::work;
+use crate::wire::schema::{arguments, text};
 
 const NAME: &str = "append_text_file_contents";
 
@@ -60,7 +60,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::append(context, &read(values, Notes::of(context))?, cancel)
+    edit::append(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::{Tool, dry_run_schema, output};
+use crate::actions::edit;
 use crate::arguments::{Ends, Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
-use crate::schema::{arguments, text};
-use crate::work;
+use crate::wire::schema::{arguments, text};
 
 const NAME: &str = "create_text_file";
 
@@ -58,7 +58,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::create(context, &read(values, Notes::of(context))?, cancel)
+    edit::create(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

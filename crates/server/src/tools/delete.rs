@@ -8,12 +8,12 @@ use super::{
     FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, guarded_range,
     guarded_range_schema, misplaced, output,
 };
+use crate::actions::edit;
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
-use crate::schema::{arguments, list};
-use crate::work;
+use crate::wire::schema::{arguments, list};
 
 const NAME: &str = "delete_text_file_contents";
 
@@ -71,7 +71,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::delete(context, &read(values, Notes::of(context))?, cancel)
+    edit::delete(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::{Tool, output};
+use crate::actions::history;
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
-use crate::past;
 use crate::problem::Failure;
-use crate::schema::{arguments, integer, text};
+use crate::wire::schema::{arguments, integer, text};
 
 const NAME: &str = "list_text_file_edits";
 
@@ -55,7 +55,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, _: &Cancel) -> Result<Reply, Failure> {
-    past::list(context, &read(values, Notes::of(context))?)
+    history::list(context, &read(values, Notes::of(context))?)
 }
 
 /// Reads the arguments; the errors are all of theirs.

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::{Tool, encoding_schema, end_of, file_path_schema, output};
+use crate::actions::edit;
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
-use crate::schema::{arguments, flag, integer, list, object, text};
-use crate::work;
+use crate::wire::schema::{arguments, flag, integer, list, object, text};
 
 const NAME: &str = "get_text_file_contents";
 
@@ -119,7 +119,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::get(context, &read(values, Notes::of(context))?, cancel)
+    edit::get(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use super::append::new_lines;
 use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
+use crate::actions::edit;
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::{Code, Failure};
-use crate::schema::{arguments, integer, text};
-use crate::work;
+use crate::wire::schema::{arguments, integer, text};
 
 const NAME: &str = "insert_text_file_contents";
 
@@ -69,7 +69,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::insert(context, &read(values, Notes::of(context))?, cancel)
+    edit::insert(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

@@ -1,5 +1,5 @@
 //! The tools: one file each, with its words, its schema, its typed request and how that is read from the arguments.
-//! What a tool does is in [`crate::work`].
+//! What a tool does is in [`crate::actions::edit`].
 
 pub mod append;
 pub mod create;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use crate::arguments::Fields;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
-use crate::schema::{flag, integer, object, text};
+use crate::wire::schema::{flag, integer, object, text};
 
 /// What a client is told of a tool, and how it is run.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::{Properties, arguments, described, flag, integer, list, object, text, word};
+use crate::wire::schema::{Properties, arguments, described, flag, integer, list, object, text, word};
 
 /// What an edit answers.
 pub(super) fn edit() -> Map<String, Value> {

@@ -8,12 +8,12 @@ use super::{
     Tool, dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema, misplaced,
     output,
 };
+use crate::actions::edit;
 use crate::arguments::{Ends, Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
-use crate::schema::{arguments, flag, list, object, text};
-use crate::work;
+use crate::wire::schema::{arguments, flag, list, object, text};
 
 const NAME: &str = "patch_text_file_contents";
 
@@ -101,7 +101,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    work::patch(context, &read(values, Notes::of(context))?, cancel)
+    edit::patch(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

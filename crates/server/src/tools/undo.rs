@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::{Tool, dry_run_schema, output};
+use crate::actions::history;
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
-use crate::past;
 use crate::problem::Failure;
-use crate::schema::{arguments, text};
+use crate::wire::schema::{arguments, text};
 
 const NAME: &str = "undo_text_file_edits";
 
@@ -49,7 +49,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    past::undo(context, &read(values, Notes::of(context))?, cancel)
+    history::undo(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mcp_text_editor::clients::ADDED_KEYS;
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
-use mcp_text_editor::render::failure;
+use mcp_text_editor::render::layout;
 use mcp_text_editor::tools::{self, append, create, delete, edits, get, insert, patch, undo};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -27,7 +27,7 @@ fn check<T: std::fmt::Debug>(
     for call in calls {
         let said = match parse(map(call.clone()), &Limits::default()) {
             Ok(request) => format!("{request:?}"),
-            Err(failed) => failure::text(&failed),
+            Err(failed) => layout::text(&failed),
         };
         let _ = writeln!(out, "{call}\n{said}\n");
     }
@@ -304,7 +304,7 @@ fn hostile_arguments_end_soon() {
     for call in [map(json!({ "files": deep })), many] {
         let failed = get::parse(call, &Limits::default()).unwrap_err();
         assert!(failed.problems.len() <= 1_000);
-        assert!(failure::text(&failed).len() < 8_000);
+        assert!(layout::text(&failed).len() < 8_000);
     }
 }
 
@@ -366,7 +366,7 @@ proptest! {
         ];
         for failed in failures.into_iter().flatten() {
             prop_assert!(failed.problems.iter().all(|problem| problem.code.as_str() != "internal_error"), "{failed:?}");
-            prop_assert!(failure::text(&failed).chars().count() < 8_000);
+            prop_assert!(layout::text(&failed).chars().count() < 8_000);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What `tools/list` says, and that every client can take it.
 
+use mcp_text_editor::cli::call;
 use mcp_text_editor::cli::{Config, Output};
 use mcp_text_editor::context::Context;
-use mcp_text_editor::server::Server;
-use mcp_text_editor::{call, tools};
+use mcp_text_editor::protocol::server::Server;
+use mcp_text_editor::tools;
 use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::workspace::Store;
 use serde_json::{Map, Value, json};

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{Call, Named};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, IfCut, Problem};
-use crate::render::failure::spelled;
+use crate::render::layout::spelled;
 use crate::tools;
 
 /// So many lines above and below the one that was named are to be read again.

@@ -5,7 +5,7 @@ use mcp_text_editor_store::os::inode_flags::Guard;
 
 use super::*;
 use crate::problem::Failure;
-use crate::render::failure;
+use crate::render::layout;
 
 const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patches: &[] };
 
@@ -17,7 +17,7 @@ fn said(tool: &'static Tool, error: StoreError) -> String {
     let state = Some(Path::new("/state"));
     let call = Call { tool, roots: &roots, state, many_files: false, limits, cancel, offered };
     let problem = refusal(call, FILE, &Refusal { entry: 0, reason: Reason::Store(error) });
-    failure::text(&Failure::of_tool(tool, vec![problem], |_| true))
+    layout::text(&Failure::of_tool(tool, vec![problem], |_| true))
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! From a typed request about past edits to what is said of it: what [`crate::work`] is to the other tools. What people are
-//! shown is [`crate::history`]'s.
+//! From a typed request about past edits to what is said of it: what [`crate::actions::edit`] is to the other tools. What people are
+//! shown is [`crate::cli::history`]'s.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use mcp_text_editor_store::edit::undo::{self, NotUndone, Options, is_in_roots};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::history::{EditId, Entry};
 
+use crate::actions::edit::{call, edit_reply, failure, json_reply};
 use crate::cli::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
 use crate::render::explain;
-use crate::render::past as words;
+use crate::render::history as words;
 use crate::tools::edits::EditsRequest;
 use crate::tools::undo::UndoRequest;
 use crate::tools::{self, Tool};
-use crate::work::{call, edit_reply, failure, json_reply};
 
 /// Lists past edits, of which all files lie in the roots.
 pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure> {

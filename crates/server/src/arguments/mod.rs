@@ -23,7 +23,7 @@ use crate::clients::ADDED_KEYS;
 use crate::context::Context;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Failure, Problem};
-use crate::weigh::weigh;
+use crate::wire::json_weight::weigh;
 
 /// More problems than this are not collected: a hostile call could hold millions.
 const MOST: usize = 1_000;

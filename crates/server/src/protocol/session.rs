@@ -14,7 +14,7 @@ use rmcp::service::{NotificationContext, RequestContext, RunningService, Service
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServerHandler as _};
 
-use crate::server::Server;
+use crate::protocol::server::Server;
 
 /// What a request outside any session is told.
 const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, by revision 2026-07-28, name \

@@ -10,7 +10,7 @@ use serde_json::error::Category;
 use super::frame::Line;
 use super::scan::Scan;
 use crate::limits::{Exceeded, Limit, Limits};
-use crate::weigh::{tamed, weigh};
+use crate::wire::json_weight::{tamed, weigh};
 
 type Message = RxJsonRpcMessage<RoleServer>;
 

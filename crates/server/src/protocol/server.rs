@@ -20,10 +20,10 @@ use tokio::sync::Semaphore;
 
 use crate::cli::{Config, Output};
 use crate::context::{Cancel, Context, Reply, Withdrawal};
-use crate::instructions::instructions;
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Failure, Problem};
-use crate::render::{directories, explain, failure};
+use crate::protocol::instructions::instructions;
+use crate::render::{directories, explain, layout};
 use crate::tools::{self, Tool};
 
 /// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
@@ -157,8 +157,8 @@ fn result(outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult 
         }
         Err(failed) => {
             let text = match context.config.output {
-                Output::Text => failure::text_within(&failed, &context.room),
-                Output::Json => failure::json_within(&failed, &context.room),
+                Output::Text => layout::text_within(&failed, &context.room),
+                Output::Json => layout::json_within(&failed, &context.room),
             };
             CallToolResult::error(vec![ContentBlock::text(text)])
         }

@@ -17,8 +17,8 @@ use tokio::runtime::{Builder, Runtime};
 pub use self::transport::Lines;
 use crate::context::Context;
 use crate::limits::{Limit, Limits};
-use crate::server::Server;
-use crate::session;
+use crate::protocol::server::Server;
+use crate::protocol::session;
 
 /// A runtime for one session: one thread for the protocol, and threads for the work as they are needed.
 pub fn runtime(limits: &Limits) -> io::Result<Runtime> {

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::limits::{Limit, NONE};
-use crate::server::Server;
-use crate::session;
-use crate::stdio::{Lines, runtime};
+use crate::protocol::server::Server;
+use crate::protocol::session;
 use crate::tools;
+use crate::transport::stdio::{Lines, runtime};
 
 /// Why a tool could not be called.
 #[derive(Debug)]

@@ -18,13 +18,13 @@ use mcp_text_editor_store::history::{
 use mcp_text_editor_store::state_dir::State;
 use mcp_text_editor_store::workspace::Store;
 
+use crate::actions::history::FOR_PEOPLE;
 use crate::cli::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
-use crate::past::FOR_PEOPLE;
 use crate::render::edit::words;
 use crate::render::explain::Call;
-use crate::render::past::{against, help, kind};
+use crate::render::history::{against, help, kind};
 
 const ID: Style = AnsiColor::Yellow.on_default();
 const STRONG: Style = Style::new().bold();

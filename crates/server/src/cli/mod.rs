@@ -1,6 +1,9 @@
 //! The command line and the environment: raw arguments ([`Arguments`]) become what holds for the process ([`Command`]),
 //! once, at the start. Nothing else reads the environment. Whether a root can be opened is the store's to find out.
 
+pub mod call;
+pub mod history;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

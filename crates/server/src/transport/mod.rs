@@ -1,0 +1,3 @@
+//! The ways by which messages come and go.
+
+pub mod stdio;

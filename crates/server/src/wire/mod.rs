@@ -1,0 +1,4 @@
+//! JSON as it arrives and as schemas describe it.
+
+pub mod json_weight;
+pub mod schema;
