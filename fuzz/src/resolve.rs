@@ -3,7 +3,7 @@
 
 use mcp_text_editor_core::digest::{Digest, Tag};
 use mcp_text_editor_core::encoding::{Encoding, sniff_bom};
-use mcp_text_editor_core::error::{Evidence, Rejection};
+use mcp_text_editor_core::rejection::{Evidence, Rejection};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::{Region, regions};
 use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Plan, Position, Resolution};

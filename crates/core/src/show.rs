@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::digest::Digest;
 use crate::encoding::{Decoded, Decoder};
-use crate::error::Excerpt;
 use crate::line::{LineNumber, LineRange};
 use crate::lines::Line;
 use crate::measure::Measure;
+use crate::rejection::Excerpt;
 use crate::scan::Scan;
 use crate::source::{Source, for_each_chunk};
 

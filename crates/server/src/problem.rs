@@ -2,8 +2,8 @@
 //! left out of an error that would grow too long, is decided in [`crate::render::layout`].
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::error::Excerpt;
 use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::rejection::Excerpt;
 
 use crate::tools::Tool;
 

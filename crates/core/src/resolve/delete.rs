@@ -1,8 +1,8 @@
 //! `delete_text_file_contents`: whole lines go, each range guarded by its digest.
 
 use crate::digest::Tag;
-use crate::error::{At, Rejection};
 use crate::matching::Tier;
+use crate::rejection::{At, Rejection};
 use crate::scan::Scan;
 use crate::source::Source;
 use crate::splice::Splice;

@@ -2,10 +2,10 @@
 
 use crate::cause::{Cause, cause, cause_inside, cause_without_place};
 use crate::digest::{Digest, Tag, digest_of};
-use crate::error::{At, Evidence, Excerpt, Rejection};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search};
 use crate::nearest::{Near, Nearest};
+use crate::rejection::{At, Evidence, Excerpt, Rejection};
 use crate::scan::Scan;
 use crate::show::{Budget, excerpt, show};
 use crate::source::{Source, read_range};

@@ -1,9 +1,9 @@
 //! `insert_text_file_contents`: new lines before or after one.
 
 use crate::digest::Tag;
-use crate::error::{At, Fit, Rejection};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
+use crate::rejection::{At, Fit, Rejection};
 use crate::scan::Scan;
 use crate::show::excerpt;
 use crate::source::Source;

@@ -13,9 +13,9 @@ use std::ops::Range;
 
 use crate::digest::Tag;
 use crate::encoding::{Seam, Unencodable, Validator, sniff_bom};
-use crate::error::{At, Fit, Rejection};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
+use crate::rejection::{At, Fit, Rejection};
 use crate::scan::Scan;
 use crate::source::{Source, for_each_chunk, read_range};
 use crate::splice::{Splice, SpliceSet, Spliced};
@@ -245,7 +245,7 @@ pub fn place_of(text: &str, fault: &Unencodable) -> (LineNumber, u64) {
 mod tests {
     use super::*;
     use crate::digest::{Digest, digest_of};
-    use crate::error::Evidence;
+    use crate::rejection::Evidence;
     use crate::scan::Scanner;
     use crate::source::read_range;
 

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::digest::Tag;
 use crate::encoding::Seam;
-use crate::error::{At, Evidence, Rejection};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Found, Keep, Needle, Tier, lines_of, search};
+use crate::rejection::{At, Evidence, Rejection};
 use crate::scan::Scan;
 use crate::source::Source;
 use crate::splice::Splice;

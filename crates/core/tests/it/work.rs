@@ -5,9 +5,9 @@ use std::convert::Infallible;
 
 use mcp_text_editor_core::digest::{Digest, Tag};
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::error::Rejection;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::regions;
+use mcp_text_editor_core::rejection::Rejection;
 use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Plan};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source, read_range};

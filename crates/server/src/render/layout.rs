@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor_core::error::Excerpt;
 use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::rejection::Excerpt;
 use serde_json::{Map, Value, json};
 
 use crate::problem::{Conflict, Failure, IfCut, Later, Problem};

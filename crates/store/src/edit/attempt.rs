@@ -5,9 +5,9 @@ use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::{Digest, Hasher, Tag};
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::error::{At, Rejection};
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::{Region, regions};
+use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve::{self, Fact, Patch, Plan, Resolution};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source as _, read_range};

@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::encoding::{Encoding, Label};
-use mcp_text_editor_core::error::{At, Rejection};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 

@@ -10,8 +10,8 @@ use std::io;
 
 use mcp_text_editor_core::digest::{Digest, Tag};
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_core::error::Rejection;
 use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::rejection::Rejection;
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Position};
 use mcp_text_editor_core::splice::SpliceSet;
 

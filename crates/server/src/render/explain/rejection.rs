@@ -2,9 +2,9 @@
 
 use mcp_text_editor_core::cause::Cause;
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::error::{At, Evidence, Fit, Rejection};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::{CLOSEST, Tier};
+use mcp_text_editor_core::rejection::{At, Evidence, Fit, Rejection};
 use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value, json};
 
