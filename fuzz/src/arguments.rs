@@ -11,7 +11,7 @@ use crate::input::Input;
 use crate::memory::peak_of;
 
 /// At most this many problems are collected.
-const MOST_PROBLEMS: usize = 1_000;
+const MAX_PROBLEMS: usize = 1_000;
 
 /// More problems than these are put into words only now and then: it takes a while.
 const FEW_PROBLEMS: usize = 3;
@@ -68,12 +68,12 @@ fn law<T: PartialEq + std::fmt::Debug>(most: usize, values: &Map<String, Value>,
         let failure = parse(more).expect_err("a key that nobody asks for");
         check_failure(&failure, twist);
         let named = failure.problems.iter().any(|problem| problem.reason.contains("no_such_argument"));
-        assert!(named || failure.problems.len() == MOST_PROBLEMS);
+        assert!(named || failure.problems.len() == MAX_PROBLEMS);
     }
 }
 
 fn check_failure(found: &Failure, twist: u8) {
-    assert!((1..=MOST_PROBLEMS).contains(&found.problems.len()));
+    assert!((1..=MAX_PROBLEMS).contains(&found.problems.len()));
     for problem in &found.problems {
         assert_ne!(problem.code, Code::InternalError, "{problem:?}");
         assert!(!problem.reason.is_empty() && !problem.hint.is_empty());

@@ -24,7 +24,7 @@ use crate::memory::peak_of;
 /// Lines that are longer than this may hold an id that is too long to be found.
 const SHORT: usize = 1_000;
 /// The most requests of one batch that are refused.
-const MOST_REFUSED: usize = 100;
+const MAX_REFUSED: usize = 100;
 /// So many lines are also tried each by itself.
 const FEW: usize = 24;
 /// What a session needs, whatever comes in: buffers, the ids of one batch.
@@ -135,7 +135,7 @@ fn run(
 
 /// What a line by itself must have come to, where a plain JSON parser can say so.
 fn check_line(line: &[u8], limit: usize, alone: &Session) {
-    assert!(alone.messages.len() <= 1 && alone.answers.len() <= MOST_REFUSED);
+    assert!(alone.messages.len() <= 1 && alone.answers.len() <= MAX_REFUSED);
     assert!(alone.messages.is_empty() || alone.answers.is_empty(), "{alone:?}");
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     for answer in &alone.answers {
@@ -173,7 +173,7 @@ fn check_line(line: &[u8], limit: usize, alone: &Session) {
         Value::Array(items) => items.iter().collect(),
         other => vec![other],
     };
-    for id in batch.into_iter().filter_map(request_id).take(MOST_REFUSED) {
+    for id in batch.into_iter().filter_map(request_id).take(MAX_REFUSED) {
         *wanted.entry(id.to_string()).or_default() += 1;
     }
     assert_eq!(refused, wanted, "{}", String::from_utf8_lossy(line));

@@ -10,7 +10,7 @@ use std::thread;
 
 use mcp_text_editor_store::access::place::Place;
 use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::roots::{PathProblem, Roots};
+use mcp_text_editor_store::access::roots::{PathError, Roots};
 use mcp_text_editor_store::error::StoreErrorKind;
 
 /// What every file outside the roots holds, and every one in the directory that is closed.
@@ -220,25 +220,25 @@ fn check_in(world: &World, data: &[u8]) {
     };
 
     assert!(!problems.is_empty());
-    let has = |wanted: fn(&PathProblem) -> bool| problems.iter().any(wanted);
-    assert_eq!(has(|problem| matches!(problem, PathProblem::NulByte)), text.contains('\0'));
-    assert_eq!(has(|problem| matches!(problem, PathProblem::NotAbsolute { .. })), !path.is_absolute());
+    let has = |wanted: fn(&PathError) -> bool| problems.iter().any(wanted);
+    assert_eq!(has(|problem| matches!(problem, PathError::NulByte)), text.contains('\0'));
+    assert_eq!(has(|problem| matches!(problem, PathError::NotAbsolute { .. })), !path.is_absolute());
     let traverses = path.components().any(|part| part == Component::ParentDir);
-    assert_eq!(has(|problem| matches!(problem, PathProblem::Traversal)), traverses);
+    assert_eq!(has(|problem| matches!(problem, PathError::Traversal)), traverses);
     for problem in &problems {
         match problem {
-            PathProblem::NotAbsolute { candidates } => {
+            PathError::NotAbsolute { candidates } => {
                 for candidate in candidates {
                     let real = fs::canonicalize(candidate).expect("a file that exists");
                     assert!(in_root(&real) && real.is_file(), "{candidate:?} is offered for {text}");
                 }
             }
-            PathProblem::Outside => {
+            PathError::Outside => {
                 assert_eq!(problems.len(), 1);
                 let real = fs::canonicalize(path);
                 assert!(!real.as_ref().is_ok_and(|real| in_root(real)), "{text} is inside: {real:?}");
             }
-            PathProblem::Failed(error) => {
+            PathError::Failed(error) => {
                 assert_eq!(problems.len(), 1);
                 // Of what is outside nothing is told, so this is about something inside.
                 if let Ok(real) = fs::canonicalize(path) {
@@ -246,8 +246,8 @@ fn check_in(world: &World, data: &[u8]) {
                 }
                 assert!(in_root(&error.path) || text.len() > 32_767, "{text}: {error:?}");
             }
-            PathProblem::NulByte | PathProblem::Traversal => {}
-            PathProblem::RootReplaced { .. } | PathProblem::Unserved(_) | PathProblem::Protected(_) => {
+            PathError::NulByte | PathError::Traversal => {}
+            PathError::RootReplaced { .. } | PathError::Unserved(_) | PathError::Protected(_) => {
                 panic!("{text}: {problem:?}")
             }
         }
@@ -266,7 +266,7 @@ fn check_writing(world: &World, text: &str, place: &Place, content: &str) {
             assert_ne!(lower(place.name()), ".mcp.json", "{text} is {place:?}");
         }
         Err(problems) => assert!(
-            matches!(problems.as_slice(), [PathProblem::Protected(_)]),
+            matches!(problems.as_slice(), [PathError::Protected(_)]),
             "{text} is {place:?}, and cannot be written: {problems:?}"
         ),
     }

@@ -1,11 +1,11 @@
 //! Requests: each does to a file what the naive model says, or is refused for a reason that holds; whatever it does,
 //! regions are what a fresh read says, and the inverse undoes it.
 
-use mcp_text_editor_core::digest::{Digest, Tag};
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::encoding::{Encoding, sniff_bom};
-use mcp_text_editor_core::rejection::{Evidence, Rejection};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::{Region, regions};
+use mcp_text_editor_core::rejection::{Evidence, Rejection};
 use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Plan, Position, Resolution};
 use mcp_text_editor_core::scan::Scan;
 
@@ -78,8 +78,8 @@ fn as_sent(text: &str) -> String {
     text.replace("\r\n", "\n").replace(['\r', '\0'], "")
 }
 
-fn tag(bytes: &[u8]) -> Tag {
-    Tag::parse(&Digest::of(bytes).to_string()).expect("a digest is a tag")
+fn tag(bytes: &[u8]) -> DigestPrefix {
+    DigestPrefix::parse(&Digest::of(bytes).to_string()).expect("a digest is a tag")
 }
 
 impl File {

@@ -68,7 +68,7 @@ pub struct Hasher {
 }
 
 /// How many midstates are kept at most, 224 bytes each …
-const MOST_MIDSTATES: u64 = 32;
+const MAX_MIDSTATES: u64 = 32;
 /// … and how far apart they are at least: fewer bytes are hashed sooner than they are kept account of.
 const LEAST_BETWEEN: u64 = 4096;
 
@@ -93,7 +93,7 @@ impl Hasher {
     /// One that keeps its midstates, evenly over so many bytes, for [`Hasher::before`].
     #[must_use]
     pub fn with_midstates(size: u64) -> Self {
-        let every = size.div_ceil(MOST_MIDSTATES).max(LEAST_BETWEEN);
+        let every = size.div_ceil(MAX_MIDSTATES).max(LEAST_BETWEEN);
         Self { every, ..Self::default() }
     }
 
@@ -153,9 +153,9 @@ pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Di
 ///
 /// Twelve digits (48 bits) leave a chance of one in 10¹⁴ that changed bytes go unseen; a client that wants more sends more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Tag(String);
+pub struct DigestPrefix(String);
 
-impl Tag {
+impl DigestPrefix {
     /// Reads a tag, in either case; `None` unless it is 12 to 64 hexadecimal digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -215,11 +215,11 @@ mod tests {
         assert_eq!(digest.to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         for length in 0..70 {
             let text: String = digest.to_string().to_uppercase().chars().cycle().take(length).collect();
-            let tag = Tag::parse(&text);
+            let tag = DigestPrefix::parse(&text);
             assert_eq!(tag.is_some(), (12..=64).contains(&length), "{length}");
             assert!(tag.is_none_or(|tag| tag.matches(&digest)));
         }
-        assert_eq!(Tag::parse("e3b0c44298fg"), None);
-        assert!(!Tag::parse("e3b0c44298fd").unwrap().matches(&digest));
+        assert_eq!(DigestPrefix::parse("e3b0c44298fg"), None);
+        assert!(!DigestPrefix::parse("e3b0c44298fd").unwrap().matches(&digest));
     }
 }

@@ -1,7 +1,7 @@
 //! Why a request cannot be carried out: data, for others to put into words.
 
 use crate::cause::Cause;
-use crate::digest::{Digest, Tag};
+use crate::digest::{Digest, DigestPrefix};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 
@@ -114,7 +114,7 @@ pub enum Rejection {
         /// Their digest.
         digest: Digest,
         /// What the client remembers of it.
-        expected: Tag,
+        expected: DigestPrefix,
         /// Whether the text that was sent as well is theirs.
         is_old_there: bool,
         /// What they are, and where lines with the remembered digest stand now.

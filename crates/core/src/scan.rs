@@ -157,7 +157,7 @@ impl Body {
 /// Marks are set this many bytes apart at first, so that a call may name thousands of lines …
 const FIRST_STRIDE: u64 = 1024;
 /// … and when there are this many, every second one is dropped, so that memory does not grow with the file.
-const MOST_MARKS: usize = 4096;
+const MAX_MARKS: usize = 4096;
 
 /// Counts line ends and leaves marks on the way.
 #[derive(Debug)]
@@ -227,7 +227,7 @@ impl Counter {
         self.offset += piece.len() as u64;
         if (self.offset - self.start).is_multiple_of(self.stride) {
             self.marks.push(Mark { offset: self.offset, lf: self.lf, cr: self.cr });
-            if self.marks.len() >= MOST_MARKS {
+            if self.marks.len() >= MAX_MARKS {
                 self.stride *= 2;
                 let (start, stride) = (self.start, self.stride);
                 self.marks.retain(|mark| (mark.offset - start).is_multiple_of(stride));

@@ -238,12 +238,12 @@ pub(crate) fn excerpt<S: Source + ?Sized>(
     scan: &Scan,
     of: LineRange,
     (start, from_char): (LineNumber, u64),
-    most_lines: u64,
-    most_bytes: usize,
+    max_lines: u64,
+    max_bytes: usize,
 ) -> Result<Excerpt, S::Error> {
     let left = of.end().saturating_sub(start.index());
-    let some = LineRange::new(start, left.min(most_lines));
-    let (shown, _) = show(source, scan, some, from_char, Budget::bytes(most_bytes))?;
+    let some = LineRange::new(start, left.min(max_lines));
+    let (shown, _) = show(source, scan, some, from_char, Budget::bytes(max_bytes))?;
     let truncated = shown.cut.is_some() || some.count() < left;
     Ok(Excerpt { of, start, from_char: shown.from_char, text: shown.content, truncated })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp_text_editor_store::workspace::Store;
+use mcp_text_editor_store::workspace::Workspace;
 use serde_json::Value;
 
 use crate::cli::Config;
@@ -18,7 +18,7 @@ pub struct Context {
     /// The options of the process.
     pub config: Arc<Config>,
     /// The files, and how they are kept safe; at least one root when serving.
-    pub store: Arc<Store>,
+    pub workspace: Arc<Workspace>,
     /// How much the client shows of a reply.
     pub room: Room,
 }
@@ -26,8 +26,9 @@ pub struct Context {
 impl Context {
     /// The context of a process, for calls of a client that is not known.
     #[must_use]
-    pub fn new(config: Config, store: Store) -> Self {
-        let context = Self { config: Arc::new(config), store: Arc::new(store), room: clients::UNKNOWN };
+    pub fn new(config: Config, workspace: Workspace) -> Self {
+        let context =
+            Self { config: Arc::new(config), workspace: Arc::new(workspace), room: clients::UNKNOWN };
         context.of_client(None)
     }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcp_text_editor::cli::{self, Action, Keeping, Landlock, LogLevel, Past};
+use mcp_text_editor::cli::{self, Action, Landlock, LogLevel, Past, StateOptions};
 use mcp_text_editor::cli::{call, history};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
@@ -18,8 +18,8 @@ use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::history::History;
 use mcp_text_editor_store::os::fd_limit;
 use mcp_text_editor_store::os::signals;
-use mcp_text_editor_store::state_dir::State;
-use mcp_text_editor_store::workspace::Store;
+use mcp_text_editor_store::state_dir::StateDir;
+use mcp_text_editor_store::workspace::Workspace;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -40,39 +40,40 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     if let Err(error) = signals::outlive_size_limit() {
         tracing::warn!(%error, "SIGXFSZ cannot be handled: a write beyond ulimit -f will end this process");
     }
-    let landlock = command.walls.landlock;
-    let other = command.keeping.other_state_directory.clone().filter(|other| history::is_kept_in(other));
-    let mut keeping = command.keeping.clone();
+    let landlock = command.access.landlock;
+    let other =
+        command.state_options.other_state_directory.clone().filter(|other| history::is_kept_in(other));
+    let mut state_options = command.state_options.clone();
     if let (Action::Past(Past::Undo { edit_id, .. } | Past::Contents { edit_id }), Some(other)) =
         (&command.action, &other)
     {
         // An id says which history is meant.
-        let elsewhere = Keeping { state_directory: Some(other.clone()), ..keeping.clone() };
-        let own = store(open_roots(&command)?, keeping.clone(), &command.action);
-        let others = store(open_roots(&command)?, elsewhere.clone(), &command.action);
+        let elsewhere = StateOptions { state_directory: Some(other.clone()), ..state_options.clone() };
+        let own = open_workspace(open_roots(&command)?, state_options.clone(), &command.action);
+        let others = open_workspace(open_roots(&command)?, elsewhere.clone(), &command.action);
         if !history::holds(&own, edit_id) && history::holds(&others, edit_id) {
-            keeping = elsewhere;
+            state_options = elsewhere;
         }
     }
-    let mut store = store(open_roots(&command)?, keeping, &command.action);
-    store.most_file_bytes = command.config.limits.get(Limit::File);
+    let mut workspace = open_workspace(open_roots(&command)?, state_options, &command.action);
+    workspace.max_file_bytes = command.config.limits.get(Limit::File);
     // A person's files are not known yet, and nothing of a model's is read.
     if matches!(command.action, Action::Serve | Action::Call { .. }) {
-        confine(&store, landlock)?;
-        if !store.roots.are_read_only() {
-            store.recover();
+        confine(&workspace, landlock)?;
+        if !workspace.roots.are_read_only() {
+            workspace.recover();
         }
     }
-    let context = |store| Context::new(command.config, store);
+    let context = |workspace| Context::new(command.config, workspace);
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {
-            stdio::serve(context(store)).context("serving MCP over standard input and output failed")?;
+            stdio::serve(context(workspace)).context("serving MCP over standard input and output failed")?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Call { tool, values, json } => {
             let arguments = call::arguments(&tool, &values, json.as_deref())?;
-            let done = call::call(context(store), tool, arguments, &mut out)?;
+            let done = call::call(context(workspace), tool, arguments, &mut out)?;
             Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {
@@ -80,21 +81,23 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Action::Tools { markdown: false } => {
-            writeln!(out, "{}", call::listing(context(store))?)?;
+            writeln!(out, "{}", call::listing(context(workspace))?)?;
             Ok(ExitCode::SUCCESS)
         }
         // As they are, not as a terminal wants them.
         Action::Past(Past::Contents { edit_id }) => {
-            history::contents(&store, &edit_id, &mut out)?;
+            history::contents(&workspace, &edit_id, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Past(past) => {
             let mut out = anstream::stdout();
             let asks_for_all = matches!(past, Past::Show { .. } | Past::Forget { .. });
             match past {
-                Past::Show { path, limit } => history::show(&store, path.as_deref(), limit, &mut out)?,
-                Past::Forget { path } => history::forget(&store, path.as_deref(), &mut out)?,
-                Past::Undo { edit_id, dry_run } => history::undo(&mut store, &edit_id, dry_run, &mut out)?,
+                Past::Show { path, limit } => history::show(&workspace, path.as_deref(), limit, &mut out)?,
+                Past::Forget { path } => history::forget(&workspace, path.as_deref(), &mut out)?,
+                Past::Undo { edit_id, dry_run } => {
+                    history::undo(&mut workspace, &edit_id, dry_run, &mut out)?;
+                }
                 Past::Contents { .. } => {}
             }
             if let (true, Some(other)) = (asks_for_all, &other) {
@@ -109,12 +112,12 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
 /// why they are not; a person who calls a tool is told at once.
 fn open_roots(command: &cli::Command) -> anyhow::Result<Roots> {
     let paths: Vec<PathBuf> = command.roots.iter().map(|root| root.path.clone()).collect();
-    let walls = &command.walls;
+    let access = &command.access;
     let mut policy = Policy::default()
-        .read_only(walls.read_only)
-        .protecting(walls.protected.clone().from_roots(&paths))
-        .exempting(walls.unprotected.clone().from_roots(&paths));
-    if let Some(directory) = state_directory(&command.keeping, &command.action) {
+        .read_only(access.read_only)
+        .protecting(access.protected.clone().from_roots(&paths))
+        .exempting(access.unprotected.clone().from_roots(&paths));
+    if let Some(directory) = state_directory(&command.state_options, &command.action) {
         policy = policy.closing(directory);
     }
     if !matches!(command.action, Action::Serve) {
@@ -127,51 +130,52 @@ fn open_roots(command: &cli::Command) -> anyhow::Result<Roots> {
     Ok(opened)
 }
 
-fn state_directory<'a>(keeping: &'a cli::Keeping, action: &Action) -> Option<&'a Path> {
-    keeping.state_directory.as_deref().filter(|_| !matches!(action, Action::Tools { .. }))
+fn state_directory<'a>(state_options: &'a cli::StateOptions, action: &Action) -> Option<&'a Path> {
+    state_options.state_directory.as_deref().filter(|_| !matches!(action, Action::Tools { .. }))
 }
 
 /// What calls work with. A state directory that cannot be had stops nobody: what is lost with it is said where it counts.
-fn store(opened: Roots, keeping: cli::Keeping, action: &Action) -> Store {
-    let state = state_directory(&keeping, action).map(State::open);
+fn open_workspace(opened: Roots, state_options: cli::StateOptions, action: &Action) -> Workspace {
+    let state = state_directory(&state_options, action).map(StateDir::open);
     let roots: Vec<PathBuf> = opened.paths().map(Path::to_owned).collect();
     for root in opened.paths().filter(|root| opened.closes(root)) {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
-    let in_place = keeping.in_place.from_roots(&roots);
-    let mut store = Store { in_place, durability: keeping.durability, ..Store::without_state(opened) };
+    let in_place = state_options.in_place.from_roots(&roots);
+    let mut workspace =
+        Workspace { in_place, durability: state_options.durability, ..Workspace::without_state(opened) };
     match state {
         Some(Ok(state)) => {
-            if let Some(mut settings) = keeping.history {
+            if let Some(mut settings) = state_options.history {
                 settings.excluded = settings.excluded.from_roots(&roots);
-                store.history = History::new(&state, settings);
+                workspace.history = History::new(&state, settings);
             }
-            store.state = Some(state);
+            workspace.state_dir = Some(state);
         }
         Some(Err(error)) => {
             let why = error.source.as_ref().map_or_else(String::new, |why| format!(": {why}"));
             let reason = format!("the state directory {} cannot be used{why}", error.path.display());
             tracing::warn!("edits have no journal and no history: {reason}");
-            if keeping.history.is_some() {
-                store.history = History::without_state(reason);
+            if state_options.history.is_some() {
+                workspace.history = History::without_state(reason);
             }
         }
-        None if keeping.history.is_some() => {
-            store.history = History::without_state("there is no state directory".to_owned());
+        None if state_options.history.is_some() => {
+            workspace.history = History::without_state("there is no state directory".to_owned());
         }
         None => {}
     }
-    store
+    workspace
 }
 
 /// Has the kernel deny everything but the roots and the state directory. From here on nothing else can be opened, so
 /// it comes last before the work, and before any other thread, which it would not bind.
-fn confine(store: &Store, landlock: Landlock) -> anyhow::Result<()> {
+fn confine(workspace: &Workspace, landlock: Landlock) -> anyhow::Result<()> {
     if landlock == Landlock::Off {
         tracing::info!("Landlock: off");
         return Ok(());
     }
-    let why_not = match landlock::confine(&store.roots, store.state.as_ref(), Network::Closed) {
+    let why_not = match landlock::confine(&workspace.roots, workspace.state_dir.as_ref(), Network::Closed) {
         Ok(Confinement::Held { abi, gaps }) => {
             let holds = !gaps.contains(&Gap::Truncation);
             let gaps: Vec<String> = gaps.iter().map(ToString::to_string).collect();

@@ -91,7 +91,7 @@ pub struct Problem {
     /// The tool to call next; `None` for the one that was called.
     pub suggestion: Option<&'static str>,
     /// Whether files may have changed all the same, as they could not be put back.
-    pub has_left_changes: bool,
+    pub may_have_written: bool,
 }
 
 /// What to do where a text is not told whole.
@@ -142,7 +142,7 @@ impl Problem {
             total_lines: None,
             conflict: None,
             suggestion: None,
-            has_left_changes: false,
+            may_have_written: false,
         }
     }
 
@@ -178,7 +178,7 @@ impl Failure {
     pub fn of_tool(tool: &Tool, problems: Vec<Problem>, is_offered: impl Fn(&str) -> bool) -> Self {
         let suggested = problems.first().and_then(|problem| problem.suggestion);
         let suggestion = suggested.filter(|name| is_offered(name)).unwrap_or(tool.name).to_owned();
-        let editing = !tool.read_only && !problems.iter().any(|problem| problem.has_left_changes);
+        let editing = !tool.read_only && !problems.iter().any(|problem| problem.may_have_written);
         Self { problems, suggestion, editing }
     }
 
@@ -190,6 +190,6 @@ impl Failure {
     /// Whether the call failed for nothing but that the client had withdrawn it, and has left nothing.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.problems.iter().all(|problem| problem.code == Code::Cancelled && !problem.has_left_changes)
+        self.problems.iter().all(|problem| problem.code == Code::Cancelled && !problem.may_have_written)
     }
 }

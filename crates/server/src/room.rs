@@ -149,7 +149,7 @@ impl Left {
     }
 
     /// What the problems of one file may take without taking much from the others.
-    pub(crate) fn most_for_failure(&self) -> usize {
+    pub(crate) fn max_for_failure(&self) -> usize {
         (self.frame / self.ranges.saturating_add(self.facts).max(1)).max(LEAST / 8)
     }
 

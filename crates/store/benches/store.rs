@@ -22,17 +22,17 @@ use mcp_text_editor_core::splice::Spliced;
 use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::commit::exchange::{Prepared, exchange};
 use mcp_text_editor_store::edit::{Change, Edit, Options, edit};
-use mcp_text_editor_store::lock::{Wait, lock};
+use mcp_text_editor_store::lock::{LockTimeout, lock};
 use mcp_text_editor_store::read::document;
-use mcp_text_editor_store::read::scan_cache::Index;
+use mcp_text_editor_store::read::scan_cache::ScanCache;
 use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
-use mcp_text_editor_store::workspace::Store;
+use mcp_text_editor_store::workspace::Workspace;
 use ratio::{Ratio, compare, criterion};
 use tempfile::TempDir;
 
 /// A root with files of 100 KB.
 struct World {
-    store: Store,
+    workspace: Workspace,
     directory: TempDir,
     text: String,
 }
@@ -45,7 +45,7 @@ impl World {
             writeln!(text, "line {number}: let total = prices.sum::<u64>();").unwrap();
         }
         let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
-        Self { store: Store::without_state(roots), directory, text }
+        Self { workspace: Workspace::without_state(roots), directory, text }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -78,8 +78,8 @@ fn reads(c: &mut Criterion<Ratio>) {
     // A file that was written in this very moment is not remembered.
     std::thread::sleep(std::time::Duration::from_millis(50));
     let lines = LineRange::inclusive(1000, 1050).unwrap();
-    let read = |index: &Index| {
-        let place = world.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
+    let read = |index: &ScanCache| {
+        let place = world.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
         let budget = Budget { gutter: true, ..Budget::bytes(50_000) };
         let shown = document::read(index, &place, None, &|| false, |document| {
             show(document, &document.scan, lines, 1, budget)
@@ -87,8 +87,8 @@ fn reads(c: &mut Criterion<Ratio>) {
         shown.unwrap()
     };
     let whole = || Digest::of(&std::fs::read(&path).unwrap());
-    compare(c, "read/cold index", || read(&Index::default()), whole);
-    let index = Index::default();
+    compare(c, "read/cold index", || read(&ScanCache::default()), whole);
+    let index = ScanCache::default();
     read(&index);
     let page = || {
         let mut buffer = [0; 4096];
@@ -127,13 +127,13 @@ fn edit_all(world: &World, paths: &[PathBuf], patches: &[Patch]) {
         dry_run: false,
         is_cancelled: &|| false,
     };
-    edit(&world.store, &edits, options).unwrap();
+    edit(&world.workspace, &edits, options).unwrap();
 }
 
 /// All that an edit does but waiting for the disk.
 fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
-    let place = world.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
-    let locked = lock(&place, &Wait::default()).unwrap();
+    let place = world.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
+    let locked = lock(&place, &LockTimeout::default()).unwrap();
     let bytes = read_range(locked.file(), 0..locked.file().size()).unwrap();
     let mut scanner = Scanner::new(None);
     scanner.feed(&bytes);

@@ -1,25 +1,25 @@
-//! All that holds for every call of a process: [`Store`].
+//! All that holds for every call of a process: [`Workspace`].
 
 use crate::access::patterns::Patterns;
 use crate::access::roots::Roots;
 use crate::history::History;
-use crate::lock::deferred_close::Closing;
-use crate::read::scan_cache::Index;
+use crate::lock::deferred_close::DeferredClose;
+use crate::read::scan_cache::ScanCache;
 use crate::recovery::recover_all;
-use crate::state_dir::State;
+use crate::state_dir::StateDir;
 
 /// How much of an edit is kept unless told otherwise.
-const MOST_KEPT: u64 = 64 << 20;
+const MAX_KEPT: u64 = 64 << 20;
 
 /// What every call works with: where it may, what is remembered, and how safe an edit is to be.
 #[derive(Debug)]
-pub struct Store {
+pub struct Workspace {
     /// The allowed directories.
     pub roots: Roots,
     /// What is remembered of files between reads.
-    pub index: Index,
+    pub scan_cache: ScanCache,
     /// The state directory with the journal; `None` where there is none: edits then say what they lack.
-    pub state: Option<State>,
+    pub state_dir: Option<StateDir>,
     /// The edits of the past.
     pub history: History,
     /// Files that are written over, not replaced, whether or not anything shows that they must be.
@@ -27,12 +27,12 @@ pub struct Store {
     /// What an edit that was answered survives.
     pub durability: Durability,
     /// How large a file may be, before an edit and after it; there is none that a read may not have.
-    pub most_file_bytes: u64,
+    pub max_file_bytes: u64,
     /// How much an edit may take away, of all its files together, and still be kept in the history: it is held in memory
     /// meanwhile.
-    pub most_kept_bytes: u64,
+    pub max_kept_bytes: u64,
     /// Files that were replaced, and are not closed yet.
-    pub closing: Closing,
+    pub deferred_close: DeferredClose,
 }
 
 /// What an edit that was answered survives.
@@ -45,7 +45,7 @@ pub enum Durability {
     Process,
 }
 
-impl Store {
+impl Workspace {
     /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
     /// logged, and tried again before each edit.
     pub fn recover(&self) {
@@ -57,14 +57,14 @@ impl Store {
     pub fn without_state(roots: Roots) -> Self {
         Self {
             roots,
-            index: Index::default(),
-            state: None,
+            scan_cache: ScanCache::default(),
+            state_dir: None,
             history: History::default(),
             in_place: Patterns::default(),
             durability: Durability::default(),
-            most_file_bytes: u64::MAX,
-            most_kept_bytes: MOST_KEPT,
-            closing: Closing::default(),
+            max_file_bytes: u64::MAX,
+            max_kept_bytes: MAX_KEPT,
+            deferred_close: DeferredClose::default(),
         }
     }
 }

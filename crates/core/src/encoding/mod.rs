@@ -116,7 +116,7 @@ impl Encoding {
 
     /// How many bytes text of so many bytes of UTF-8 has at most.
     #[must_use]
-    pub(crate) fn most_bytes(self, text: usize) -> usize {
+    pub(crate) fn max_bytes(self, text: usize) -> usize {
         let each = match self {
             Self::Utf8 | Self::Latin1 | Self::Ascii => 1,
             // An escape sequence before each character, and one at the end.

@@ -1,6 +1,6 @@
 //! `append_text_file_contents`: new lines at the end.
 
-use crate::digest::Tag;
+use crate::digest::DigestPrefix;
 use crate::scan::Scan;
 use crate::source::Source;
 
@@ -11,7 +11,7 @@ use super::{Position, Resolution, guarded};
 pub fn append<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,
-    file_hash: Option<&Tag>,
+    file_hash: Option<&DigestPrefix>,
     contents: &str,
 ) -> Result<Resolution, S::Error> {
     let resolution = unguarded(source, scan, contents, Position::After(scan.lines.count()))?;

@@ -1,6 +1,6 @@
 //! `delete_text_file_contents`: whole lines go, each range guarded by its digest.
 
-use crate::digest::Tag;
+use crate::digest::DigestPrefix;
 use crate::matching::Tier;
 use crate::rejection::{At, Rejection};
 use crate::scan::Scan;
@@ -9,14 +9,15 @@ use crate::splice::Splice;
 
 use super::evidence::{Failed, explain};
 use super::{
-    Claim, Fact, GuardedRange, Options, Resolution, existing_lines, guarded, plan, seams_around, unless_moved,
+    Claim, GuardedRange, Options, Resolution, SpliceInfo, existing_lines, guarded, plan, seams_around,
+    unless_moved,
 };
 
 /// Deletes lines.
 pub fn delete<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,
-    file_hash: Option<&Tag>,
+    file_hash: Option<&DigestPrefix>,
     ranges: &[GuardedRange],
 ) -> Result<Resolution, S::Error> {
     let (mut claims, mut rejections, mut failed) = (Vec::new(), Vec::new(), Vec::new());
@@ -40,7 +41,7 @@ pub fn delete<S: Source + ?Sized>(
             rejections.push(Rejection::ShiftState { at, lines });
         }
         let splice = Splice { at: bytes, insert: Vec::new() };
-        claims.push(Claim { at, lines, splice, fact: Fact { tier: Tier::Exact, lead: 0 } });
+        claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier: Tier::Exact, lead: 0 } });
     }
     explain(source, scan, Options::default(), failed, &mut rejections)?;
     let resolution = guarded(scan, file_hash, plan(source, scan, claims, rejections)?);

@@ -1,7 +1,7 @@
 //! What is told of a match that failed. Only failures come here, so it may read the file again; it stays bounded.
 
 use crate::cause::{Cause, cause, cause_inside, cause_without_place};
-use crate::digest::{Digest, Tag, digest_of};
+use crate::digest::{Digest, DigestPrefix, digest_of};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search};
 use crate::nearest::{Near, Nearest};
@@ -18,20 +18,20 @@ pub(super) enum Failed<'a> {
     /// The text of some lines is not `old`.
     Content { at: At, lines: LineRange, old: &'a str, new: &'a str },
     /// Lines do not have the digest that the client remembers; they may have the text that it sends with it.
-    RangeHash { at: At, lines: LineRange, digest: Digest, tag: &'a Tag, is_old_there: bool },
+    RangeHash { at: At, lines: LineRange, digest: Digest, tag: &'a DigestPrefix, is_old_there: bool },
     /// A text stands nowhere.
     NoMatch { at: At, old: &'a str, new: &'a str },
 }
 
 /// So many failures of one call are looked into; of the others only the actual text is told.
-const MOST_EXPLAINED: usize = 8;
+const MAX_EXPLAINED: usize = 8;
 /// So many lines of actual text are told, and so many bytes.
-const MOST_LINES: u64 = 20;
-const MOST_BYTES: usize = 2000;
+const MAX_LINES: u64 = 20;
+const MAX_BYTES: usize = 2000;
 /// Where a line is too long for that, so many characters are told before the one that differs.
 const CHARS_BEFORE: u64 = 40;
 /// Similar places are looked for in so many bytes, around the range where there is one.
-const MOST_SEARCHED: u64 = 64 * 1024 * 1024;
+const MAX_SEARCHED: u64 = 64 * 1024 * 1024;
 /// Of a line so many bytes are looked at.
 const LONGEST_LINE: usize = 4096;
 /// Why a text differs is looked for in no more than this; in a longer one that was sent only where a failure is looked
@@ -40,7 +40,7 @@ const LONG: usize = 16 * 1024;
 /// Of a text that is longer than this no cause is looked for: that takes some copies of it, and more for each of its lines.
 const LONGEST_WITH_CAUSE: usize = 1024 * 1024;
 /// Lines with a remembered digest are looked for by hashing at most this much.
-const MOST_HASHED: u64 = 32 * 1024 * 1024;
+const MAX_HASHED: u64 = 32 * 1024 * 1024;
 
 /// Turns failures into rejections with all that helps to repair them.
 pub(super) fn explain<S: Source + ?Sized>(
@@ -51,7 +51,7 @@ pub(super) fn explain<S: Source + ?Sized>(
     rejections: &mut Vec<Rejection>,
 ) -> Result<(), S::Error> {
     for (index, failure) in failed.into_iter().enumerate() {
-        let view = View { source, scan, options, thorough: index < MOST_EXPLAINED };
+        let view = View { source, scan, options, thorough: index < MAX_EXPLAINED };
         rejections.push(match failure {
             Failed::Content { at, lines, old, new } => {
                 Rejection::ContentMismatch { at, lines, evidence: Box::new(view.content(lines, old, new)?) }
@@ -78,14 +78,14 @@ pub(super) fn may_have_moved<S: Source + ?Sized>(
     scan: &Scan,
     ranges: &[GuardedRange],
 ) -> Result<bool, S::Error> {
-    if ranges.len() > MOST_EXPLAINED {
+    if ranges.len() > MAX_EXPLAINED {
         return Ok(true);
     }
     let view = View { source, scan, options: Options::default(), thorough: true };
     for range in ranges {
         let Ok(lines) = existing_lines(scan, At::default(), range.start, range.end) else { return Ok(true) };
         let digest = scan.digest_of(source, scan.lines.bytes_of(source, lines)?)?;
-        let Some(tag) = Tag::parse(&digest.to_string()) else { return Ok(true) };
+        let Some(tag) = DigestPrefix::parse(&digest.to_string()) else { return Ok(true) };
         if view.with_digest(lines, &tag)?.len() != 1 {
             return Ok(true);
         }
@@ -121,7 +121,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     fn from(&self, of: LineRange, start: LineNumber, from_char: u64) -> Result<Excerpt, S::Error> {
-        excerpt(self.source, self.scan, of, (start, from_char), MOST_LINES, MOST_BYTES)
+        excerpt(self.source, self.scan, of, (start, from_char), MAX_LINES, MAX_BYTES)
     }
 
     /// As much of the lines as is told, so that what differs is in it: where they are too many, from the line before on; where
@@ -152,7 +152,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     fn difference(&self, lines: LineRange, old: &str, as_: Wanted) -> Result<Option<Difference>, S::Error> {
         let bytes = self.scan.lines.bytes_of(self.source, lines)?;
         // Of a longer line the beginning is enough.
-        let longest = self.scan.encoding.most_bytes(old.len()).saturating_add(64);
+        let longest = self.scan.encoding.max_bytes(old.len()).saturating_add(64);
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n').peekable();
         let mut difference = None;
         self.scan.lines.for_each(self.source, lines.start(), bytes, longest, |line| {
@@ -182,7 +182,7 @@ impl<S: Source + ?Sized> View<'_, S> {
 
     fn content(&self, lines: LineRange, old: &str, new: &str) -> Result<Evidence, S::Error> {
         let is_cheap = old.len().max(new.len()) <= if self.thorough { LONGEST_WITH_CAUSE } else { LONG };
-        let most = if self.thorough { LONG } else { MOST_BYTES };
+        let most = if self.thorough { LONG } else { MAX_BYTES };
         let whole = if is_cheap { self.whole(lines, most)? } else { None };
         let why = whole.and_then(|whole| cause(old, &whole, new));
         let mut evidence = Evidence { cause: why, ..Evidence::default() };
@@ -260,7 +260,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(evidence)
     }
 
-    fn range_hash(&self, lines: LineRange, tag: &Tag) -> Result<Evidence, S::Error> {
+    fn range_hash(&self, lines: LineRange, tag: &DigestPrefix) -> Result<Evidence, S::Error> {
         let actual = Some(self.actual(lines)?);
         let found_at = if self.thorough { self.with_digest(lines, tag)? } else { Vec::new() };
         Ok(Evidence { actual, found_at, whole_lines: true, ..Evidence::default() })
@@ -305,14 +305,14 @@ impl<S: Source + ?Sized> View<'_, S> {
     fn nearest(&self, old: &str, near: Option<LineRange>) -> Result<Vec<Near>, S::Error> {
         let lines = &self.scan.lines;
         let from = match near {
-            Some(range) => lines.offset_of(self.source, range.start())?.saturating_sub(MOST_SEARCHED / 2),
+            Some(range) => lines.offset_of(self.source, range.start())?.saturating_sub(MAX_SEARCHED / 2),
             None => 0,
         };
         let (first, start) = lines.line_at(self.source, from.max(lines.bytes().start))?;
         let mut nearest = Nearest::new(old, near);
         lines.for_each(self.source, first, start..lines.bytes().end, LONGEST_LINE, |line| {
             nearest.feed(line.number, &self.decode_head(line.text));
-            line.end - start < MOST_SEARCHED
+            line.end - start < MAX_SEARCHED
         })?;
         Ok(nearest.finish())
     }
@@ -327,12 +327,10 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     /// Where as many lines as `lines` have the digest that the client remembers.
-    fn with_digest(&self, lines: LineRange, tag: &Tag) -> Result<Vec<LineRange>, S::Error> {
+    fn with_digest(&self, lines: LineRange, tag: &DigestPrefix) -> Result<Vec<LineRange>, S::Error> {
         let all = &self.scan.lines;
         let (size, count) = (self.scan.size, usize::try_from(lines.count()).unwrap_or(usize::MAX));
-        if size > MOST_HASHED
-            || lines.count().saturating_mul(size) > MOST_HASHED
-            || lines.count() > all.count()
+        if size > MAX_HASHED || lines.count().saturating_mul(size) > MAX_HASHED || lines.count() > all.count()
         {
             return Ok(Vec::new());
         }

@@ -1,6 +1,6 @@
 //! `insert_text_file_contents`: new lines before or after one.
 
-use crate::digest::Tag;
+use crate::digest::DigestPrefix;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::rejection::{At, Fit, Rejection};
@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::splice::Splice;
 
 use super::terminators::Terminators;
-use super::{Claim, Fact, Resolution, guarded, place_of, plan, seams_around};
+use super::{Claim, Resolution, SpliceInfo, guarded, place_of, plan, seams_around};
 
 /// Where new lines go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub enum Position {
 
 /// So many lines above and below the place are told if the file is not the one that is meant, and so many bytes.
 const AROUND: u64 = 3;
-const MOST_BYTES: usize = 2000;
+const MAX_BYTES: usize = 2000;
 
 /// Inserts lines. `contents` has `\n` for line ends; the last line is ended if it is not.
 ///
@@ -32,7 +32,7 @@ const MOST_BYTES: usize = 2000;
 pub fn insert<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,
-    file_hash: Option<&Tag>,
+    file_hash: Option<&DigestPrefix>,
     contents: &str,
     position: Position,
 ) -> Result<Resolution, S::Error> {
@@ -48,7 +48,7 @@ pub fn insert<S: Source + ?Sized>(
         let last = (line.get() + AROUND).min(total);
         let around = LineRange::new(LineNumber::from_index(first), last - first);
         let from = (around.start(), 1);
-        let around = Box::new(excerpt(source, scan, around, from, around.count(), MOST_BYTES)?);
+        let around = Box::new(excerpt(source, scan, around, from, around.count(), MAX_BYTES)?);
         *fit = Fit::Unsure { line, around };
     }
     Ok(resolution)
@@ -116,7 +116,7 @@ fn lines_after<S: Source + ?Sized>(
         at: At::default(),
         lines: here,
         splice: Splice { at: offset..offset, insert },
-        fact: Fact { tier: Tier::Exact, lead: lead.len() },
+        fact: SpliceInfo { tier: Tier::Exact, lead: lead.len() },
     });
     Ok(claim)
 }

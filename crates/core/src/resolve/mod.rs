@@ -11,7 +11,7 @@ mod terminators;
 
 use std::ops::Range;
 
-use crate::digest::Tag;
+use crate::digest::DigestPrefix;
 use crate::encoding::{Seam, Unencodable, Validator, sniff_bom};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
@@ -33,7 +33,7 @@ pub struct GuardedRange {
     /// The last line, included; `None` is the file's last.
     pub end: Option<i64>,
     /// The digest of the lines' bytes, terminators included.
-    pub range_hash: Option<Tag>,
+    pub range_hash: Option<DigestPrefix>,
 }
 
 /// What an edit will do to one file.
@@ -42,7 +42,7 @@ pub struct Plan {
     /// The replacements.
     pub splices: SpliceSet,
     /// What is to be known of each, in the same order.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<SpliceInfo>,
     /// Whether a final newline is put where there was none, so that new text starts on a line of its own.
     pub adds_final_newline: bool,
     /// Whether the new bytes are the old ones.
@@ -51,7 +51,7 @@ pub struct Plan {
 
 /// What is known of a splice besides its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fact {
+pub struct SpliceInfo {
     /// How its old text was found.
     pub tier: Tier,
     /// How many of the inserted bytes end the line before: they are not part of the new lines.
@@ -64,16 +64,16 @@ pub struct Options {
     /// Match only character by character.
     pub strict: bool,
     /// How many occurrences the patches of a file that replace every one may replace together.
-    pub most_occurrences: u64,
+    pub max_occurrences: u64,
     /// How many bytes of new text, in its encoding, the patches of a file may put into it together: each place has a copy of
     /// its own.
-    pub most_inserted: u64,
+    pub max_inserted: u64,
 }
 
 impl Default for Options {
     /// The second tier is looked into, too; 100 000 occurrences, 256 MiB.
     fn default() -> Self {
-        Self { strict: false, most_occurrences: 100_000, most_inserted: 256 << 20 }
+        Self { strict: false, max_occurrences: 100_000, max_inserted: 256 << 20 }
     }
 }
 
@@ -82,7 +82,7 @@ pub type Resolution = Result<Plan, Vec<Rejection>>;
 
 /// A resolution, given what the client remembers of the file's digest; problems come in the order of the request's
 /// parts, what concerns the whole file first.
-fn guarded(scan: &Scan, expected: Option<&Tag>, resolution: Resolution) -> Resolution {
+fn guarded(scan: &Scan, expected: Option<&DigestPrefix>, resolution: Resolution) -> Resolution {
     let mut rejections = match (expected.filter(|tag| !tag.matches(&scan.digest)), resolution) {
         (None, Ok(plan)) => return Ok(plan),
         (None, Err(rejections)) => rejections,
@@ -136,7 +136,7 @@ struct Claim {
     at: At,
     lines: LineRange,
     splice: Splice,
-    fact: Fact,
+    fact: SpliceInfo,
 }
 
 /// The places around some whole lines, between which new text is to be fitted in; `None` where a stateful encoding is not
@@ -310,7 +310,7 @@ mod tests {
             let scan = scan(file);
             let Ok(line) = scan.lines.bytes_of(file, LineRange::new(LineNumber::FIRST, 1));
             let Ok(digest) = digest_of(file, line);
-            let range_hash = Tag::parse(&digest.to_string());
+            let range_hash = DigestPrefix::parse(&digest.to_string());
             let Ok(done) = delete(file, &scan, None, &[GuardedRange { start: 1, end: Some(1), range_hash }]);
             done.map(|plan| plan.splices)
                 .map_err(|rejections| rejections.iter().map(brief).collect::<String>())
@@ -323,7 +323,7 @@ mod tests {
     }
 
     /// The digest that a client would remember of `bytes`.
-    pub(super) fn tag(bytes: &str) -> Tag {
-        Tag::parse(&Digest::of(bytes.as_bytes()).to_string()).unwrap()
+    pub(super) fn tag(bytes: &str) -> DigestPrefix {
+        DigestPrefix::parse(&Digest::of(bytes.as_bytes()).to_string()).unwrap()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::digest::Tag;
+use crate::digest::DigestPrefix;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Found, Keep, Needle, Tier, lines_of, search};
@@ -14,8 +14,8 @@ use crate::splice::Splice;
 use super::evidence::{Failed, explain};
 use super::terminators::Terminators;
 use super::{
-    Claim, Fact, GuardedRange, Options, Resolution, existing_lines, guarded, place_of, plan, seams_around,
-    unless_moved,
+    Claim, GuardedRange, Options, Resolution, SpliceInfo, existing_lines, guarded, place_of, plan,
+    seams_around, unless_moved,
 };
 
 /// One replacement of a call: what is replaced is said by text, by ranges, or by both. Line ends are `\n`.
@@ -35,7 +35,7 @@ pub struct Patch {
 pub fn patch<S: Source + ?Sized>(
     source: &S,
     scan: &Scan,
-    file_hash: Option<&Tag>,
+    file_hash: Option<&DigestPrefix>,
     patches: &[Patch],
     options: Options,
 ) -> Result<Resolution, S::Error> {
@@ -70,7 +70,7 @@ pub fn patch<S: Source + ?Sized>(
     work.by_text(patches)?;
     let Work { claims, mut rejections, failed, inserted, too_much, .. } = work;
     if let Some(at) = too_much {
-        rejections.push(Rejection::TooMuchText { at, bytes: inserted, most: options.most_inserted });
+        rejections.push(Rejection::TooMuchText { at, bytes: inserted, most: options.max_inserted });
     }
     explain(source, scan, options, failed, &mut rejections)?;
     let resolution = guarded(scan, file_hash, plan(source, scan, claims, rejections)?);
@@ -99,7 +99,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     /// Whether one more copy of a new text may be made; it is counted in any case.
     fn has_room_for(&mut self, at: At) -> bool {
         self.inserted = self.inserted.saturating_add(self.sizes.get(at.patch).copied().unwrap_or_default());
-        let fits = self.inserted <= self.options.most_inserted;
+        let fits = self.inserted <= self.options.max_inserted;
         if !fits {
             // Before whatever else is wrong with that patch.
             self.too_much.get_or_insert(At { range: None, ..at });
@@ -153,7 +153,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     /// Claims the place of an edit that cannot be made, and has been refused: what overlaps it is told in the same reply.
     fn occupy(&mut self, at: At, lines: LineRange, bytes: Range<u64>) {
         let splice = Splice { at: bytes, insert: Vec::new() };
-        self.claims.push(Claim { at, lines, splice, fact: Fact { tier: Tier::Exact, lead: 0 } });
+        self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier: Tier::Exact, lead: 0 } });
     }
 
     /// The new text of whole lines: ended like a line, but for the end of a file that has no final newline.
@@ -185,7 +185,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         match terminators.encode_between(new, self.scan.encoding, seams) {
             Ok(insert) => {
                 let splice = Splice { at: place, insert };
-                self.claims.push(Claim { at, lines, splice, fact: Fact { tier, lead: 0 } });
+                self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier, lead: 0 } });
             }
             // What cannot be encoded has been told.
             Err(_) => self.occupy(at, lines, place),
@@ -197,7 +197,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     fn compare(&self, lines: LineRange, bytes: Range<u64>, old: &str) -> Result<Option<Tier>, S::Error> {
         // A line that is much longer than any it could match need not be kept whole to be found different; trailing
         // blanks are looked through up to a megabyte.
-        let longest = self.scan.encoding.most_bytes(old.len()).saturating_add(1024 * 1024);
+        let longest = self.scan.encoding.max_bytes(old.len()).saturating_add(1024 * 1024);
         // Read as if it ended like a line.
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
         let mut tier = Some(Tier::Exact);
@@ -248,7 +248,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             }
             let needle = |(_, patch, old): &(At, &'a Patch, &'a str)| {
                 let keep = if patch.replace_all {
-                    Keep::All(self.options.most_occurrences)
+                    Keep::All(self.options.max_occurrences)
                 } else {
                     Keep::Closest(0)
                 };
@@ -275,7 +275,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     /// A text that stands in the file.
     fn found(&mut self, at: At, patch: &Patch, old: &str, found: &Found, tier: Tier) -> Result<(), S::Error> {
         if patch.replace_all {
-            let most = self.options.most_occurrences;
+            let most = self.options.max_occurrences;
             let told = self.replaced > most;
             self.replaced = self.replaced.saturating_add(found.count);
             if self.replaced > most {

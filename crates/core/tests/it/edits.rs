@@ -1,6 +1,6 @@
 //! Random edits leave exactly the bytes that the model says, and regions are what a fresh read says.
 
-use mcp_text_editor_core::digest::{Digest, Tag};
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::regions;
 use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Position, Resolution};
@@ -22,8 +22,8 @@ fn apply(old: &[u8], plan: &resolve::Plan) -> Vec<u8> {
     read_range(&new, 0..new.size()).unwrap()
 }
 
-fn tag(bytes: &[u8]) -> Tag {
-    Tag::parse(&Digest::of(bytes).to_string()).unwrap()
+fn tag(bytes: &[u8]) -> DigestPrefix {
+    DigestPrefix::parse(&Digest::of(bytes).to_string()).unwrap()
 }
 
 /// Short texts over few characters, so that things occur again, with every line end there is.
@@ -84,7 +84,13 @@ fn check_plan(old: &str, resolution: Resolution, expected: &str) -> Result<(), T
     Ok(())
 }
 
-fn ranged(old_string: Option<String>, new: &str, start: usize, end: usize, hash: Option<Tag>) -> Patch {
+fn ranged(
+    old_string: Option<String>,
+    new: &str,
+    start: usize,
+    end: usize,
+    hash: Option<DigestPrefix>,
+) -> Patch {
     let range = GuardedRange { start: start as i64, end: Some(end as i64), range_hash: hash };
     Patch { old_string, new_string: new.to_owned(), ranges: vec![range], replace_all: false }
 }

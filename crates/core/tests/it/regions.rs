@@ -8,7 +8,7 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::line_ending::Convention;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::{Region, regions};
-use mcp_text_editor_core::resolve::{Fact, Plan};
+use mcp_text_editor_core::resolve::{Plan, SpliceInfo};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
@@ -74,7 +74,7 @@ fn naive(old: &str, new: &str, splices: &[Splice]) -> Vec<Places> {
 /// What the core says.
 fn told(old: &str, splices: &[Splice]) -> (String, Vec<Region>) {
     let splices = SpliceSet::new(splices.to_vec()).unwrap();
-    let facts = vec![Fact { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
+    let facts = vec![SpliceInfo { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
     let view = Spliced::new(old.as_bytes(), &splices);
     let new = read_range(&view, 0..view.size()).unwrap();
     let plan = Plan { splices, facts, adds_final_newline: false, unchanged: false };

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 
-use mcp_text_editor_core::digest::{Digest, Tag};
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::regions;
@@ -103,7 +103,7 @@ fn deletions_of_every_line_likewise() {
         let range = |line: u64| {
             let digest = Digest::of(format!("line {:08}\n", line - 1).as_bytes()).to_string();
             let line = i64::try_from(line).unwrap();
-            GuardedRange { start: line, end: Some(line), range_hash: Tag::parse(&digest) }
+            GuardedRange { start: line, end: Some(line), range_hash: DigestPrefix::parse(&digest) }
         };
         let ranges: Vec<GuardedRange> = (1..=many).rev().map(range).collect();
         assert!(resolve::delete(&file, &file.scan(), None, &ranges).unwrap().is_ok());
@@ -119,8 +119,8 @@ fn occurrences_are_counted_over_all_patches() {
     let mut scanner = Scanner::new(None);
     scanner.feed(bytes.as_bytes());
     let scan = scanner.finish();
-    let check = |most_occurrences: u64| {
-        let options = Options { most_occurrences, ..Options::default() };
+    let check = |max_occurrences: u64| {
+        let options = Options { max_occurrences, ..Options::default() };
         resolve::patch(bytes.as_bytes(), &scan, None, &[all("a", "x"), all("b", "y")], options).unwrap()
     };
     assert!(check(1_200).is_ok());
@@ -140,8 +140,8 @@ fn new_text_counts_once_for_each_place() {
     let nowhere = Patch { ranges: ranges.collect(), ..patch("line", &long) };
     let each = (1..=1_000).map(|line| of_line(line, &long)).collect::<Vec<_>>();
     let everywhere = [all("line", &long)];
-    let check = |patches: &[Patch], most_inserted: u64| {
-        let options = Options { most_inserted, ..Options::default() };
+    let check = |patches: &[Patch], max_inserted: u64| {
+        let options = Options { max_inserted, ..Options::default() };
         resolve::patch(&file, &file.scan(), None, patches, options).unwrap()
     };
     for patches in [&each[..], &everywhere] {
@@ -157,8 +157,8 @@ fn new_text_counts_once_for_each_place() {
     let mut scanner = Scanner::new(Some(Encoding::Utf16Le));
     scanner.feed(&wide.bytes);
     let scan = scanner.finish();
-    let check_wide = |most_inserted: u64| {
-        let options = Options { most_inserted, ..Options::default() };
+    let check_wide = |max_inserted: u64| {
+        let options = Options { max_inserted, ..Options::default() };
         resolve::patch(&wide, &scan, None, &[all("line", "xyz")], options).unwrap()
     };
     assert!(check_wide(60).is_ok());
@@ -171,7 +171,7 @@ fn new_text_counts_once_for_each_place() {
 /// The regions of an edit, and of its undo; and how many times as much as there is in the files was read for them.
 fn regions_there_and_back(bytes: Vec<u8>, old: &str, new: &str) -> ([Vec<LineRange>; 2], u64) {
     let before = Counted::of(bytes);
-    let options = Options { most_occurrences: u64::MAX, ..Options::default() };
+    let options = Options { max_occurrences: u64::MAX, ..Options::default() };
     let plan = resolve::patch(&before, &before.scan(), None, &[all(old, new)], options).unwrap().unwrap();
     let view = Spliced::new(&before, &plan.splices);
     let after = Counted::of(read_range(&view, 0..view.size()).unwrap());

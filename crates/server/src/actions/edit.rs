@@ -5,10 +5,10 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching};
 use mcp_text_editor_core::show::show;
 use mcp_text_editor_store::edit::create::{NewFile, create as create_file};
-use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Outcome, Reason, Refusal, edit};
+use mcp_text_editor_store::edit::{Change, Edit, EditProblem, Edited, Options, Outcome, Reason, edit};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::read::document::{self, Document};
-use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::state_dir::StateDir;
 use serde_json::{Value, json};
 
 use crate::cli::{Config, Output};
@@ -85,7 +85,7 @@ fn read_file(
 ) -> Result<bool, Vec<Problem>> {
     let file_path = &file.file_path;
     let named = Named { file_path, encoding: file.encoding.as_deref(), patches: &[] };
-    let place = context.store.roots.resolve(file_path);
+    let place = context.workspace.roots.resolve(file_path);
     let label = file.encoding.as_deref().map(Label::parse);
     let (place, label) = match (place, label) {
         (Ok(place), Some(Some(label))) => (place, Some(label.encoding)),
@@ -101,45 +101,48 @@ fn read_file(
         }
     };
     let before = page.left;
-    let read = document::read(&context.store.index, &place, label, &|| cancel.is_cancelled(), |document| {
-        page.left = before;
-        if let Some(fault) = document.not_text()? {
-            return Ok(Err(vec![explain::not_text(named, &fault)]));
-        }
-        let whole = [ReadRange { start: 1, end: None, from_char: None }];
-        let asked = file.ranges.as_deref().unwrap_or(&whole);
-        let (mut wanted, mut problems) = (Vec::new(), Vec::new());
-        for range in asked {
-            match lines_of(document, range) {
-                Ok(lines) => wanted.push((range, lines)),
-                Err(problem) => problems.push(problem.of_file(file_path)),
+    let read =
+        document::read(&context.workspace.scan_cache, &place, label, &|| cancel.is_cancelled(), |document| {
+            page.left = before;
+            if let Some(fault) = document.not_text()? {
+                return Ok(Err(vec![explain::not_text(named, &fault)]));
             }
-        }
-        if !problems.is_empty() {
-            return Ok(Err(problems));
-        }
-        let read = FileRead { file_path, scan: &document.scan };
-        if is_full || !page.take_file(&read, wanted.is_empty()) {
-            return Ok(Ok(None));
-        }
-        let mut ranges = Vec::new();
-        for (range, lines) in &wanted {
-            let from_char = range.from_char.unwrap_or(1);
-            let Some(budget) = page.budget(&read, *lines, from_char) else { break };
-            let (shown, used) = show(document, &document.scan, *lines, from_char, budget)?;
-            if !page.take(&read, &shown, used) {
-                break;
+            let whole = [ReadRange { start: 1, end: None, from_char: None }];
+            let asked = file.ranges.as_deref().unwrap_or(&whole);
+            let (mut wanted, mut problems) = (Vec::new(), Vec::new());
+            for range in asked {
+                match lines_of(document, range) {
+                    Ok(lines) => wanted.push((range, lines)),
+                    Err(problem) => problems.push(problem.of_file(file_path)),
+                }
             }
-            page.left.pass(1, 0);
-            ranges.push(shown);
-        }
-        let left_out = wanted.get(ranges.len()).map(|(range, _)| LeftOut {
-            count: wanted.len() - ranges.len(),
-            of: wanted.len(),
-            start: range.start,
+            if !problems.is_empty() {
+                return Ok(Err(problems));
+            }
+            let read = FileRead { file_path, scan: &document.scan };
+            if is_full || !page.take_file(&read, wanted.is_empty()) {
+                return Ok(Ok(None));
+            }
+            let mut ranges = Vec::new();
+            for (range, lines) in &wanted {
+                let from_char = range.from_char.unwrap_or(1);
+                let Some(budget) = page.budget(&read, *lines, from_char) else { break };
+                let (shown, used) = show(document, &document.scan, *lines, from_char, budget)?;
+                if !page.take(&read, &shown, used) {
+                    break;
+                }
+                page.left.pass(1, 0);
+                ranges.push(shown);
+            }
+            let left_out = wanted.get(ranges.len()).map(|(range, _)| LeftOut {
+                count: wanted.len() - ranges.len(),
+                of: wanted.len(),
+                start: range.start,
+            });
+            Ok(Ok(
+                (left_out.is_none() || !ranges.is_empty()).then(|| (document.scan.clone(), ranges, left_out))
+            ))
         });
-        Ok(Ok((left_out.is_none() || !ranges.is_empty()).then(|| (document.scan.clone(), ranges, left_out))))
-    });
     let Some((scan, ranges, left_out)) =
         read.map_err(|error| vec![explain::store(call, file_path, &error)])??
     else {
@@ -233,16 +236,16 @@ fn edit_files(
         undoes: None,
         matching: Matching {
             strict: context.config.strict,
-            most_occurrences: limits.get(Limit::Occurrences),
-            most_inserted: limits.get(Limit::Inserted),
+            max_occurrences: limits.get(Limit::Occurrences),
+            max_inserted: limits.get(Limit::Inserted),
         },
         dry_run,
         is_cancelled: &is_cancelled,
     };
-    let done = edit(&context.store, edits, options).map_err(|refusals| {
+    let done = edit(&context.workspace, edits, options).map_err(|refusals| {
         let call = call(context, tool, edits.len() > 1, cancel);
         let ranges: Vec<Vec<&[GuardedRange]>> = edits.iter().map(ranges_of_patches).collect();
-        let explained = |refusal: &Refusal| {
+        let explained = |refusal: &EditProblem| {
             let edit = edits.get(refusal.entry);
             let named = Named {
                 file_path: edit.map(|edit| edit.file_path).unwrap_or_default(),
@@ -273,9 +276,9 @@ pub(crate) fn call<'a>(
     many_files: bool,
     cancel: &'a Cancel,
 ) -> Call<'a> {
-    let state = context.store.state.as_ref().map(State::path);
+    let state = context.workspace.state_dir.as_ref().map(StateDir::path);
     let Config { limits, tools: offered, .. } = &*context.config;
-    Call { tool, roots: &context.store.roots, state, many_files, limits, cancel, offered }
+    Call { tool, roots: &context.workspace.roots, state, many_files, limits, cancel, offered }
 }
 
 /// Creates a file.
@@ -294,13 +297,13 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
         is_cancelled: &is_cancelled,
     };
     let new = NewFile { file_path, contents: &request.contents, encoding: request.encoding.as_deref() };
-    let done = create_file(&context.store, new, options).map_err(|reasons| {
+    let done = create_file(&context.workspace, new, options).map_err(|reasons| {
         let named = Named { file_path, encoding: request.encoding.as_deref(), patches: &[] };
         let problem = |reason: Reason| match &reason {
             Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => {
                 exists(context, call, request, &is_cancelled)
             }
-            _ => explain::refusal(call, named, &Refusal { entry: 0, reason }),
+            _ => explain::refusal(call, named, &EditProblem { entry: 0, reason }),
         };
         failure(context, &tools::create::TOOL, reasons.into_iter().map(problem).collect())
     })?;
@@ -315,7 +318,7 @@ fn exists(
     is_cancelled: &dyn Fn() -> bool,
 ) -> Problem {
     let file_path = request.file_path.as_str();
-    let place = context.store.roots.resolve(file_path).ok();
+    let place = context.workspace.roots.resolve(file_path).ok();
     if let Some(place) = place.as_ref().filter(|place| place.is_dangling()) {
         return explain::exists_dangling(call, file_path, place.path());
     }
@@ -332,7 +335,7 @@ fn exists(
                 let lines = scan.digest_of(document, scan.lines.bytes())?;
                 Ok(Ok((scan.digest, scan.lines.count(), lines)))
             };
-            match document::read(&context.store.index, &place, encoding, is_cancelled, read).ok()? {
+            match document::read(&context.workspace.scan_cache, &place, encoding, is_cancelled, read).ok()? {
                 Ok((digest, total_lines, lines)) => return Some((digest, total_lines, lines, label)),
                 Err(Some(guess)) if label.is_none() => labels.insert(0, Some(guess.name().to_owned())),
                 Err(_) => {}
@@ -342,9 +345,11 @@ fn exists(
     });
     let Some((digest, total_lines, all_lines, label)) = facts else {
         let mut problem = explain::exists_unreadable(file_path);
-        problem.file_hash = context.store.roots.resolve(file_path).ok().and_then(|place| {
-            document::read(&context.store.index, &place, None, is_cancelled, |found| Ok(found.digest()))
-                .ok()?
+        problem.file_hash = context.workspace.roots.resolve(file_path).ok().and_then(|place| {
+            document::read(&context.workspace.scan_cache, &place, None, is_cancelled, |found| {
+                Ok(found.digest())
+            })
+            .ok()?
         });
         return problem;
     };

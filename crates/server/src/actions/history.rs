@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use mcp_text_editor_store::access::roots::PathProblem;
+use mcp_text_editor_store::access::roots::PathError;
 use mcp_text_editor_store::edit::Edited;
-use mcp_text_editor_store::edit::undo::{self, NotUndone, Options, is_in_roots};
+use mcp_text_editor_store::edit::undo::{self, Options, UndoError, is_in_roots};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::history::{EditId, Entry};
 
@@ -26,11 +26,12 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     let path = request.file_path.as_deref().map(|path| listed_path(context, path)).transpose();
     let path = path.map_err(|problems| failure(context, tool, problems))?;
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-    let store = &context.store;
-    let wanted = |entry: &Entry| is_in_roots(store, entry);
+    let workspace = &context.workspace;
+    let wanted = |entry: &Entry| is_in_roots(workspace, entry);
     // One more says whether there are more.
-    let found = store.history.list(path.as_deref(), limit.saturating_add(1), &wanted);
-    let mut entries = found.map_err(|reason| fail(words::unreadable(store.state.as_ref(), &reason)))?;
+    let found = workspace.history.list(path.as_deref(), limit.saturating_add(1), &wanted);
+    let mut entries =
+        found.map_err(|reason| fail(words::unreadable(workspace.state_dir.as_ref(), &reason)))?;
     let mut truncated = entries.len() > limit;
     entries.truncate(limit);
     Ok(match context.config.output {
@@ -48,11 +49,11 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
 
 /// The path by which edits of this file, or below this directory, are kept; a root is one, too.
 fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Problem>> {
-    let roots = &context.store.roots;
+    let roots = &context.workspace.roots;
     match roots.resolve(file_path) {
         Ok(place) => Ok(place.path().to_owned()),
         Err(problems) => match problems.as_slice() {
-            [PathProblem::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
+            [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
                 Ok(error.path.clone())
             }
             _ => {
@@ -72,11 +73,11 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
     let id = EditId::parse(&request.edit_id).ok_or_else(unknown)?;
     let is_cancelled = || cancel.is_cancelled();
     let options = Options { tool: tool.name, dry_run: request.dry_run, is_cancelled: &is_cancelled };
-    let undone = undo::undo(&context.store, &id, options).map_err(|reason| match reason {
-        NotUndone::Unknown => unknown(),
-        NotUndone::History(reason) => fail(words::unreadable(context.store.state.as_ref(), &reason)),
-        NotUndone::Displaced(_) => fail(words::displaced(&id)),
-        NotUndone::Refused(refused) => {
+    let undone = undo::undo(&context.workspace, &id, options).map_err(|reason| match reason {
+        UndoError::Unknown => unknown(),
+        UndoError::History(reason) => fail(words::unreadable(context.workspace.state_dir.as_ref(), &reason)),
+        UndoError::Displaced(_) => fail(words::displaced(&id)),
+        UndoError::Refused(refused) => {
             let call = call(context, tool, refused.entry.files.len() > 1, cancel);
             let mut problems: Vec<_> = words::against(call, &refused);
             problems.sort_by_key(|(file, _)| *file);

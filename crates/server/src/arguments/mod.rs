@@ -13,7 +13,7 @@ mod names;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_store::access::roots::Roots;
 use serde_json::{Map, Value};
 
@@ -26,17 +26,17 @@ use crate::problem::{Code, Failure, Problem};
 use crate::wire::json_weight::weigh;
 
 /// More problems than this are not collected: a hostile call could hold millions.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 /// In an object of more keys than this nobody meant anything by one of them.
-const MOST_KEYS: usize = 100;
+const MAX_KEYS: usize = 100;
 /// More of a key or word than this is not repeated.
-const MOST_SHOWN: usize = 60;
+const MAX_SHOWN: usize = 60;
 
 /// What is never an empty text: `""` for it is what a client sends that cannot leave a key out.
 const NEVER_EMPTY: &[&str] = &["encoding", "file_hash", "range_hash"];
 
 /// More of a path than this does not go with each problem: no error shows more, and a path may be as long as a call.
-const MOST_PATH: usize = 8_000;
+const MAX_PATH: usize = 8_000;
 
 /// The problems of a call so far, and how much it asks for.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl<'l> Notes<'l> {
     /// No problems yet, of a call to this server: if it has any, those of its paths and encodings are told with them.
     #[must_use]
     pub fn of(context: &'l Context) -> Self {
-        Self { roots: Some(&context.store.roots), ..Self::new(&context.config.limits) }
+        Self { roots: Some(&context.workspace.roots), ..Self::new(&context.config.limits) }
     }
 
     /// Counts what a call asks for; whether all of it so far is within the limit. What is not should not be looked at.
@@ -94,7 +94,7 @@ impl<'l> Notes<'l> {
     }
 
     fn is_full(&self) -> bool {
-        self.count() >= MOST
+        self.count() >= MAX
     }
 
     /// How many problems there are. Checks that relate several arguments are made only where none of them is wrong by
@@ -107,7 +107,7 @@ impl<'l> Notes<'l> {
     /// Notes a problem.
     pub fn note(&self, problem: Problem) {
         let mut problems = self.problems.borrow_mut();
-        if problems.len() < MOST {
+        if problems.len() < MAX {
             problems.push(problem);
         }
     }
@@ -124,7 +124,7 @@ impl<'l> Notes<'l> {
             Some(roots) => problems.extend(late::merged(roots, found, self.late.into_inner())),
             None => problems.extend(found),
         }
-        problems.truncate(MOST);
+        problems.truncate(MAX);
         match request {
             Some(request) if problems.is_empty() => Ok(request),
             _ if problems.is_empty() => {
@@ -241,7 +241,7 @@ impl<'n> Fields<'n> {
     /// The path that this object is about; required. What is noted from here on, here and below, names that file.
     pub fn file_path(&mut self) -> Option<String> {
         let path = self.required("file_path", "the absolute path of the file", Self::path)?;
-        let end = path.char_indices().nth(MOST_PATH).map_or(path.len(), |(end, _)| end);
+        let end = path.char_indices().nth(MAX_PATH).map_or(path.len(), |(end, _)| end);
         self.file = Some(Rc::from(path.get(..end).unwrap_or_default()));
         Some(path)
     }
@@ -270,7 +270,7 @@ impl<'n> Fields<'n> {
 
     fn look_later(&self, named: late::Named) {
         let mut late = self.notes.late.borrow_mut();
-        if self.notes.roots.is_some() && late.len() < MOST {
+        if self.notes.roots.is_some() && late.len() < MAX {
             late.push(Late { after: self.notes.count(), file: self.file.clone(), named });
         }
     }
@@ -345,9 +345,9 @@ impl<'n> Fields<'n> {
     }
 
     /// The prefix of a digest.
-    pub fn tag(&mut self, name: &'static str) -> Option<Tag> {
+    pub fn tag(&mut self, name: &'static str) -> Option<DigestPrefix> {
         let text = self.string(name)?;
-        let tag = Tag::parse(&text);
+        let tag = DigestPrefix::parse(&text);
         if tag.is_none() {
             let place = self.place_of(name);
             self.refuse(
@@ -443,7 +443,7 @@ impl<'n> Fields<'n> {
     /// Reads what was given by a name that other tools have for this argument, or misspelled, as if it had its own: that is
     /// noted, and the value is looked at in the same call, so that one mistake is told once.
     pub fn adopt(&mut self, name: &'static str) {
-        if self.has(name) || self.values.len() > MOST_KEYS {
+        if self.has(name) || self.values.len() > MAX_KEYS {
             return;
         }
         let is_list = matches!(name, "files" | "patches" | "ranges");
@@ -596,7 +596,7 @@ fn kind(value: &Value) -> String {
 }
 
 fn shown(text: &str) -> String {
-    match text.char_indices().nth(MOST_SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

@@ -1,6 +1,6 @@
 //! What an argument's name may have been meant for: the names that other tools have, and misspellings.
 
-use super::MOST_SHOWN;
+use super::MAX_SHOWN;
 
 /// What other tools call it, and what it is called here.
 const OTHER_NAMES: &[(&str, &str)] = &[
@@ -70,7 +70,7 @@ const OWN_NAMES: &[&str] = &[
 
 /// The argument that a misspelled key was to be.
 pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    if name.len() > MOST_SHOWN {
+    if name.len() > MAX_SHOWN {
         return None;
     }
     let folded = fold(name);

@@ -11,12 +11,12 @@ use jiff::tz::TimeZone;
 use mcp_text_editor_store::access::policy::Policy;
 use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::edit::Warning;
-use mcp_text_editor_store::edit::undo::{NotUndone, Options, Refused, undo as undo_edit};
+use mcp_text_editor_store::edit::undo::{Options, Refused, UndoError, undo as undo_edit};
 use mcp_text_editor_store::history::{
     EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Undo, path_in_history,
 };
-use mcp_text_editor_store::state_dir::State;
-use mcp_text_editor_store::workspace::Store;
+use mcp_text_editor_store::state_dir::StateDir;
+use mcp_text_editor_store::workspace::Workspace;
 
 use crate::actions::history::FOR_PEOPLE;
 use crate::cli::ToolSet;
@@ -69,8 +69,8 @@ pub fn is_kept_in(state_directory: &Path) -> bool {
 
 /// Whether an edit, or what recovery has kept under an id, is in the history.
 #[must_use]
-pub fn holds(store: &Store, id: &str) -> bool {
-    EditId::parse(id).is_some_and(|id| matches!(store.history.get(&id), Ok(Some(_))))
+pub fn holds(workspace: &Workspace, id: &str) -> bool {
+    EditId::parse(id).is_some_and(|id| matches!(workspace.history.get(&id), Ok(Some(_))))
 }
 
 /// What is said of a history that is kept elsewhere, where not all is seen in this one.
@@ -84,10 +84,10 @@ pub fn elsewhere(state_directory: &Path) -> String {
 }
 
 /// Shows what was edited, the newest first: all, or a file, or what is below a directory.
-pub fn show(store: &Store, path: Option<&Path>, limit: usize, out: &mut impl Write) -> Done {
+pub fn show(workspace: &Workspace, path: Option<&Path>, limit: usize, out: &mut impl Write) -> Done {
     let real = path.map(path_in_history);
-    let found = store.history.list(real.as_deref(), limit.saturating_add(1), &|_| true);
-    let mut entries = found.map_err(|reason| unreadable(store, &reason))?;
+    let found = workspace.history.list(real.as_deref(), limit.saturating_add(1), &|_| true);
+    let mut entries = found.map_err(|reason| unreadable(workspace, &reason))?;
     let has_more = entries.len() > limit;
     entries.truncate(limit);
     if entries.is_empty() {
@@ -147,8 +147,8 @@ fn show_diff(diff: &str, out: &mut impl Write) -> Done {
 }
 
 /// Writes out the bytes that recovery has kept, as they are.
-pub fn contents(store: &Store, id: &str, out: &mut impl Write) -> Done {
-    let (_, undos) = find(store, id)?;
+pub fn contents(workspace: &Workspace, id: &str, out: &mut impl Write) -> Done {
+    let (_, undos) = find(workspace, id)?;
     for undo in &undos {
         if let Undo::Displaced { contents } = undo {
             out.write_all(contents)?;
@@ -161,9 +161,10 @@ pub fn contents(store: &Store, id: &str, out: &mut impl Write) -> Done {
 }
 
 /// Forgets edits: all, or those of a file or of what is below a directory.
-pub fn forget(store: &Store, path: Option<&Path>, out: &mut impl Write) -> Done {
+pub fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut impl Write) -> Done {
     let real = path.map(path_in_history);
-    let forgotten = store.history.forget(real.as_deref()).map_err(|reason| unreadable(store, &reason))?;
+    let forgotten =
+        workspace.history.forget(real.as_deref()).map_err(|reason| unreadable(workspace, &reason))?;
     match forgotten.edits {
         Some(0) => writeln!(out, "there was nothing to forget")?,
         Some(1) => writeln!(out, "1 edit is forgotten")?,
@@ -179,29 +180,29 @@ pub fn forget(store: &Store, path: Option<&Path>, out: &mut impl Write) -> Done 
 }
 
 /// Takes an edit back, wherever its files are.
-pub fn undo(store: &mut Store, id: &str, dry_run: bool, out: &mut impl Write) -> Done {
-    let (entry, undos) = find(store, id)?;
+pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl Write) -> Done {
+    let (entry, undos) = find(workspace, id)?;
     let directories = parents(&entry, &undos);
     // A person may undo in .git, too.
-    store.roots = Roots::open_with(&directories, Policy::unprotected())
+    workspace.roots = Roots::open_with(&directories, Policy::unprotected())
         .map_err(|error| HistoryError::Refused(error.to_string()))?;
     // Nobody knows here in which directories the edit was made: a pattern may begin at any.
     let above: Vec<PathBuf> =
         directories.iter().flat_map(|directory| directory.ancestors()).map(Path::to_owned).collect();
-    store.in_place = std::mem::take(&mut store.in_place).from_roots(&above);
-    store.recover();
+    workspace.in_place = std::mem::take(&mut workspace.in_place).from_roots(&above);
+    workspace.recover();
     let options = Options { tool: "undo", dry_run, is_cancelled: &|| false };
-    let undone = match undo_edit(store, &entry.id, options) {
+    let undone = match undo_edit(workspace, &entry.id, options) {
         Ok(undone) => undone,
-        Err(NotUndone::Unknown) => return Err(unknown(id)),
-        Err(NotUndone::History(reason)) => return Err(unreadable(store, &reason)),
-        Err(NotUndone::Displaced(_)) => {
+        Err(UndoError::Unknown) => return Err(unknown(id)),
+        Err(UndoError::History(reason)) => return Err(unreadable(workspace, &reason)),
+        Err(UndoError::Displaced(_)) => {
             return Err(HistoryError::Refused(format!(
                 "{id} is no edit, but what an interrupted one had displaced; \
                  its bytes: mcp-text-editor history --contents {id}"
             )));
         }
-        Err(NotUndone::Refused(refused)) => return Err(refuse(store, &refused, out)?),
+        Err(UndoError::Refused(refused)) => return Err(refuse(workspace, &refused, out)?),
     };
     let by = undone.outcome.edit_id.as_ref();
     match by {
@@ -229,13 +230,13 @@ fn undone_kind(file: &EntryFile) -> &'static str {
 }
 
 /// Shows what is in the way, and returns that nothing was done, if that is so.
-fn refuse(store: &Store, refused: &Refused, out: &mut impl Write) -> Result<HistoryError, io::Error> {
+fn refuse(workspace: &Workspace, refused: &Refused, out: &mut impl Write) -> Result<HistoryError, io::Error> {
     let many_files = refused.entry.files.len() > 1;
     let (limits, cancel) = (&Limits::default(), &Cancel::never());
-    let state = store.state.as_ref().map(State::path);
+    let state = workspace.state_dir.as_ref().map(StateDir::path);
     // Hints are not shown to people.
     let offered = &ToolSet::default();
-    let call = Call { tool: FOR_PEOPLE, roots: &store.roots, state, many_files, limits, cancel, offered };
+    let call = Call { tool: FOR_PEOPLE, roots: &workspace.roots, state, many_files, limits, cancel, offered };
     let problems = against(call, refused);
     for (_, problem) in &problems {
         writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;
@@ -248,7 +249,7 @@ fn refuse(store: &Store, refused: &Refused, out: &mut impl Write) -> Result<Hist
             show_diff(&later.diff, out).or_else(only_io)?;
         }
     }
-    let outcome = if problems.iter().any(|(_, problem)| problem.has_left_changes) {
+    let outcome = if problems.iter().any(|(_, problem)| problem.may_have_written) {
         "but files were left changed"
     } else {
         "and nothing was changed"
@@ -286,9 +287,9 @@ fn parents(entry: &Entry, undos: &[Undo]) -> Vec<PathBuf> {
     outermost
 }
 
-fn find(store: &Store, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
-    let found = EditId::parse(id).map(|id| store.history.get(&id)).transpose();
-    let found = found.map_err(|reason| unreadable(store, &reason))?;
+fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
+    let found = EditId::parse(id).map(|id| workspace.history.get(&id)).transpose();
+    let found = found.map_err(|reason| unreadable(workspace, &reason))?;
     found.flatten().ok_or_else(|| unknown(id))
 }
 
@@ -297,10 +298,10 @@ fn unknown(id: &str) -> HistoryError {
     HistoryError::Refused(format!("no edit {id} is kept; mcp-text-editor history lists those that are"))
 }
 
-fn unreadable(store: &Store, reason: &NotKept) -> HistoryError {
+fn unreadable(workspace: &Workspace, reason: &NotKept) -> HistoryError {
     HistoryError::Refused(match reason {
         NotKept::Unavailable { reason, remedy } => {
-            format!("the history cannot be read: {reason}; {}", help(store.state.as_ref(), *remedy))
+            format!("the history cannot be read: {reason}; {}", help(workspace.state_dir.as_ref(), *remedy))
         }
         _ => "there is no history: it is switched off".to_owned(),
     })
@@ -326,7 +327,7 @@ fn plain(text: &str) -> String {
 mod tests {
     use std::time::SystemTime;
 
-    use mcp_text_editor_store::edit::{Reason, Refusal};
+    use mcp_text_editor_store::edit::{EditProblem, Reason};
     use mcp_text_editor_store::error::{Operation, StoreError, StoreErrorKind};
 
     use super::*;
@@ -334,7 +335,7 @@ mod tests {
     #[test]
     fn nothing_was_changed_is_said_only_if_it_is_true() {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::without_state(Roots::open(&[directory.path().to_owned()]).unwrap());
+        let workspace = Workspace::without_state(Roots::open(&[directory.path().to_owned()]).unwrap());
         let said = |kind| {
             let entry = Entry {
                 id: EditId::parse("0123456789ab").unwrap(),
@@ -345,9 +346,9 @@ mod tests {
                 files: Vec::new(),
             };
             let error = StoreError::new(Operation::Replace, Path::new("/a"), kind);
-            let refusals = vec![Refusal { entry: 0, reason: Reason::Store(error) }];
+            let refusals = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];
             let refused = Refused { entry, conflicts: Vec::new(), refusals };
-            refuse(&store, &refused, &mut io::sink()).unwrap().to_string()
+            refuse(&workspace, &refused, &mut io::sink()).unwrap().to_string()
         };
         let restored = said(StoreErrorKind::NoSpace);
         assert_eq!(restored, "edit 0123456789ab is not undone, and nothing was changed");

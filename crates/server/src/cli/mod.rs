@@ -303,7 +303,7 @@ impl fmt::Display for ToolSet {
 
 /// How safe edits are, and what is kept of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Keeping {
+pub struct StateOptions {
     /// What an edit survives once it is answered.
     pub durability: Durability,
     /// Files that are written over, not replaced.
@@ -322,7 +322,7 @@ const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
 
 /// What may not be done in the allowed directories.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Walls {
+pub struct AccessOptions {
     /// Whether nothing is written at all.
     pub read_only: bool,
     /// Files that are not written, besides those that are not by default.
@@ -355,9 +355,9 @@ pub struct Command {
     /// Those that are known already not to be served; none but for [`Action::Serve`].
     pub unserved: Vec<Unserved>,
     /// What may not be done in them.
-    pub walls: Walls,
+    pub access: AccessOptions,
     /// How safe edits are, and what is kept of them.
-    pub keeping: Keeping,
+    pub state_options: StateOptions,
     /// What is logged.
     pub log_level: LogLevel,
     /// The thing itself.
@@ -447,7 +447,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let mut excluded: Vec<String> = SECRETS.map(str::to_owned).to_vec();
     excluded.extend(options.no_history_for);
     let excluded = patterns("--no-history-for", excluded)?;
-    let walls = Walls {
+    let access = AccessOptions {
         read_only: options.read_only,
         protected: patterns("--protect", options.protect)?,
         unprotected: patterns("--unprotect", options.unprotect)?,
@@ -456,7 +456,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     // What was kept before the history was switched off can be seen and forgotten.
     let asks_for_history = matches!(command, Some(Subcommands::History { .. }));
     let other_state_directory = other_state_directory(options.state_dir.as_deref());
-    let keeping = Keeping {
+    let state_options = StateOptions {
         other_state_directory,
         durability: match options.durability {
             DurabilityOption::Machine => Durability::Machine,
@@ -511,7 +511,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             .map(|directory| named_root(directory).map(as_it_is))
             .collect::<Result<_, _>>()?,
     };
-    Ok(Command { config, roots, unserved, walls, keeping, log_level: options.log_level, action })
+    Ok(Command { config, roots, unserved, access, state_options, log_level: options.log_level, action })
 }
 
 /// The limits as they were set; one that is set twice is a mistake.

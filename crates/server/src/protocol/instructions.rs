@@ -11,7 +11,7 @@ use crate::tools;
 const HEAD: usize = 240;
 
 /// The longest instructions: a large client cuts them there.
-const MOST: usize = 2_048;
+const MAX: usize = 2_048;
 
 /// What stands for names that there is no room for.
 const CUT: &str = " …";
@@ -91,7 +91,7 @@ fn compose(offered: impl Fn(&str) -> bool, served: &[String], missing: &[Missing
         }
     }
     let all = " All directories: ";
-    explain(&mut out, missing, MOST - length(all) - length(CUT));
+    explain(&mut out, missing, MAX - length(all) - length(CUT));
     if shown < served.len() {
         out.push(all);
         out.push_list(served);
@@ -143,7 +143,7 @@ fn nothing_served(edits: bool, missing: &[Missing]) -> String {
         }
         _ => {
             out.push(" None of those that were configured can be opened.");
-            explain(&mut out, missing, MOST);
+            explain(&mut out, missing, MAX);
         }
     }
     out.text
@@ -191,7 +191,7 @@ impl Text {
     fn push_list(&mut self, names: &[String]) {
         for (index, name) in names.iter().enumerate() {
             let lead = if index == 0 { "" } else { ", " };
-            if self.length + length(lead) + length(name) + length(CUT) > MOST {
+            if self.length + length(lead) + length(name) + length(CUT) > MAX {
                 return self.push(CUT);
             }
             self.push(lead);
@@ -268,7 +268,7 @@ mod tests {
             let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
             let absent: Vec<Missing> = missing.iter().map(|name| absent(name)).collect();
             let told = compose(offered, &served, &absent);
-            prop_assert!(length(&told) <= MOST);
+            prop_assert!(length(&told) <= MAX);
             for tool in tools::ALL {
                 prop_assert!(offered(tool.name) || !told.contains(tool.name), "{}: {}", tool.name, told);
             }

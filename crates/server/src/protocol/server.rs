@@ -74,7 +74,7 @@ impl Server {
     /// What a model is told of the server as a whole, its roots included as far as there is room.
     #[must_use]
     pub fn instructions(&self) -> String {
-        instructions(|name| self.context.config.tools.contains(name), &self.context.store.roots)
+        instructions(|name| self.context.config.tools.contains(name), &self.context.workspace.roots)
     }
 
     /// Runs a call, and tells a client that asked for it from time to time that it goes on, never after it has ended.
@@ -128,8 +128,8 @@ impl Server {
         context: &Context,
         is_at_work: Arc<AtomicBool>,
     ) -> Result<Reply, Failure> {
-        if self.context.store.roots.are_all_unserved() {
-            let problem = directories::nothing_served(&self.context.store.roots);
+        if self.context.workspace.roots.are_all_unserved() {
+            let problem = directories::nothing_served(&self.context.workspace.roots);
             return Err(Failure::of(problem, tool.name, !tool.read_only));
         }
         // The semaphore is never closed, so this only waits.

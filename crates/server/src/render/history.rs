@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use mcp_text_editor_store::edit::undo::{IsLeft, Refused};
 use mcp_text_editor_store::history::{EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Remedy};
-use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::state_dir::StateDir;
 use serde_json::{Value, json};
 
 use super::explain::{self, Call, Named};
@@ -256,7 +256,7 @@ pub(crate) fn displaced(id: &EditId) -> Problem {
 }
 
 /// What a person can do about a history that is not available.
-pub(crate) fn help(state: Option<&State>, remedy: Remedy) -> String {
+pub(crate) fn help(state: Option<&StateDir>, remedy: Remedy) -> String {
     let file = state.map_or_else(|| FILE_NAME.into(), |state| state.path().join(FILE_NAME));
     let file = file.display();
     match remedy {
@@ -275,7 +275,7 @@ pub(crate) fn help(state: Option<&State>, remedy: Remedy) -> String {
 }
 
 /// Why the history cannot be looked at.
-pub(crate) fn unreadable(state: Option<&State>, reason: &NotKept) -> Problem {
+pub(crate) fn unreadable(state: Option<&StateDir>, reason: &NotKept) -> Problem {
     match reason {
         NotKept::Unavailable { reason, remedy } => {
             let hint = format!("restore the lines you want by a patch; {}", help(state, *remedy));

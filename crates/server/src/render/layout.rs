@@ -16,9 +16,9 @@ use crate::room::Room;
 pub const LIMIT: usize = 8_000;
 
 /// More places than this are not told.
-const MOST_PLACES: usize = 10;
+const MAX_PLACES: usize = 10;
 /// More similar places than this are not told.
-const MOST_NEAREST: usize = 3;
+const MAX_NEAREST: usize = 3;
 /// No problem takes fewer characters than this, so that more of them need not even be tried.
 const LEAST_PROBLEM: usize = 20;
 
@@ -245,11 +245,11 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
         excerpt(out, actual, detail);
     }
     if !problem.found_at.is_empty() {
-        let places: Vec<String> = problem.found_at.iter().take(MOST_PLACES).map(|at| spelled(*at)).collect();
+        let places: Vec<String> = problem.found_at.iter().take(MAX_PLACES).map(|at| spelled(*at)).collect();
         let _ = writeln!(out, "found at: {}", places.join(", "));
     }
     if detail.nearest {
-        for near in problem.nearest.iter().take(MOST_NEAREST) {
+        for near in problem.nearest.iter().take(MAX_NEAREST) {
             let _ = writeln!(out, "similar: {}", spelled(near.of));
             excerpt(out, near, detail);
         }
@@ -384,12 +384,11 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
         put_excerpt(&mut put, actual, detail);
     }
     if !problem.found_at.is_empty() {
-        let places: Vec<Value> =
-            problem.found_at.iter().take(MOST_PLACES).map(|at| range_json(*at)).collect();
+        let places: Vec<Value> = problem.found_at.iter().take(MAX_PLACES).map(|at| range_json(*at)).collect();
         put("found_at", json!(places));
     }
     if detail.nearest && !problem.nearest.is_empty() {
-        let similar = problem.nearest.iter().take(MOST_NEAREST).map(|near| {
+        let similar = problem.nearest.iter().take(MAX_NEAREST).map(|near| {
             let mut out = range_json(near.of);
             if let Some(map) = out.as_object_mut() {
                 put_excerpt(&mut |key, value| _ = map.insert(key.to_owned(), value), near, detail);

@@ -15,10 +15,10 @@ use crate::render::{json_text, on_one_line, path_by_itself};
 use crate::room::{Left, Piece, Room, lines};
 
 /// So many bytes of what failed are told in full; of what comes after them so many each.
-const MOST_FAILURES: usize = 8_000;
+const MAX_FAILURES: usize = 8_000;
 const ROOM_FOR_MORE: usize = 100;
 /// So much of a path is told where a read says with which file to go on.
-const MOST_PATH: usize = 200;
+const MAX_PATH: usize = 200;
 
 /// One file that was read, as far as it is shown; without ranges only its facts were asked for.
 pub(crate) struct FileRead<'a> {
@@ -68,7 +68,7 @@ impl Page {
             output,
             line_numbers: line_numbers && output == Output::Text,
             left,
-            failures: MOST_FAILURES,
+            failures: MAX_FAILURES,
             files: 0,
             texts: Vec::new(),
             values: Vec::new(),
@@ -194,7 +194,7 @@ impl Page {
                 Output::Json => value.insert(failed_json(problems, &mut room)).to_string() + ",",
             };
             let piece = self.frame(&whole);
-            if in_full && piece.frame > self.left.most_for_failure() || !self.left.take(piece) {
+            if in_full && piece.frame > self.left.max_for_failure() || !self.left.take(piece) {
                 return false;
             }
             if in_full {
@@ -239,10 +239,10 @@ impl Page {
 /// The end of a path, which tells files apart, on one line.
 fn tail_of(path: &str) -> String {
     let path = on_one_line(path);
-    if path.len() <= MOST_PATH {
+    if path.len() <= MAX_PATH {
         return path;
     }
-    let start = path.ceil_char_boundary(path.len() - MOST_PATH);
+    let start = path.ceil_char_boundary(path.len() - MAX_PATH);
     format!("…{}", path.get(start..).unwrap_or_default())
 }
 

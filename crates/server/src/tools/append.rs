@@ -1,6 +1,6 @@
 //! `append_text_file_contents`: adds lines to the end of a file.
 
-use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::digest::DigestPrefix;
 use serde_json::{Map, Value};
 
 use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
@@ -37,7 +37,7 @@ pub struct AppendRequest {
     /// The path of the file, as the client wrote it.
     pub file_path: String,
     /// The digest that it must have.
-    pub file_hash: Tag,
+    pub file_hash: DigestPrefix,
     /// The lines; line ends as `\n`, never empty.
     pub contents: String,
     /// The label of the file's encoding.

@@ -1,6 +1,6 @@
 //! `delete_text_file_contents`: deletes lines of a file.
 
-use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value};
 
@@ -44,7 +44,7 @@ pub struct DeleteRequest {
     /// The path of the file, as the client wrote it.
     pub file_path: String,
     /// The digest that it must have.
-    pub file_hash: Tag,
+    pub file_hash: DigestPrefix,
     /// The lines; at least one range, each with its digest.
     pub ranges: Vec<GuardedRange>,
     /// The label of the file's encoding.

@@ -33,7 +33,7 @@ pub const TOOL: Tool = Tool {
 /// How many edits are listed where nothing else is asked for.
 const USUAL: u64 = 20;
 /// No more are listed at once.
-pub const MOST: u64 = 1_000;
+pub const MAX: u64 = 1_000;
 
 /// Which edits to list.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +66,7 @@ pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<EditsRequest
 fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<EditsRequest, Failure> {
     let mut fields = Fields::top(&notes, values);
     let file_path = fields.optional_path("file_path");
-    let limit = fields.positive("limit").unwrap_or(USUAL).min(MOST);
+    let limit = fields.positive("limit").unwrap_or(USUAL).min(MAX);
     drop(fields);
     notes.finish(Some(EditsRequest { file_path, limit }), NAME, false)
 }

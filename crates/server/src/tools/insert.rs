@@ -1,6 +1,6 @@
 //! `insert_text_file_contents`: adds lines between two lines of a file.
 
-use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::Position;
 use serde_json::{Map, Value};
 
@@ -42,7 +42,7 @@ pub struct InsertRequest {
     /// The path of the file, as the client wrote it.
     pub file_path: String,
     /// The digest that it must have.
-    pub file_hash: Tag,
+    pub file_hash: DigestPrefix,
     /// Where the lines come.
     pub position: Position,
     /// The lines; line ends as `\n`, never empty.

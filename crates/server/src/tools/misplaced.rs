@@ -13,13 +13,13 @@ const IN_PATCH: &[&str] = &["old_string", "new_string", "replace_all", "ranges"]
 const IN_RANGE: &[&str] = &["start", "end", "range_hash"];
 
 /// A longer text is not repeated in the form.
-const MOST_TEXT: usize = 200;
+const MAX_TEXT: usize = 200;
 /// A longer form is not told with the call's own values.
-const MOST_FORM: usize = 800;
+const MAX_FORM: usize = 800;
 /// In an object of more keys than this nobody meant anything.
-const MOST_KEYS: usize = 10;
+const MAX_KEYS: usize = 10;
 /// Of a name this much is repeated.
-const MOST_NAME: usize = 24;
+const MAX_NAME: usize = 24;
 
 /// Notes a patch call whose file stands where `files` should; whether it is one.
 pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
@@ -63,7 +63,7 @@ pub(super) fn range_at_the_top(fields: &mut Fields<'_>) -> bool {
 }
 
 fn names_one_of(fields: &Fields<'_>, known: &[&'static str]) -> bool {
-    fields.names().nth(MOST_KEYS).is_none() && fields.names().any(|name| own_name(name, known).is_some())
+    fields.names().nth(MAX_KEYS).is_none() && fields.names().any(|name| own_name(name, known).is_some())
 }
 
 /// What an argument is called here.
@@ -75,11 +75,11 @@ fn refuse(fields: &Fields<'_>, missing: &str, given: &Map<String, Value>, form: 
     let names: Vec<String> = given
         .keys()
         .filter(|name| own_name(name, &["dry_run"]).is_none())
-        .map(|name| format!("`{}`", name.chars().take(MOST_NAME).collect::<String>()))
+        .map(|name| format!("`{}`", name.chars().take(MAX_NAME).collect::<String>()))
         .collect();
     let whose =
         if fields.place() == "the call" { String::new() } else { format!(" of `{}`", fields.place()) };
-    let form = Some(form.to_string()).filter(|form| form.len() <= MOST_FORM);
+    let form = Some(form.to_string()).filter(|form| form.len() <= MAX_FORM);
     let form = form.unwrap_or_else(|| generic.to_string());
     fields.refuse(
         format!("`{missing}`{whose} is missing, and {} cannot stand in its place", names.join(", ")),
@@ -99,8 +99,8 @@ fn put(form: &mut Map<String, Value>, name: &str, value: Option<&Value>, otherwi
 /// A value, with long texts left out.
 fn short(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.chars().nth(MOST_TEXT).is_some() => json!("…"),
-        Value::Array(items) => items.iter().take(MOST_KEYS).map(short).collect(),
+        Value::String(text) if text.chars().nth(MAX_TEXT).is_some() => json!("…"),
+        Value::Array(items) => items.iter().take(MAX_KEYS).map(short).collect(),
         other => other.clone(),
     }
 }
@@ -120,7 +120,7 @@ fn file(given: &Map<String, Value>) -> Value {
     }
     let listed = find(given, "patches", IN_FILE).and_then(Value::as_array);
     let patches: Vec<Value> = match listed {
-        Some(patches) => patches.iter().take(MOST_KEYS).filter_map(Value::as_object).map(patch).collect(),
+        Some(patches) => patches.iter().take(MAX_KEYS).filter_map(Value::as_object).map(patch).collect(),
         None => vec![patch(given)],
     };
     out.insert("patches".to_owned(), Value::Array(patches));

@@ -1,6 +1,6 @@
 //! `patch_text_file_contents`: replaces text in files, by lines, by digest or by the text itself.
 
-use mcp_text_editor_core::digest::Tag;
+use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::Patch;
 use serde_json::{Map, Value};
 
@@ -59,7 +59,7 @@ pub struct PatchFile {
     /// The label of its encoding.
     pub encoding: Option<String>,
     /// The digest that it must have.
-    pub file_hash: Option<Tag>,
+    pub file_hash: Option<DigestPrefix>,
     /// The patches; at least one.
     pub patches: Vec<Patch>,
 }

@@ -507,7 +507,7 @@ fn undo_keeps_to_the_walls() {
 
 /// For how long what is swapped is swapped: a second, or as many as `ATTACK_SECONDS` says.
 #[cfg(target_os = "linux")]
-fn patience() -> Duration {
+fn backoff() -> Duration {
     let seconds = std::env::var("ATTACK_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     Duration::from_secs(seconds.unwrap_or(1))
 }
@@ -567,7 +567,7 @@ fn what_is_swapped_all_the_time_never_leads_outside() {
                 let _ = fs::rename(&new, &name);
             });
         });
-        let end = Instant::now() + patience();
+        let end = Instant::now() + backoff();
         let clients: Vec<_> = sessions
             .into_iter()
             .enumerate()

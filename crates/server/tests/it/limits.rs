@@ -267,7 +267,7 @@ impl Absurd {
     fn finish(mut self) {
         let reply = self.world.call(&mut self.session, GET, &json!({"file_path": "$ROOT/a"}));
         assert!(reply.text.contains("1\tone"), "{}", reply.text);
-        if let Some(most) = self.session.most_memory() {
+        if let Some(most) = self.session.max_memory() {
             assert!(most < 1 << 20, "{most} KiB");
         }
     }

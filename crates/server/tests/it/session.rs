@@ -14,7 +14,7 @@ use mcp_text_editor::protocol::session;
 use mcp_text_editor::tools::{self, Run, Tool};
 use mcp_text_editor::transport::stdio::{Lines, runtime};
 use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::workspace::Store;
+use mcp_text_editor_store::workspace::Workspace;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// The most memory that the program has held so far, in KiB; `None` where the system does not say.
-    pub(crate) fn most_memory(&self) -> Option<u64> {
+    pub(crate) fn max_memory(&self) -> Option<u64> {
         let status = super::stdio::of_the_kernel(&format!("/proc/{}/status", self.child.id()))?;
         let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         most.trim().trim_end_matches(" kB").parse().ok()
@@ -225,7 +225,7 @@ fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
     let answers = runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = Server::with_tools(
-            Context::new(Config::default(), Store::without_state(Roots::open(&[]).unwrap())),
+            Context::new(Config::default(), Workspace::without_state(Roots::open(&[]).unwrap())),
             tool,
         );
         let (reader, writer) = tokio::io::split(far);
@@ -279,11 +279,11 @@ fn a_panic_is_answered_and_contained() {
 #[test]
 fn work_is_bounded_and_outlives_the_input() {
     static NOW: AtomicUsize = AtomicUsize::new(0);
-    static MOST: AtomicUsize = AtomicUsize::new(0);
+    static MAX: AtomicUsize = AtomicUsize::new(0);
     let answers = answers(
         |_, _, _| {
             let now = NOW.fetch_add(1, Ordering::SeqCst) + 1;
-            MOST.fetch_max(now, Ordering::SeqCst);
+            MAX.fetch_max(now, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(20));
             NOW.fetch_sub(1, Ordering::SeqCst);
             Ok(Reply { text: "done".to_owned(), structured: Some(json!({"done": true})) })
@@ -292,7 +292,7 @@ fn work_is_bounded_and_outlives_the_input() {
     );
     assert_eq!(answers.len(), 64);
     assert!(answers.iter().all(|answer| answer["result"]["structuredContent"]["done"] == true));
-    assert!(MOST.load(Ordering::SeqCst) <= Limits::default().size(Limit::Calls));
+    assert!(MAX.load(Ordering::SeqCst) <= Limits::default().size(Limit::Calls));
 }
 
 /// An edit may have been made by then, and whoever withdrew it must hear of it.

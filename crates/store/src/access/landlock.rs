@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 
 use crate::access::roots::Roots;
-use crate::state_dir::State;
+use crate::state_dir::StateDir;
 
 /// What else than files the process may reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +60,7 @@ pub enum Gap {
 
 /// Confines this thread, and all that it starts, to the roots (for reading only, if their policy says so) and the state
 /// directory, as far as the kernel can. There is no way back. The error is the kernel's; then nothing holds.
-pub fn confine(roots: &Roots, state: Option<&State>, network: Network) -> io::Result<Confinement> {
+pub fn confine(roots: &Roots, state: Option<&StateDir>, network: Network) -> io::Result<Confinement> {
     system::confine(roots, state, network)
 }
 
@@ -97,7 +97,7 @@ mod system {
 
     use super::{Confinement, Gap, Lack, Network};
     use crate::access::roots::Roots;
-    use crate::state_dir::State;
+    use crate::state_dir::StateDir;
 
     /// All that this version of the interface can deny is denied where the kernel knows it, and where no rule allows it.
     const KNOWN: ABI = ABI::V9;
@@ -113,7 +113,11 @@ mod system {
             | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
     }
 
-    pub(super) fn confine(roots: &Roots, state: Option<&State>, network: Network) -> io::Result<Confinement> {
+    pub(super) fn confine(
+        roots: &Roots,
+        state: Option<&StateDir>,
+        network: Network,
+    ) -> io::Result<Confinement> {
         let status = restrict(roots, state, network).map_err(|error| io::Error::other(error.to_string()))?;
         let abi = match status {
             LandlockStatus::NotEnabled => return Ok(Confinement::None(Lack::NotEnabled)),
@@ -135,7 +139,7 @@ mod system {
     /// (`no_new_privs`), without which Landlock is for root alone.
     fn restrict(
         roots: &Roots,
-        state: Option<&State>,
+        state: Option<&StateDir>,
         network: Network,
     ) -> Result<LandlockStatus, RulesetError> {
         let mut ruleset =
@@ -161,10 +165,10 @@ mod system {
 
     use super::{Confinement, Lack, Network};
     use crate::access::roots::Roots;
-    use crate::state_dir::State;
+    use crate::state_dir::StateDir;
 
     #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
-    pub(super) fn confine(_: &Roots, _: Option<&State>, _: Network) -> io::Result<Confinement> {
+    pub(super) fn confine(_: &Roots, _: Option<&StateDir>, _: Network) -> io::Result<Confinement> {
         Ok(Confinement::None(Lack::NotLinux))
     }
 }

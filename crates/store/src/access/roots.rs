@@ -58,7 +58,7 @@ pub struct ForWriting<'a> {
 
 /// Why a path does not name a place.
 #[derive(Debug)]
-pub enum PathProblem {
+pub enum PathError {
     /// The path is not absolute.
     NotAbsolute {
         /// The absolute paths under a root by which such a file exists.
@@ -151,17 +151,17 @@ impl Roots {
         ForWriting { roots: self, aliases: OnceCell::new() }
     }
 
-    /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathProblem::Protected`] if the policy
+    /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathError::Protected`] if the policy
     /// does not allow it.
-    pub fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathProblem>> {
+    pub fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
         self.for_writing().resolve(file_path)
     }
 
     /// Finds the place that an absolute path means, for reading; the file and its parents need not exist.
     ///
     /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every problem that
-    /// can be told from the text together; [`PathProblem::Outside`] and [`PathProblem::Failed`] come alone.
-    pub fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathProblem>> {
+    /// can be told from the text together; [`PathError::Outside`] and [`PathError::Failed`] come alone.
+    pub fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathError>> {
         #[cfg(feature = "without-containment")]
         if let Some(place) = crate::access::no_containment::place(Path::new(file_path)) {
             return Ok(place);
@@ -173,7 +173,7 @@ impl Roots {
         }
         if file_path.len() > PATH_LENGTH {
             let error = StoreError::new(Operation::Resolve, path, StoreErrorKind::NameTooLong);
-            return Err(vec![PathProblem::Failed(error)]);
+            return Err(vec![PathError::Failed(error)]);
         }
         let mut place = self.place(path).map_err(|problem| vec![problem])?;
         place.ends_in_slash |= names_a_directory(file_path.as_ref());
@@ -184,7 +184,7 @@ impl Roots {
                 let place = known.spelling.of_place(place, &known.directory);
                 let is_closed =
                     || self.policy.closes_path(&place.path) || self.policy.closes_directory(&place.directory);
-                if place.path != given && is_closed() { Err(vec![PathProblem::Outside]) } else { Ok(place) }
+                if place.path != given && is_closed() { Err(vec![PathError::Outside]) } else { Ok(place) }
             }
             None => Ok(place),
         }
@@ -192,20 +192,20 @@ impl Roots {
 
     /// What is wrong with a path that can be told from its text.
     #[must_use]
-    pub fn misspelled(&self, file_path: &str) -> Vec<PathProblem> {
+    pub fn misspelled(&self, file_path: &str) -> Vec<PathError> {
         let path = Path::new(file_path);
         let traverses = path.components().any(|component| component == Component::ParentDir);
         let has_nul = file_path.contains('\0');
         let mut problems = Vec::new();
         if has_nul {
-            problems.push(PathProblem::NulByte);
+            problems.push(PathError::NulByte);
         }
         if !path.is_absolute() {
             let candidates = if traverses || has_nul { Vec::new() } else { self.candidates(path) };
-            problems.push(PathProblem::NotAbsolute { candidates });
+            problems.push(PathError::NotAbsolute { candidates });
         }
         if traverses {
-            problems.push(PathProblem::Traversal);
+            problems.push(PathError::Traversal);
         }
         problems
     }
@@ -228,40 +228,39 @@ impl Roots {
     }
 
     /// The place of an absolute path without `..`, whatever may be done with it.
-    pub(crate) fn place(&self, path: &Path) -> Result<Place, PathProblem> {
+    pub(crate) fn place(&self, path: &Path) -> Result<Place, PathError> {
         let place = match self.place_without_links(path) {
             Some(place) => place,
             None => self.place_by_links(path)?,
         };
-        if self.policy.closes_directory(&place.directory) { Err(PathProblem::Outside) } else { Ok(place) }
+        if self.policy.closes_directory(&place.directory) { Err(PathError::Outside) } else { Ok(place) }
     }
 
-    fn place_by_links(&self, path: &Path) -> Result<Place, PathProblem> {
+    fn place_by_links(&self, path: &Path) -> Result<Place, PathError> {
         let walk = self.walk(path);
         if self.policy.closes_path(&walk.path) {
-            return Err(PathProblem::Outside);
+            return Err(PathError::Outside);
         }
-        let fail = |kind| Err(PathProblem::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
+        let fail = |kind| Err(PathError::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
         let Some((root_path, root)) =
             walk.entered.last().and_then(|(path, index)| Some((path, self.served.get(*index)?)))
         else {
             if let Some(root) = walk.replaced {
-                return Err(PathProblem::RootReplaced { root });
+                return Err(PathError::RootReplaced { root });
             }
             let unserved =
                 self.unserved.iter().find(|unserved| unserved.holds(path) || unserved.holds(&walk.path));
-            return Err(unserved.cloned().map_or(PathProblem::Outside, PathProblem::Unserved));
+            return Err(unserved.cloned().map_or(PathError::Outside, PathError::Unserved));
         };
         if let Some(failure) = &walk.failure {
             let is_loop = *failure == StoreErrorKind::LinkLoop;
-            return if is_loop && walk.strayed { Err(PathProblem::Outside) } else { fail(failure.clone()) };
+            return if is_loop && walk.strayed { Err(PathError::Outside) } else { fail(failure.clone()) };
         }
         let relative = walk.path.strip_prefix(root_path).unwrap_or(Path::new(""));
         let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
             return fail(StoreErrorKind::IsADirectory);
         };
-        let (directory, missing) =
-            descend(&root.directory, parent, &walk.path).map_err(PathProblem::Failed)?;
+        let (directory, missing) = descend(&root.directory, parent, &walk.path).map_err(PathError::Failed)?;
         Ok(Place {
             directory,
             missing,
@@ -391,11 +390,11 @@ impl Roots {
 
 impl ForWriting<'_> {
     /// See [`Roots::resolve_for_writing`].
-    pub fn resolve(&self, file_path: &str) -> Result<WritablePlace, Vec<PathProblem>> {
+    pub fn resolve(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
         let place = self.roots.resolve(file_path)?;
         match self.roots.policy.protection(&place, || self.aliases()) {
             None => Ok(WritablePlace::permitted(place)),
-            Some(protection) => Err(vec![PathProblem::Protected(protection)]),
+            Some(protection) => Err(vec![PathError::Protected(protection)]),
         }
     }
 

@@ -449,7 +449,7 @@ mod tests {
 
     use super::*;
     use crate::access::roots::Roots;
-    use crate::lock::{Wait, lock};
+    use crate::lock::{LockTimeout, lock};
     use crate::stage::temporary::{PREFIX, TemporaryId};
 
     /// Files `a`, `b`, `c` with "old", each prepared with "new".
@@ -460,7 +460,7 @@ mod tests {
             let path = directory.path().join(name);
             std::fs::write(&path, "old").unwrap();
             let place = roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
-            let locked = lock(&place, &Wait::default()).unwrap();
+            let locked = lock(&place, &LockTimeout::default()).unwrap();
             let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
             temporary.write_all(b"new").unwrap();
             let (new, old) = (Digest::of(b"new"), Digest::of(b"old"));

@@ -17,7 +17,7 @@ use crate::read::document::Content;
 use crate::read::hash::digest_of;
 use crate::stage::metadata::NotKept;
 use crate::stage::temporary::Temporary;
-use crate::state_dir::State;
+use crate::state_dir::StateDir;
 
 /// A file that is to be overwritten, and what with.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Overwriting {
     /// With `sync`, each file is on disk before the next is begun.
     pub(crate) fn prepare(
         files: Vec<Overwrite>,
-        state: Option<&State>,
+        state: Option<&StateDir>,
         sync: bool,
     ) -> Result<Self, StoreError> {
         let prepare = |file| Target::prepare(file, state);
@@ -196,7 +196,7 @@ impl Overwriting {
 }
 
 impl Target {
-    fn prepare(overwrite: Overwrite, state: Option<&State>) -> Result<Self, StoreError> {
+    fn prepare(overwrite: Overwrite, state: Option<&StateDir>) -> Result<Self, StoreError> {
         let Overwrite { place, temporary, locked, unsettled } = &overwrite;
         let old = locked.file();
         let file = place.open_file(true)?;
@@ -267,7 +267,7 @@ mod tests {
 
     use super::*;
     use crate::access::roots::Roots;
-    use crate::lock::{Wait, lock};
+    use crate::lock::{LockTimeout, lock};
     use crate::stage::temporary::TemporaryId;
 
     thread_local! {
@@ -297,7 +297,7 @@ mod tests {
                     let files = ["a", "b", "c"].map(|name| {
                         std::fs::write(path(name), old).unwrap();
                         let place = roots.resolve_for_writing(path(name).to_str().unwrap()).unwrap();
-                        let locked = lock(&place, &Wait::default()).unwrap();
+                        let locked = lock(&place, &LockTimeout::default()).unwrap();
                         let mut temporary = if is_beside {
                             Temporary::create(&place, TemporaryId::draw()).unwrap()
                         } else {

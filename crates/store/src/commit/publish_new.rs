@@ -20,7 +20,7 @@ use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, TemporaryId, unlink_if};
 
 /// How often the parents are made anew because another call, which failed, removed the ones that it had made.
-const ROUNDS: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// A file in the making, without its name. Dropping it removes it, and the directories that were made for it.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Creation {
             return fail(StoreErrorKind::IsADirectory);
         }
         check_directory(place)?;
-        let mut round = 1;
+        let mut attempt = 1;
         loop {
             let made = Made::below(place);
             let temporary = made.and_then(|made| {
@@ -69,9 +69,9 @@ impl Creation {
                 Err(error)
                     if error.kind == StoreErrorKind::NotFound
                         && !place.missing.is_empty()
-                        && round < ROUNDS =>
+                        && attempt < MAX_ATTEMPTS =>
                 {
-                    round += 1;
+                    attempt += 1;
                 }
                 Err(error) => return Err(error),
             }

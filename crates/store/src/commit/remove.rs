@@ -20,7 +20,7 @@ use crate::os::identity::Identity;
 use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{TemporaryId, unlink};
-use crate::workspace::{Durability, Store};
+use crate::workspace::{Durability, Workspace};
 
 /// A file that is to go.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(crate) struct Removed<T> {
 ///
 /// A file that is no more what was checked is [`StoreErrorKind::Changed`], and stays.
 pub(crate) fn remove<T>(
-    store: &Store,
+    workspace: &Workspace,
     removal: Removal<'_>,
     is_cancelled: &dyn Fn() -> bool,
     note: impl FnOnce() -> T,
@@ -61,7 +61,7 @@ pub(crate) fn remove<T>(
     }
     let id = TemporaryId::draw();
     let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove };
-    let mut transaction = Transaction::begin(store, &[subject]);
+    let mut transaction = Transaction::begin(workspace, &[subject]);
     let directories = removal.directories.to_vec();
     transaction.decide(Step::Remove { old: removal.digest, directories })?;
     if is_cancelled() {
@@ -72,7 +72,7 @@ pub(crate) fn remove<T>(
     let renamed = directory.rename(place.name(), directory, aside);
     renamed.context(Operation::Remove, place.path())?;
     let stands = check(&removal, aside).and_then(|()| {
-        sync(store, place)?;
+        sync(workspace, place)?;
         transaction.decided()
     });
     if let Err(error) = stands {
@@ -85,7 +85,7 @@ pub(crate) fn remove<T>(
         return Err(match give_back(&place.directory, aside, Path::new(place.name())) {
             Ok(()) => {
                 // Else a power cut could bring the removal back when the record is gone already.
-                if sync(store, place).is_err() {
+                if sync(workspace, place).is_err() {
                     transaction.give_up();
                 }
                 error
@@ -108,7 +108,7 @@ pub(crate) fn remove<T>(
     // to go.
     drop(removal.locked);
     let was_recorded = transaction.is_recorded();
-    match remove_directories(store, removal.directories) {
+    match remove_directories(workspace, removal.directories) {
         Ok(()) => drop(transaction),
         // The next process tries again.
         Err(error) => {
@@ -145,8 +145,8 @@ fn holds(place: &WritablePlace, name: &Path, digest: Digest) -> bool {
     file.is_some_and(|file| digest_of(&file).is_ok_and(|now| now == digest))
 }
 
-fn sync(store: &Store, place: &Place) -> Result<(), StoreError> {
-    match store.durability {
+fn sync(workspace: &Workspace, place: &Place) -> Result<(), StoreError> {
+    match workspace.durability {
         Durability::Machine => os::sync_directory(&place.directory).context(Operation::Sync, place.path()),
         Durability::Process => Ok(()),
     }
@@ -170,9 +170,11 @@ pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Resul
 }
 
 /// Removes directories, the innermost first, up to one that is not empty or no more in its place.
-pub(crate) fn remove_directories(store: &Store, directories: &[PathBuf]) -> Result<(), StoreError> {
+pub(crate) fn remove_directories(workspace: &Workspace, directories: &[PathBuf]) -> Result<(), StoreError> {
     for path in directories.iter().rev() {
-        let Some(place) = store.roots.place(path).ok().filter(|place| place.path() == path) else { break };
+        let Some(place) = workspace.roots.place(path).ok().filter(|place| place.path() == path) else {
+            break;
+        };
         // A process that was killed may have removed it already, and not those around it.
         if !place.missing.is_empty() {
             continue;
@@ -184,7 +186,7 @@ pub(crate) fn remove_directories(store: &Store, directories: &[PathBuf]) -> Resu
             Err(error) => return Err(StoreError::from_io(Operation::Remove, path, error)),
         }
         // What comes back after the end of the machine is an empty directory.
-        sync(store, &place).ok();
+        sync(workspace, &place).ok();
     }
     Ok(())
 }

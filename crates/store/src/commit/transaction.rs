@@ -28,7 +28,7 @@ use crate::journal::{Change, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::read::document::Content;
 use crate::stage::temporary::Temporary;
-use crate::workspace::{Durability, Store};
+use crate::workspace::{Durability, Workspace};
 
 /// How many files are synced at a time: enough for a file system to write them in one go.
 const SYNCS: usize = 16;
@@ -76,7 +76,7 @@ struct Carried<T> {
 /// A call that edits, and its record.
 #[derive(Debug)]
 pub(crate) struct Transaction<'a> {
-    store: &'a Store,
+    workspace: &'a Workspace,
     subjects: Vec<Subject>,
     record: Option<Record>,
     /// Where names may have been exchanged: if it fails, they must be as they were, on the disk, before the record goes.
@@ -88,7 +88,7 @@ pub(crate) struct Transaction<'a> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if let Some(record) = self.record.take() {
-            let is_clean = self.subjects.iter().all(|subject| !has_left(self.store, subject));
+            let is_clean = self.subjects.iter().all(|subject| !has_left(self.workspace, subject));
             if is_clean { drop(record) } else { record.keep() }
         }
     }
@@ -97,24 +97,24 @@ impl Drop for Transaction<'_> {
 impl<'a> Transaction<'a> {
     /// Writes down which files may be changed; due before the first temporary is made. Without a journal the transaction
     /// is whole as long as the process lives; see [`Transaction::is_recorded`].
-    pub(crate) fn begin(store: &'a Store, subjects: &[Subject]) -> Self {
-        let write = |state| store.closing.with_room(|| Record::begin(state, subjects));
-        let begun = store.state.as_ref().map(write);
+    pub(crate) fn begin(workspace: &'a Workspace, subjects: &[Subject]) -> Self {
+        let write = |state| workspace.deferred_close.with_room(|| Record::begin(state, subjects));
+        let begun = workspace.state_dir.as_ref().map(write);
         let record = begun.and_then(|begun| {
             begun.inspect_err(|error| tracing::warn!(%error, "an edit goes without a journal")).ok()
         });
-        Self { store, subjects: subjects.to_vec(), record, exchanging: Vec::new() }
+        Self { workspace, subjects: subjects.to_vec(), record, exchanging: Vec::new() }
     }
 
     /// Writes down what is to become of the only file of a transaction that exchanges none.
     pub(crate) fn decide(&mut self, step: Step) -> Result<(), StoreError> {
-        let sync = self.store.durability == Durability::Machine;
+        let sync = self.workspace.durability == Durability::Machine;
         self.record.as_mut().map_or(Ok(()), |record| record.prepared(&[step], sync))
     }
 
     /// From here on recovery goes forward.
     pub(crate) fn decided(&mut self) -> Result<(), StoreError> {
-        let sync = self.store.durability == Durability::Machine;
+        let sync = self.workspace.durability == Durability::Machine;
         self.record.as_mut().map_or(Ok(()), |record| record.committed(sync))
     }
 
@@ -148,13 +148,13 @@ impl<'a> Transaction<'a> {
                 match self.record.take() {
                     // Else a power cut could bring it back, and the old content over a later edit with it.
                     Some(record) if is_clean => {
-                        record.remove(is_in_place && self.store.durability == Durability::Machine);
+                        record.remove(is_in_place && self.workspace.durability == Durability::Machine);
                     }
                     record => record.into_iter().for_each(Record::keep),
                 }
                 // Last of all.
                 drop((overwritten, kept));
-                self.store.closing.close(exchanged);
+                self.workspace.deferred_close.close(exchanged);
                 Ok(done)
             }
             Err(error) => {
@@ -183,7 +183,7 @@ impl<'a> Transaction<'a> {
         is_cancelled: &dyn Fn() -> bool,
         note: impl FnOnce() -> T,
     ) -> Result<Carried<T>, StoreError> {
-        let sync = self.store.durability == Durability::Machine;
+        let sync = self.workspace.durability == Durability::Machine;
         let steps = self.steps(&files);
         let is_one_exchange = matches!(files.as_slice(), [file] if file.in_place.is_none());
         let (mut prepared, mut overwrites) = (Vec::new(), Vec::new());
@@ -194,7 +194,7 @@ impl<'a> Transaction<'a> {
                 prepared.push(Prepared { place, temporary, new, old, locked, unsettled });
             }
         }
-        let overwriting = Overwriting::prepare(overwrites, self.store.state.as_ref(), sync)?;
+        let overwriting = Overwriting::prepare(overwrites, self.workspace.state_dir.as_ref(), sync)?;
         if sync {
             let of_prepared = prepared.iter().map(|file| &file.temporary);
             sync_all(&of_prepared.chain(overwriting.temporaries()).collect::<Vec<_>>())?;
@@ -235,7 +235,7 @@ impl<'a> Transaction<'a> {
         overwriting: &Overwriting,
         is_recorded: bool,
     ) -> Result<(), StoreError> {
-        let sync = self.store.durability == Durability::Machine;
+        let sync = self.workspace.durability == Durability::Machine;
         if sync {
             exchanged.sync_directories()?;
             overwriting.sync_directories()?;
@@ -285,9 +285,9 @@ fn leave(error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> S
 }
 
 /// Whether there is still a temporary of a file.
-fn has_left(store: &Store, subject: &Subject) -> bool {
-    let beside = store.roots.place(&subject.path).ok().map(|place| place.directory);
-    let elsewhere = store.state.as_ref().map(|state| state.content().clone());
+fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
+    let beside = workspace.roots.place(&subject.path).ok().map(|place| place.directory);
+    let elsewhere = workspace.state_dir.as_ref().map(|state| state.content().clone());
     let names = [subject.id.name(), subject.id.name_of_old()];
     let is_there = |directory: &Dir| {
         // What cannot be looked at may be there.

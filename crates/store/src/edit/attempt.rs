@@ -3,17 +3,17 @@
 use std::io::{self, Write as _};
 use std::time::SystemTime;
 
-use mcp_text_editor_core::digest::{Digest, Hasher, Tag};
+use mcp_text_editor_core::digest::{Digest, DigestPrefix, Hasher};
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::{Region, regions};
 use mcp_text_editor_core::rejection::{At, Rejection};
-use mcp_text_editor_core::resolve::{self, Fact, Patch, Plan, Resolution};
+use mcp_text_editor_core::resolve::{self, Patch, Plan, Resolution, SpliceInfo};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
-use super::{Change, Differing, Edit, Edited, Options, Outcome, Reason, Refusal, Warning};
+use super::{Change, Differing, Edit, EditProblem, Edited, Options, Outcome, Reason, Warning};
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::Method;
 use crate::commit::overwrite::InPlace;
@@ -22,13 +22,13 @@ use crate::edit::diff::diff;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, NotKept, Undo};
 use crate::journal::{Intent, Subject};
-use crate::lock::{LockedFile, LockedSet, Patience};
+use crate::lock::{Backoff, LockedFile, LockedSet};
 use crate::os::inode_flags::Lost;
 use crate::read::document::{Content, Document, Extent, SMALL, now, unless};
 use crate::read::hash::read_and_hash;
 use crate::recovery::lock_settled;
 use crate::stage::temporary::{Temporary, TemporaryId};
-use crate::workspace::Store;
+use crate::workspace::Workspace;
 
 /// An entry of a call whose path is known.
 pub(super) struct NamedFile<'a> {
@@ -36,7 +36,7 @@ pub(super) struct NamedFile<'a> {
     pub(super) edit: Edit<'a>,
     pub(super) place: WritablePlace,
     pub(super) label: Option<Encoding>,
-    /// Why it is to be written over, if that was asked for, or a round before this has shown it.
+    /// Why it is to be written over, if that was asked for, or an attempt before this has shown it.
     pub(super) in_place: Option<InPlace>,
 }
 
@@ -48,7 +48,7 @@ struct Group<'a> {
     place: WritablePlace,
     label: Option<Encoding>,
     in_place: Option<InPlace>,
-    file_hash: Option<&'a Tag>,
+    file_hash: Option<&'a DigestPrefix>,
     change: Change<'a>,
     /// The patches of all entries, if it is to be patched …
     patches: Vec<Patch>,
@@ -89,15 +89,15 @@ impl<'a> Group<'a> {
 
 /// One try: reasons against the call go to `refusals`. An error concerns the entry it names; [`StoreErrorKind::Changed`]
 /// means that somebody else was first.
-pub(super) fn round(
-    store: &Store,
+pub(super) fn attempt(
+    workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<EditProblem>,
     may_write: bool,
     options: Options<'_>,
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
 ) -> Result<Outcome, (usize, StoreError)> {
-    let Some(locked) = lock(store, named, refusals, patience)? else {
+    let Some(locked) = lock(workspace, named, refusals, backoff)? else {
         return Ok(Outcome { edit_id: None, files: Vec::new() });
     };
     let groups = group(named, &locked, refusals);
@@ -106,13 +106,13 @@ pub(super) fn round(
     let mut transaction = None;
     let mut written: Vec<Option<Written>> = Vec::new();
     let mut edited = Vec::new();
-    let mut room = store.most_kept_bytes;
+    let mut room = workspace.max_kept_bytes;
     for (group, file) in groups.iter().zip(&files) {
         let at = |error: StoreError| (group.entry, error);
         let bytes = file.file().size();
-        if bytes > store.most_file_bytes {
+        if bytes > workspace.max_file_bytes {
             let reason = Reason::TooLarge { bytes, becomes: false };
-            refusals.push(Refusal { entry: group.entry, reason });
+            refusals.push(EditProblem { entry: group.entry, reason });
             continue;
         }
         let began = now();
@@ -130,16 +130,16 @@ pub(super) fn round(
             }
         };
         let bytes = Spliced::new(&document, &plan.splices).size();
-        if bytes > store.most_file_bytes {
+        if bytes > workspace.max_file_bytes {
             let reason = Reason::TooLarge { bytes, becomes: true };
-            refusals.push(Refusal { entry: group.entry, reason });
+            refusals.push(EditProblem { entry: group.entry, reason });
             continue;
         }
         let writes = may_write && refusals.is_empty() && !options.dry_run && !plan.unchanged;
         if writes && transaction.is_none() {
-            transaction = Some(Transaction::begin(store, &subjects(&groups, &files)));
+            transaction = Some(Transaction::begin(workspace, &subjects(&groups, &files)));
         }
-        let work = Work { store, group, document: &document, plan: &plan, options, began };
+        let work = Work { workspace, group, document: &document, plan: &plan, options, began };
         let (outcome, mut new) = work.carry_out(writes, &mut room).map_err(at)?;
         if let Some(new) = &mut new {
             let is_settled = file.file().identity().has_settled_content(began);
@@ -170,7 +170,7 @@ pub(super) fn round(
     let lacks_journal = needs_journal && !transaction.is_recorded();
     let remember = || {
         let files = kept.into_iter().collect::<Result<_, _>>()?;
-        store.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
+        workspace.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
     };
     let done = transaction
         .commit(ready, stay, options.is_cancelled, remember)
@@ -199,14 +199,14 @@ pub(super) fn round(
 
 /// Locks the files; one that cannot be had is a reason against the call, and `None` if nothing is left then.
 fn lock(
-    store: &Store,
+    workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
-    refusals: &mut Vec<Refusal>,
-    patience: &mut Patience<'_>,
+    refusals: &mut Vec<EditProblem>,
+    backoff: &mut Backoff<'_>,
 ) -> Result<Option<LockedSet>, (usize, StoreError)> {
     loop {
         let places: Vec<&WritablePlace> = named.iter().map(|file| &file.place).collect();
-        match lock_settled(store, &places, patience) {
+        match lock_settled(workspace, &places, backoff) {
             Ok(locked) => return Ok(Some(locked)),
             Err(problems) => {
                 // What stands against the other files is told in the same reply.
@@ -217,7 +217,7 @@ fn lock(
                         return Err((file.entry, error));
                     }
                     gone.push(file.entry);
-                    refusals.push(Refusal { entry: file.entry, reason: Reason::Store(error) });
+                    refusals.push(EditProblem { entry: file.entry, reason: Reason::Store(error) });
                 }
                 if gone.is_empty() {
                     return Ok(None);
@@ -243,7 +243,7 @@ fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
 }
 
 /// Joins entries that mean one file.
-fn group<'a>(named: &[NamedFile<'a>], locked: &LockedSet, refusals: &mut Vec<Refusal>) -> Vec<Group<'a>> {
+fn group<'a>(named: &[NamedFile<'a>], locked: &LockedSet, refusals: &mut Vec<EditProblem>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     for (file, &index) in named.iter().zip(&locked.file_of) {
         let Some(group) = groups.get_mut(index) else {
@@ -251,7 +251,8 @@ fn group<'a>(named: &[NamedFile<'a>], locked: &LockedSet, refusals: &mut Vec<Ref
             continue;
         };
         let first = group.entry;
-        let mut refuse = |what| refusals.push(Refusal { entry: file.entry, reason: Reason::Differs(what) });
+        let mut refuse =
+            |what| refusals.push(EditProblem { entry: file.entry, reason: Reason::Differs(what) });
         match (group.label, file.label) {
             (Some(one), Some(other)) if one != other => refuse(Differing::Encoding { first }),
             (None, label) => group.label = label,
@@ -272,19 +273,19 @@ fn plan(
     group: &Group<'_>,
     document: &Document<'_>,
     options: Options<'_>,
-) -> Result<Result<Plan, Vec<Refusal>>, StoreError> {
+) -> Result<Result<Plan, Vec<EditProblem>>, StoreError> {
     if let Change::Restore { after, splices } = group.change {
         let digest = document.digest();
         if digest != Some(after) {
             let reason = Reason::ChangedSince { digest };
-            return Ok(Err(vec![Refusal { entry: group.entry, reason }]));
+            return Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
         }
-        let facts = vec![Fact { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
+        let facts = vec![SpliceInfo { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
         let splices = splices.clone();
         return Ok(Ok(Plan { splices, facts, adds_final_newline: false, unchanged: false }));
     }
     if let Some(fault) = document.not_text().context(Operation::Read, group.place.path())? {
-        return Ok(Err(vec![Refusal { entry: group.entry, reason: Reason::NotText(fault) }]));
+        return Ok(Err(vec![EditProblem { entry: group.entry, reason: Reason::NotText(fault) }]));
     }
     let (scan, hash) = (&document.scan, group.file_hash);
     let resolution = match group.change {
@@ -300,7 +301,7 @@ fn plan(
         let refusals = rejections.into_iter().map(|mut rejection| {
             let entry = origin(&mut rejection, group);
             let (digest, total_lines) = (Some(scan.digest), scan.lines.count());
-            Refusal { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
+            EditProblem { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
         });
         refusals.collect()
     }))
@@ -331,7 +332,7 @@ struct Written {
 /// What is to be done to one file.
 #[derive(Clone, Copy)]
 struct Work<'a> {
-    store: &'a Store,
+    workspace: &'a Workspace,
     group: &'a Group<'a>,
     document: &'a Document<'a>,
     plan: &'a Plan,
@@ -345,13 +346,14 @@ type View<'a> = Spliced<'a, Document<'a>>;
 impl Work<'_> {
     /// Writes the new content beside the file, if it is to be written, and tells what is to be told of it.
     fn carry_out(self, write: bool, room: &mut u64) -> Result<(Edited, Option<Written>), StoreError> {
-        let Self { group, document, plan, options, store, began } = self;
+        let Self { group, document, plan, options, workspace, began } = self;
         let path = group.place.path();
         let new = Spliced::new(document, &plan.splices);
         let (mut temporary, mut lost) = (None, Lost::default());
         if write {
             let most = new.size().max(document.size());
-            let made = Temporary::create_anywhere(&group.place, group.id, most, store.state.as_ref())?;
+            let made =
+                Temporary::create_anywhere(&group.place, group.id, most, workspace.state_dir.as_ref())?;
             if made.is_beside() {
                 lost = made.keep_flags(document.file());
             }
@@ -442,10 +444,10 @@ impl Work<'_> {
         regions: &[Region],
         room: &mut u64,
     ) -> Result<Result<FileEdit, NotKept>, StoreError> {
-        let (store, place) = (self.store, &self.group.place);
+        let (workspace, place) = (self.workspace, &self.group.place);
         let relative = place.relative().to_owned();
         let named = &self.group.named;
-        if let Err(reason) = named.iter().try_for_each(|place| store.history.keeps_place(place)) {
+        if let Err(reason) = named.iter().try_for_each(|place| workspace.history.keeps_place(place)) {
             return Ok(Err(reason));
         }
         let removed: u64 =

@@ -19,10 +19,10 @@ use crate::edit::{Edited, Options, Outcome, Reason, Warning};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, Undo};
 use crate::journal::{Intent, Subject};
-use crate::lock::{Patience, Wait};
+use crate::lock::{Backoff, LockTimeout};
 use crate::recovery::settle;
 use crate::stage::temporary::TemporaryId;
-use crate::workspace::{Durability, Store};
+use crate::workspace::{Durability, Workspace};
 
 const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 
@@ -38,9 +38,9 @@ pub struct NewFile<'a> {
 }
 
 /// Creates a file, and the directories above it that are missing; nothing of that name may exist. A dry run only looks.
-pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<Outcome, Vec<Reason>> {
+pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> Result<Outcome, Vec<Reason>> {
     let label = new.encoding.map_or(Some(UTF_8), Label::parse);
-    let (place, label) = match (store.roots.resolve_for_writing(new.file_path), label) {
+    let (place, label) = match (workspace.roots.resolve_for_writing(new.file_path), label) {
         (Ok(place), Some(label)) => (place, label),
         (resolved, label) => {
             let problems = resolved.err().unwrap_or_default().into_iter().map(Reason::Path);
@@ -50,7 +50,7 @@ pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<O
     let bytes = encoded(new.contents, label)
         .map_err(|rejection| vec![Reason::Rejected { rejection, digest: None, total_lines: 0 }])?;
     let size = bytes.len() as u64;
-    if size > store.most_file_bytes {
+    if size > workspace.max_file_bytes {
         return Err(vec![Reason::TooLarge { bytes: size, becomes: true }]);
     }
     let mut scanner = Scanner::new(Some(label.encoding));
@@ -73,9 +73,9 @@ pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<O
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
         return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
-    let made = create_recorded(store, &place, &bytes, options.is_cancelled, |directories| {
+    let made = create_recorded(workspace, &place, &bytes, options.is_cancelled, |directories| {
         let relative = place.relative().to_owned();
-        store.history.keeps_place(&place)?;
+        workspace.history.keeps_place(&place)?;
         let path = place.path().to_string_lossy();
         let empty = Scanner::new(Some(label.encoding)).finish();
         let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, &path);
@@ -88,7 +88,7 @@ pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<O
             undo: Undo::Remove { directories: directories.to_vec() },
             diff: text.unwrap_or_else(|never| match never {}),
         };
-        store.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files: vec![file] })
+        workspace.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files: vec![file] })
     });
     let kept = made.map_err(whole)?;
     let edit_id = kept.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
@@ -98,20 +98,20 @@ pub fn create(store: &Store, new: NewFile<'_>, options: Options<'_>) -> Result<O
 /// Creates a file, so that recovery finds what is left of it if the process is killed. `note` is called with the
 /// directories that were made, while the file is still locked.
 pub(crate) fn create_recorded<T>(
-    store: &Store,
+    workspace: &Workspace,
     place: &WritablePlace,
     bytes: &[u8],
     is_cancelled: &dyn Fn() -> bool,
     note: impl FnOnce(&[PathBuf]) -> T,
 ) -> Result<T, StoreError> {
-    settle(store, place, &mut Patience::new(&Wait { is_cancelled, ..Wait::default() }))?;
-    let sync = store.durability == Durability::Machine;
+    settle(workspace, place, &mut Backoff::new(&LockTimeout { is_cancelled, ..LockTimeout::default() }))?;
+    let sync = workspace.durability == Durability::Machine;
     let above = place.path().ancestors().skip(1).take(place.missing.len());
     let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
     directories.reverse();
     let id = TemporaryId::draw();
     let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Create { directories } };
-    let transaction = Transaction::begin(store, &[subject]);
+    let transaction = Transaction::begin(workspace, &[subject]);
     let make = || {
         let mut creation = Creation::begin(place, id)?;
         creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
@@ -123,7 +123,7 @@ pub(crate) fn create_recorded<T>(
         }
         creation.commit(sync)
     };
-    let created = store.closing.with_room(make)?;
+    let created = workspace.deferred_close.with_room(make)?;
     let noted = note(&created.directories);
     drop(transaction);
     drop(created);

@@ -8,22 +8,22 @@ pub mod undo;
 
 use std::io;
 
-use mcp_text_editor_core::digest::{Digest, Tag};
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::rejection::Rejection;
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Position};
 use mcp_text_editor_core::splice::SpliceSet;
 
-use crate::access::roots::PathProblem;
+use crate::access::roots::PathError;
 use crate::commit::overwrite::InPlace;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, NotKept};
-use crate::lock::{Patience, Wait};
+use crate::lock::{Backoff, LockTimeout};
 use crate::os::inode_flags::Lost;
-use crate::read::document::{NotText, ROUNDS};
-use crate::workspace::Store;
-use attempt::{NamedFile, round};
+use crate::read::document::{MAX_ATTEMPTS, NotText};
+use crate::workspace::Workspace;
+use attempt::{NamedFile, attempt};
 
 /// What a call asks of one file.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub struct Edit<'a> {
     /// Its encoding, in the client's word.
     pub encoding: Option<&'a str>,
     /// What the client remembers of it.
-    pub file_hash: Option<&'a Tag>,
+    pub file_hash: Option<&'a DigestPrefix>,
     /// What is to be done.
     pub change: Change<'a>,
 }
@@ -124,17 +124,17 @@ pub enum Warning {
 
 /// One reason why a call is refused.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct EditProblem {
     /// The entry of the call that it concerns.
     pub entry: usize,
     /// The reason.
     pub reason: Reason,
 }
 
-impl Refusal {
+impl EditProblem {
     /// Whether some of the call's files may have changed all the same.
     #[must_use]
-    pub fn has_left_changes(&self) -> bool {
+    pub fn may_have_written(&self) -> bool {
         matches!(&self.reason, Reason::Store(error) if matches!(error.kind, StoreErrorKind::NotRestored { .. }))
     }
 }
@@ -143,7 +143,7 @@ impl Refusal {
 #[derive(Debug)]
 pub enum Reason {
     /// The path does not name a file that may be edited.
-    Path(PathProblem),
+    Path(PathError),
     /// No encoding has the label that was given.
     UnknownEncoding,
     /// The operating system refused.
@@ -191,14 +191,18 @@ pub enum Differing {
 }
 
 /// Edits all files of a call, or none; every reason against it is found before it is refused.
-pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<Outcome, Vec<Refusal>> {
+pub fn edit(
+    workspace: &Workspace,
+    edits: &[Edit<'_>],
+    options: Options<'_>,
+) -> Result<Outcome, Vec<EditProblem>> {
     let mut refusals = Vec::new();
     let mut named = Vec::new();
-    let roots = store.roots.for_writing();
+    let roots = workspace.roots.for_writing();
     for (entry, edit) in edits.iter().enumerate() {
         let label = match edit.encoding.map(Label::parse) {
             Some(None) => {
-                refusals.push(Refusal { entry, reason: Reason::UnknownEncoding });
+                refusals.push(EditProblem { entry, reason: Reason::UnknownEncoding });
                 None
             }
             Some(Some(label)) => Some(label.encoding),
@@ -206,34 +210,35 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
         };
         match roots.resolve(edit.file_path) {
             Ok(place) => {
-                let is_asked = place.names().any(|(path, relative)| store.in_place.matches(path, relative));
+                let is_asked =
+                    place.names().any(|(path, relative)| workspace.in_place.matches(path, relative));
                 let in_place = is_asked.then_some(InPlace::Asked);
                 named.push(NamedFile { entry, edit: *edit, place, label, in_place });
             }
             Err(problems) => {
                 let reasons = problems.into_iter().map(Reason::Path);
-                refusals.extend(reasons.map(|reason| Refusal { entry, reason }));
+                refusals.extend(reasons.map(|reason| EditProblem { entry, reason }));
             }
         }
     }
-    let wait = Wait { is_cancelled: options.is_cancelled, ..Wait::default() };
-    let (mut rounds, mut patience) = (0, Patience::new(&wait));
-    while rounds < ROUNDS {
-        let since = store.closing.now();
+    let wait = LockTimeout { is_cancelled: options.is_cancelled, ..LockTimeout::default() };
+    let (mut attempts, mut backoff) = (0, Backoff::new(&wait));
+    while attempts < MAX_ATTEMPTS {
+        let since = workspace.deferred_close.now();
         let mut found = Vec::new();
-        let outcome = round(store, &mut named, &mut found, refusals.is_empty(), options, &mut patience);
+        let outcome = attempt(workspace, &mut named, &mut found, refusals.is_empty(), options, &mut backoff);
         match outcome {
-            // Not a round against others: as long as there is more room than before, it goes on.
-            Err((_, error)) if store.closing.makes_room(since, &error) => continue,
+            // Not an attempt against others: as long as there is more room than before, it goes on.
+            Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
             Err((_, StoreError { kind: StoreErrorKind::Changed, .. })) => {
-                rounds += 1;
+                attempts += 1;
                 continue;
             }
             Err((entry, error)) if overwrite_next(&mut named, entry, cannot_be_renamed(&error)) => {
-                rounds += 1;
+                attempts += 1;
                 continue;
             }
-            Err((entry, error)) => refusals.push(Refusal { entry, reason: Reason::Store(error) }),
+            Err((entry, error)) => refusals.push(EditProblem { entry, reason: Reason::Store(error) }),
             Ok(outcome) if refusals.is_empty() && found.is_empty() => return Ok(outcome),
             Ok(_) => refusals.append(&mut found),
         }
@@ -243,7 +248,7 @@ pub fn edit(store: &Store, edits: &[Edit<'_>], options: Options<'_>) -> Result<O
     let entry = named.first().map_or(0, |file| file.entry);
     let path = named.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
     let error = StoreError::new(Operation::Replace, &path, StoreErrorKind::Changed);
-    refusals.push(Refusal { entry, reason: Reason::Store(error) });
+    refusals.push(EditProblem { entry, reason: Reason::Store(error) });
     Err(refusals)
 }
 
@@ -258,7 +263,7 @@ fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     }
 }
 
-/// Has the file of an entry written over in the next round, if there is a reason; `false` if it was already.
+/// Has the file of an entry written over in the next attempt, if there is a reason; `false` if it was already.
 fn overwrite_next(named: &mut [NamedFile<'_>], entry: usize, why: Option<InPlace>) -> bool {
     let file = named.iter_mut().find(|file| file.entry == entry);
     why.is_some_and(|why| file.is_some_and(|file| file.in_place.replace(why).is_none()))

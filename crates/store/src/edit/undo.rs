@@ -16,17 +16,17 @@ use mcp_text_editor_core::source::{Source, read_range};
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
 use crate::access::place::{Place, WritablePlace};
-use crate::access::roots::PathProblem;
+use crate::access::roots::PathError;
 use crate::commit::remove::{Removal, Removed, remove};
 use crate::edit::create::{check_free, create_recorded};
 use crate::edit::diff::diff;
-use crate::edit::{self, Change, Edit, Edited, Outcome, Reason, Refusal, Warning, edit};
+use crate::edit::{self, Change, Edit, EditProblem, Edited, Outcome, Reason, Warning, edit};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
-use crate::lock::{Patience, Wait};
-use crate::read::document::{self, Document, Extent, ROUNDS};
+use crate::lock::{Backoff, LockTimeout};
+use crate::read::document::{self, Document, Extent, MAX_ATTEMPTS};
 use crate::recovery::lock_settled;
-use crate::workspace::Store;
+use crate::workspace::Workspace;
 
 /// How an edit is to be taken back.
 #[derive(Clone, Copy)]
@@ -48,9 +48,9 @@ pub struct Undone {
     pub outcome: Outcome,
 }
 
-/// Why an edit is not taken back. Nothing is changed then, but for what [`Refusal::has_left_changes`].
+/// Why an edit is not taken back. Nothing is changed then, but for what [`EditProblem::may_have_written`].
 #[derive(Debug)]
-pub enum NotUndone {
+pub enum UndoError {
     /// No such edit is kept, or one of its files lies outside the roots.
     Unknown,
     /// The history cannot be read.
@@ -69,7 +69,7 @@ pub struct Refused {
     /// Files that have changed since.
     pub conflicts: Vec<Conflict>,
     /// All else, by file of the edit.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<EditProblem>,
 }
 
 /// A file that is not what the edit left.
@@ -91,36 +91,36 @@ pub struct IsLeft(pub bool);
 
 /// Whether all files of an edit lie in the roots, wherever links lead by now.
 #[must_use]
-pub fn is_in_roots(store: &Store, entry: &Entry) -> bool {
-    entry.files.iter().all(|file| match store.roots.place(&file.path) {
+pub fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
+    entry.files.iter().all(|file| match workspace.roots.place(&file.path) {
         Ok(_) => true,
-        Err(PathProblem::Outside | PathProblem::Unserved(_)) => false,
-        Err(_) => store.roots.paths().any(|root| file.path.starts_with(root)),
+        Err(PathError::Outside | PathError::Unserved(_)) => false,
+        Err(_) => workspace.roots.paths().any(|root| file.path.starts_with(root)),
     })
 }
 
 /// Takes an edit back, in all of its files or in none. Each must be what the edit left.
-pub fn undo(store: &Store, id: &EditId, options: Options<'_>) -> Result<Undone, NotUndone> {
-    let found = store.history.get(id).map_err(NotUndone::History)?;
-    let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(store, entry)) else {
-        return Err(NotUndone::Unknown);
+pub fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> Result<Undone, UndoError> {
+    let found = workspace.history.get(id).map_err(UndoError::History)?;
+    let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(workspace, entry)) else {
+        return Err(UndoError::Unknown);
     };
-    let work = Work { store, entry: &entry, options };
+    let work = Work { workspace, entry: &entry, options };
     let done = match undos.as_slice() {
-        [Undo::Displaced { .. }] => return Err(NotUndone::Displaced(Box::new(entry))),
+        [Undo::Displaced { .. }] => return Err(UndoError::Displaced(Box::new(entry))),
         [Undo::Remove { directories }] => work.remove(directories).map_err(alone),
         [Undo::Create { contents }] => work.create(contents).map_err(alone),
         several => {
             let Some(splices) = several.iter().map(splices).collect::<Option<Vec<_>>>() else {
                 let reason = "an edit of several kinds".to_owned();
-                return Err(NotUndone::History(NotKept::Unavailable { reason, remedy: Remedy::Retry }));
+                return Err(UndoError::History(NotKept::Unavailable { reason, remedy: Remedy::Retry }));
             };
             work.restore(&splices)
         }
     };
     match done {
         Ok(outcome) => Ok(Undone { entry, outcome }),
-        Err(refusals) => Err(refused(store, entry, refusals)),
+        Err(refusals) => Err(refused(workspace, entry, refusals)),
     }
 }
 
@@ -135,8 +135,8 @@ fn splices(undo: &Undo) -> Option<&SpliceSet> {
 type Against = Box<Reason>;
 
 #[expect(clippy::boxed_local, reason = "it is what `map_err` has")]
-fn alone(against: Against) -> Vec<Refusal> {
-    vec![Refusal { entry: 0, reason: *against }]
+fn alone(against: Against) -> Vec<EditProblem> {
+    vec![EditProblem { entry: 0, reason: *against }]
 }
 
 fn is_change(against: &Reason) -> bool {
@@ -144,7 +144,7 @@ fn is_change(against: &Reason) -> bool {
 }
 
 /// Looks for what is in the way of each file.
-fn refused(store: &Store, entry: Entry, refusals: Vec<Refusal>) -> NotUndone {
+fn refused(workspace: &Workspace, entry: Entry, refusals: Vec<EditProblem>) -> UndoError {
     let mut conflicts = Vec::new();
     let mut others = Vec::new();
     for refusal in refusals {
@@ -158,9 +158,9 @@ fn refused(store: &Store, entry: Entry, refusals: Vec<Refusal>) -> NotUndone {
             }
         };
         let path = entry.files.get(file).map(|file| file.path.as_path());
-        let later = path.and_then(|path| store.history.later(&entry.id, path, now).ok().flatten());
+        let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
         let (later, hidden) = match later {
-            Some(later) if !is_in_roots(store, &later) => (None, Some(later)),
+            Some(later) if !is_in_roots(workspace, &later) => (None, Some(later)),
             later => (later, None),
         };
         let has_left = |later: Entry| {
@@ -169,20 +169,20 @@ fn refused(store: &Store, entry: Entry, refusals: Vec<Refusal>) -> NotUndone {
         };
         conflicts.push(Conflict { file, now, later, beyond_roots: hidden.map(has_left) });
     }
-    NotUndone::Refused(Box::new(Refused { entry, conflicts, refusals: others }))
+    UndoError::Refused(Box::new(Refused { entry, conflicts, refusals: others }))
 }
 
 /// An edit that is to be taken back.
 #[derive(Clone, Copy)]
 struct Work<'a> {
-    store: &'a Store,
+    workspace: &'a Workspace,
     entry: &'a Entry,
     options: Options<'a>,
 }
 
 impl Work<'_> {
     /// Files whose content changed.
-    fn restore(self, splices: &[&SpliceSet]) -> Result<Outcome, Vec<Refusal>> {
+    fn restore(self, splices: &[&SpliceSet]) -> Result<Outcome, Vec<EditProblem>> {
         let mut edits = Vec::new();
         let mut refusals = Vec::new();
         for (entry, (file, splices)) in self.entry.files.iter().zip(splices).enumerate() {
@@ -193,9 +193,9 @@ impl Work<'_> {
                     file_hash: None,
                     change: Change::Restore { after, splices },
                 }),
-                (None, _) => refusals.push(Refusal { entry, reason: unnameable(&file.path) }),
+                (None, _) => refusals.push(EditProblem { entry, reason: unnameable(&file.path) }),
                 (_, None) => {
-                    refusals.push(Refusal { entry, reason: Reason::ChangedSince { digest: None } });
+                    refusals.push(EditProblem { entry, reason: Reason::ChangedSince { digest: None } });
                 }
             }
         }
@@ -209,13 +209,13 @@ impl Work<'_> {
             dry_run: self.options.dry_run,
             is_cancelled: self.options.is_cancelled,
         };
-        edit(self.store, &edits, options)
+        edit(self.workspace, &edits, options)
     }
 
     fn place(self) -> Result<WritablePlace, Against> {
         let path = self.entry.files.first().map_or(Path::new(""), |file| file.path.as_path());
         let text = path.to_str().ok_or_else(|| unnameable(path))?;
-        let place = self.store.roots.resolve_for_writing(text);
+        let place = self.workspace.roots.resolve_for_writing(text);
         place.map_err(|problems| {
             // Of a path that was once edited there is one problem at most.
             problems.into_iter().next().map_or_else(|| unnameable(path), Reason::Path).into()
@@ -225,10 +225,10 @@ impl Work<'_> {
     /// A file that was created goes.
     fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Against> {
         let place = self.place()?;
-        let wait = Wait { is_cancelled: self.options.is_cancelled, ..Wait::default() };
-        let mut patience = Patience::new(&wait);
-        for _ in 0..ROUNDS {
-            match self.remove_once(&place, directories, &mut patience) {
+        let wait = LockTimeout { is_cancelled: self.options.is_cancelled, ..LockTimeout::default() };
+        let mut backoff = Backoff::new(&wait);
+        for _ in 0..MAX_ATTEMPTS {
+            match self.remove_once(&place, directories, &mut backoff) {
                 Err(against) if is_change(&against) => {}
                 done => return done,
             }
@@ -240,11 +240,11 @@ impl Work<'_> {
         self,
         place: &WritablePlace,
         directories: &[PathBuf],
-        patience: &mut Patience<'_>,
+        backoff: &mut Backoff<'_>,
     ) -> Result<Outcome, Against> {
         let Options { dry_run, is_cancelled, .. } = self.options;
         let changed = || StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed);
-        let locked = lock_settled(self.store, &[place], patience).map_err(|problems| {
+        let locked = lock_settled(self.workspace, &[place], backoff).map_err(|problems| {
             Reason::Store(problems.into_iter().next().map_or_else(changed, |(_, error)| error))
         })?;
         let locked = locked.files.into_iter().next().ok_or_else(|| Reason::Store(changed()))?;
@@ -274,7 +274,7 @@ impl Work<'_> {
         if dry_run {
             return Ok(Outcome { edit_id: None, files: vec![edited] });
         }
-        let contents = if document.scan.size <= self.store.most_kept_bytes {
+        let contents = if document.scan.size <= self.workspace.max_kept_bytes {
             Ok(read_range(&document, 0..document.scan.size).map_err(fail)?)
         } else {
             Err(NotKept::TooLarge)
@@ -286,7 +286,7 @@ impl Work<'_> {
             self.record(place, (Some(digest), None), undo, text)
         };
         let Removed { noted, was_recorded } =
-            remove(self.store, removal, is_cancelled, remember).map_err(Reason::Store)?;
+            remove(self.workspace, removal, is_cancelled, remember).map_err(Reason::Store)?;
         edited.warnings.extend((!was_recorded).then_some(Warning::NoJournal));
         Ok(with_id(edited, noted))
     }
@@ -324,10 +324,11 @@ impl Work<'_> {
             (edited.diff, edited.digest) = (Some(text), None);
             return Ok(Outcome { edit_id: None, files: vec![edited] });
         }
-        let made = create_recorded(self.store, &place, contents, self.options.is_cancelled, |directories| {
-            let undo = Undo::Remove { directories: directories.to_vec() };
-            self.record(&place, (None, Some(scan.digest)), undo, text)
-        });
+        let made =
+            create_recorded(self.workspace, &place, contents, self.options.is_cancelled, |directories| {
+                let undo = Undo::Remove { directories: directories.to_vec() };
+                self.record(&place, (None, Some(scan.digest)), undo, text)
+            });
         let noted = made.map_err(against)?;
         Ok(with_id(edited, noted))
     }
@@ -346,7 +347,7 @@ impl Work<'_> {
         let (path, relative) = (place.path().to_owned(), place.relative().to_owned());
         let file = FileEdit { path, relative, encoding: self.encoding(), before, after, undo, diff };
         let tool = self.options.tool;
-        self.store.history.record(&NewEdit { tool, undoes: Some(&self.entry.id), files: vec![file] })
+        self.workspace.history.record(&NewEdit { tool, undoes: Some(&self.entry.id), files: vec![file] })
     }
 }
 

@@ -26,7 +26,7 @@ const IMPATIENCE: Duration = Duration::from_millis(20);
 /// When an edit tries again to open what could not be opened; at once if the file is no more what it was.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How often opening is begun again because the file was exchanged meanwhile.
-const ROUNDS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// `file` is one B-tree, so that an edit touches few pages: of both tables, and of an index each.
 const SCHEMA: &str = "
@@ -142,7 +142,7 @@ pub(super) struct Database {
     path: PathBuf,
     open: Option<Open>,
     failed: Option<Failed>,
-    patience: Duration,
+    backoff: Duration,
 }
 
 /// A connection, and the file that it is to.
@@ -173,7 +173,7 @@ fn look(path: &Path) -> Look {
 impl Database {
     /// A database that is not looked at yet.
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, open: None, failed: None, patience: PATIENCE }
+        Self { path, open: None, failed: None, backoff: PATIENCE }
     }
 
     /// Works with the database, which is made if it is not there.
@@ -186,7 +186,7 @@ impl Database {
             {
                 return Err(Fault::Other(failed.reason.clone()));
             }
-            match open(&self.path, true, self.patience) {
+            match open(&self.path, true, self.backoff) {
                 Ok(opened) => (self.open, self.failed) = (opened, None),
                 Err(fault) => {
                     self.note(&fault);
@@ -233,11 +233,11 @@ impl Database {
         }
     }
 
-    fn note_patience(&mut self, patience: Duration) {
-        if self.patience != patience {
-            self.patience = patience;
+    fn note_patience(&mut self, backoff: Duration) {
+        if self.backoff != backoff {
+            self.backoff = backoff;
             if let Some(open) = &self.open {
-                open.connection.busy_timeout(patience).ok();
+                open.connection.busy_timeout(backoff).ok();
             }
         }
     }
@@ -272,8 +272,8 @@ fn key_of(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Opens the database, and makes it if asked; `None` if it is not there.
-fn open(path: &Path, make: bool, patience: Duration) -> Result<Option<Open>, Fault> {
-    for _ in 0..ROUNDS {
+fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, Fault> {
+    for _ in 0..MAX_ATTEMPTS {
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.is_file() => {
                 return Err(Fault::Foreign("there is something else of its name".to_owned()));
@@ -283,7 +283,7 @@ fn open(path: &Path, make: bool, patience: Duration) -> Result<Option<Open>, Fau
             _ => {}
         }
         let before = key_of(path);
-        let Some(connection) = connect(path, make, patience)? else { return Ok(None) };
+        let Some(connection) = connect(path, make, backoff)? else { return Ok(None) };
         let key = key_of(path);
         if before.is_none() || before == key {
             return Ok(Some(Open { connection, key, aged: None }));
@@ -293,13 +293,13 @@ fn open(path: &Path, make: bool, patience: Duration) -> Result<Option<Open>, Fau
 }
 
 /// `None` if nothing is in the database yet, and is not to be put there.
-fn connect(path: &Path, make: bool, patience: Duration) -> Result<Option<Connection>, Fault> {
+fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connection>, Fault> {
     // A mutex is around it, a link is not followed, and the name is none of SQLite's URIs.
     let mut flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, make);
     let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(patience)?;
+    connection.busy_timeout(backoff)?;
     // All of it at one moment: another process may be making it.
     let is_new = check(&*connection.unchecked_transaction()?)?;
     if is_new && !make {
@@ -315,7 +315,7 @@ fn connect(path: &Path, make: bool, patience: Duration) -> Result<Option<Connect
     if is_new {
         // Before the log is made, which gets the same mode.
         os::make_private(path)?;
-        prepare(&mut connection, patience)?;
+        prepare(&mut connection, backoff)?;
     }
     Ok(Some(connection))
 }
@@ -339,13 +339,13 @@ fn check(connection: &Connection) -> Result<bool, Fault> {
 }
 
 /// Makes the tables, unless another process was first.
-fn prepare(connection: &mut Connection, patience: Duration) -> Result<(), Fault> {
+fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), Fault> {
     // To become a log the database must be nobody else's for a moment; SQLite does not wait for that by itself.
     let start = Instant::now();
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));
         match mode.map_err(Fault::from) {
-            Err(fault) if fault.is_busy() && start.elapsed() < patience => {
+            Err(fault) if fault.is_busy() && start.elapsed() < backoff => {
                 std::thread::sleep(Duration::from_millis(1));
             }
             Err(fault) => return Err(fault),

@@ -19,7 +19,7 @@ use mcp_text_editor_core::splice::SpliceSet;
 use crate::access::patterns::Patterns;
 use crate::access::place::Place;
 use crate::access::policy::real_path;
-use crate::state_dir::State;
+use crate::state_dir::StateDir;
 use database::Database;
 
 pub use past::{Entry, EntryFile, Forgotten};
@@ -185,7 +185,7 @@ pub enum Remedy {
 impl History {
     /// The history in this state directory, which is opened when it is needed first.
     #[must_use]
-    pub fn new(state: &State, settings: Settings) -> Self {
+    pub fn new(state: &StateDir, settings: Settings) -> Self {
         let database = Mutex::new(Database::new(state.path().join(FILE_NAME)));
         Self { kept: Ok(Kept { settings, database }) }
     }

@@ -25,7 +25,7 @@ impl World {
 
     /// As another process would open it.
     fn history(&self) -> History {
-        let state = State::open(self.directory.path()).unwrap();
+        let state = StateDir::open(self.directory.path()).unwrap();
         History::new(&state, self.settings.clone())
     }
 

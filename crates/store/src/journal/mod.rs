@@ -33,7 +33,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::identity::Identity;
 use crate::stage::temporary::{TemporaryId, unlink_if};
-use crate::state_dir::{JOURNAL, State};
+use crate::state_dir::{JOURNAL, StateDir};
 use contents::HEAD;
 pub(crate) use contents::{Change, Contents, Intent, Step, Subject};
 
@@ -58,7 +58,7 @@ pub(crate) struct Record {
 
 impl Record {
     /// Writes down which files are to be changed; due before the first temporary is made.
-    pub(crate) fn begin(state: &State, subjects: &[Subject]) -> Result<Self, StoreError> {
+    pub(crate) fn begin(state: &StateDir, subjects: &[Subject]) -> Result<Self, StoreError> {
         let mut record = loop {
             let name = OsString::from(TemporaryId::draw().to_string());
             let path = state.path().join(JOURNAL).join(&name);
@@ -213,7 +213,7 @@ fn is_not_ours(kind: io::ErrorKind) -> bool {
 
 impl Found {
     /// All records in the journal. Who could be locked is abandoned, and stays locked until dropped.
-    pub(crate) fn all(state: &State) -> Result<Vec<Self>, StoreError> {
+    pub(crate) fn all(state: &StateDir) -> Result<Vec<Self>, StoreError> {
         let path = state.path().join(JOURNAL);
         let mut found = Vec::new();
         for entry in state.journal().entries().context(Operation::ReadJournal, &path)? {
@@ -224,7 +224,7 @@ impl Found {
     }
 
     /// `None` for one that is gone, or is none.
-    fn open(state: &State, name: &OsString) -> io::Result<Option<Self>> {
+    fn open(state: &StateDir, name: &OsString) -> io::Result<Option<Self>> {
         if name.to_str().is_none_or(|name| TemporaryId::parse(name).is_none()) {
             return Ok(None);
         }
@@ -296,7 +296,7 @@ mod tests {
     /// The record, and the lengths that it had at the end of each part.
     fn written(contents: &Contents) -> (String, Vec<usize>) {
         let directory = tempfile::tempdir().unwrap();
-        let state = State::open(directory.path()).unwrap();
+        let state = StateDir::open(directory.path()).unwrap();
         let mut record = Record::begin(&state, &contents.subjects).unwrap();
         let mut lengths = vec![record.text.len()];
         record.prepared(contents.steps.as_ref().unwrap(), true).unwrap();
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn a_record_is_abandoned_once_its_owner_is_gone() {
         let directory = tempfile::tempdir().unwrap();
-        let state = State::open(directory.path()).unwrap();
+        let state = StateDir::open(directory.path()).unwrap();
         let record = Record::begin(&state, &contents().subjects).unwrap();
         let found = Found::all(&state).unwrap();
         assert!(!found[0].is_abandoned);

@@ -1,4 +1,4 @@
-//! Replaced files, closed on a thread of their own: [`Closing`].
+//! Replaced files, closed on a thread of their own: [`DeferredClose`].
 //!
 //! When the last handle of a file without a name is closed, the file system frees its blocks. That can take longer than all
 //! else of an edit (2 ms for 100 KB on ext4 without a journal, mounted with `discard`), and no answer waits for it.
@@ -10,11 +10,11 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
 
 /// How many closes may be under way before an edit closes its files itself, so that handles do not pile up.
-const MOST: u64 = 8;
+const MAX: u64 = 8;
 
 /// The files that are being closed.
 #[derive(Debug, Default)]
-pub struct Closing {
+pub struct DeferredClose {
     counts: Arc<Counts>,
 }
 
@@ -51,7 +51,7 @@ impl Drop for UnderWay {
     }
 }
 
-impl Closing {
+impl DeferredClose {
     /// Closes files that have no name any more, whose locks nobody waits for: whoever did looks for the new file.
     pub(crate) fn close(&self, files: Vec<LockedFile>) {
         if files.is_empty() {
@@ -59,7 +59,7 @@ impl Closing {
         }
         let (under_way, number) = self.begin();
         let close = Close { _files: files, _under_way: under_way };
-        if number <= MOST {
+        if number <= MAX {
             // Where no thread can be had, the files are dropped with the work, here.
             Builder::new().name("close".to_owned()).spawn(move || drop(close)).ok();
         }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn all_who_find_no_room_wait_for_what_is_being_closed() {
-        let closing = Closing::default();
+        let closing = DeferredClose::default();
         let (under_way, _) = closing.begin();
         let begun = Barrier::new(3);
         thread::scope(|scope| {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_was_closed_meanwhile_counts_once() {
-        let closing = Closing::default();
+        let closing = DeferredClose::default();
         let mut tries = 0;
         let done = closing.with_room(|| {
             tries += 1;

@@ -29,14 +29,14 @@ const LONGEST: Duration = Duration::from_millis(5);
 
 /// How to wait.
 #[derive(Clone, Copy)]
-pub struct Wait<'a> {
+pub struct LockTimeout<'a> {
     /// For how long at most, over all locks of a call; then [`StoreErrorKind::Busy`].
     pub limit: Duration,
     /// Asked before each pause; `true` ends the wait with [`StoreErrorKind::Cancelled`].
     pub is_cancelled: &'a dyn Fn() -> bool,
 }
 
-impl Default for Wait<'_> {
+impl Default for LockTimeout<'_> {
     /// For [`LIMIT`], and cannot be cancelled.
     fn default() -> Self {
         Self { limit: LIMIT, is_cancelled: &|| false }
@@ -79,7 +79,7 @@ pub struct LockedSet {
 ///
 /// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would let it be
 /// replaced. Each call opens the file anew, so threads of one process exclude each other, too.
-pub fn lock(place: &WritablePlace, wait: &Wait<'_>) -> Result<LockedFile, StoreError> {
+pub fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile, StoreError> {
     let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
     let first = locked.map(|set| set.files.into_iter().next());
     match first {
@@ -93,39 +93,42 @@ pub fn lock(place: &WritablePlace, wait: &Wait<'_>) -> Result<LockedFile, StoreE
 ///
 /// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
 /// none is kept.
-pub fn lock_all(places: &[&WritablePlace], wait: &Wait<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_all_with(places, &mut Patience::new(wait))
+pub fn lock_all(
+    places: &[&WritablePlace],
+    wait: &LockTimeout<'_>,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_all_with(places, &mut Backoff::new(wait))
 }
 
-/// As [`lock_all`], with what is left of a call's patience.
+/// As [`lock_all`], with what is left of a call's backoff.
 pub(crate) fn lock_all_with(
     places: &[&WritablePlace],
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_each(places, patience, |place| place.check_writable())
+    lock_each(places, backoff, |place| place.check_writable())
 }
 
 /// As [`lock_all_with`], whatever the modes of the files say: to put back what was there before.
 pub(crate) fn lock_all_as_they_are(
     places: &[&WritablePlace],
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_each(places, patience, |_| Ok(()))
+    lock_each(places, backoff, |_| Ok(()))
 }
 
 type Check = fn(&WritablePlace) -> Result<(), StoreError>;
 
 fn lock_each(
     places: &[&WritablePlace],
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
     check: Check,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     loop {
-        if let Some(set) = lock_once(places, patience, check)? {
+        if let Some(set) = lock_once(places, backoff, check)? {
             return Ok(set);
         }
         // A name was given to another file meanwhile. That is no failure, but it must not go on for ever.
-        if let (Err(kind), Some(place)) = (patience.pause(), places.first()) {
+        if let (Err(kind), Some(place)) = (backoff.pause(), places.first()) {
             return Err(vec![(0, StoreError::new(Operation::Lock, place.path(), kind))]);
         }
     }
@@ -134,7 +137,7 @@ fn lock_each(
 /// One round: `None` if, once all were locked, one of the names meant another file.
 fn lock_once(
     places: &[&WritablePlace],
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
     check: Check,
 ) -> Result<Option<LockedSet>, Vec<(usize, StoreError)>> {
     let mut problems = Vec::new();
@@ -165,7 +168,7 @@ fn lock_once(
         if let (Some(file), Some(place), Some(slot)) =
             (files.get_mut(index).and_then(Option::take), places.get(at), locked.get_mut(index))
         {
-            *slot = wait_for(file, place, patience).map_err(|error| vec![(at, error)])?;
+            *slot = wait_for(file, place, backoff).map_err(|error| vec![(at, error)])?;
             if slot.is_none() {
                 return Ok(None);
             }
@@ -185,7 +188,7 @@ fn lock_once(
 fn wait_for(
     file: OpenFile,
     place: &WritablePlace,
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
 ) -> Result<Option<LockedFile>, StoreError> {
     let fail = |kind| Err(StoreError::new(Operation::Lock, place.path(), kind));
     let mut file = file;
@@ -198,7 +201,7 @@ fn wait_for(
                 if !place.identity().is_ok_and(|now| now.same_file(file.identity())) {
                     return Ok(None);
                 }
-                if let Err(kind) = patience.pause() {
+                if let Err(kind) = backoff.pause() {
                     return fail(kind);
                 }
                 continue;
@@ -222,29 +225,29 @@ fn wait_for(
 /// A directory that may not be read, and one on a file system without locks, is nobody's.
 pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File>, StoreError> {
     let Ok(directory) = os::open_to_read(directory) else { return Ok(None) };
-    let wait = Wait::default();
-    let mut patience = Patience::new(&wait);
+    let wait = LockTimeout::default();
+    let mut backoff = Backoff::new(&wait);
     loop {
         match directory.try_lock() {
             Ok(()) => return Ok(Some(directory)),
             Err(TryLockError::Error(_)) => return Ok(None),
             Err(TryLockError::WouldBlock) => {
-                patience.pause().map_err(|kind| StoreError::new(Operation::Lock, path, kind))?;
+                backoff.pause().map_err(|kind| StoreError::new(Operation::Lock, path, kind))?;
             }
         }
     }
 }
 
-/// What is left of a [`Wait`]: one for all locks of a call, however often it begins again.
-pub(crate) struct Patience<'a> {
+/// What is left of a [`LockTimeout`]: one for all locks of a call, however often it begins again.
+pub(crate) struct Backoff<'a> {
     start: Instant,
-    wait: Wait<'a>,
+    wait: LockTimeout<'a>,
     tries: u32,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> Backoff<'a> {
     /// All of it.
-    pub(crate) fn new(wait: &Wait<'a>) -> Self {
+    pub(crate) fn new(wait: &LockTimeout<'a>) -> Self {
         Self { start: Instant::now(), wait: *wait, tries: 0 }
     }
 

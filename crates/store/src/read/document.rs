@@ -14,14 +14,14 @@ use crate::access::place::{OpenFile, Place};
 use crate::error::{Context as _, Operation, SpecialFile, StoreError, StoreErrorKind};
 use crate::os;
 use crate::read::hash::{digest_of, read_and_hash};
-use crate::read::scan_cache::Index;
+use crate::read::scan_cache::ScanCache;
 
 /// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
 /// read in blocks, as often as needed.
 pub(crate) const SMALL: u64 = 1024 * 1024;
 
 /// How often a file that changes while it is worked on is read anew.
-pub(crate) const ROUNDS: usize = 5;
+pub(crate) const MAX_ATTEMPTS: usize = 5;
 
 /// A file, scanned, and its bytes. Each read of them asks first whether the call was withdrawn, so no work on a document
 /// outlives its call for long.
@@ -123,9 +123,9 @@ impl NotText {
 /// Opens and reads a file, and works on it. `label` is the encoding that the client named. What the index remembers of
 /// the file is not read again.
 ///
-/// If the file changes meanwhile, this starts again; after five rounds it is [`StoreErrorKind::Changed`].
+/// If the file changes meanwhile, this starts again; after five attempts it is [`StoreErrorKind::Changed`].
 pub fn read<T>(
-    index: &Index,
+    cache: &ScanCache,
     place: &Place,
     label: Option<Encoding>,
     is_cancelled: &dyn Fn() -> bool,
@@ -133,11 +133,11 @@ pub fn read<T>(
 ) -> Result<T, StoreError> {
     // It may have changed and back between two ticks of the clock that its times come from.
     let mut unchanged = 0;
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ATTEMPTS {
         let began = now();
         let file = place.open_file(false)?;
         let mut read = || -> io::Result<Option<T>> {
-            let remembered = index.get(file.identity(), label);
+            let remembered = cache.get(file.identity(), label);
             let is_new = remembered.is_none();
             let document = match remembered {
                 Some(scan) => {
@@ -159,7 +159,7 @@ pub fn read<T>(
                 return Ok(None);
             }
             if is_new && !document.is_cut {
-                index.put(*file.identity(), label, &document.scan, began);
+                cache.put(*file.identity(), label, &document.scan, began);
             }
             Ok(Some(result))
         };
@@ -170,7 +170,7 @@ pub fn read<T>(
             }
             Ok(None) if file.is_unchanged().unwrap_or(false) => {
                 unchanged += 1;
-                if unchanged == ROUNDS || file.identity().has_settled_content(began) {
+                if unchanged == MAX_ATTEMPTS || file.identity().has_settled_content(began) {
                     return Err(generated(&file));
                 }
             }
@@ -252,7 +252,7 @@ impl<'a> Document<'a> {
         extent: Extent,
         is_cancelled: &'a dyn Fn() -> bool,
     ) -> Result<Self, StoreError> {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ATTEMPTS {
             let began = now();
             let document =
                 Self::new(file, label, extent, is_cancelled).context(Operation::Read, file.path())?;

@@ -10,11 +10,11 @@ use mcp_text_editor_core::scan::Scan;
 use crate::os::identity::Identity;
 
 /// How many files are remembered; each takes at most a hundred kilobytes.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// Scans of the files that were read last.
 #[derive(Debug, Default)]
-pub struct Index {
+pub struct ScanCache {
     /// The one used last comes last.
     entries: Mutex<Vec<Entry>>,
 }
@@ -26,7 +26,7 @@ struct Entry {
     scan: Scan,
 }
 
-impl Index {
+impl ScanCache {
     /// The scan of a file that was read by this label, if it has not changed since.
     pub(crate) fn get(&self, identity: &Identity, label: Option<Encoding>) -> Option<Scan> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl Index {
         }
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| !entry.is(&identity, label));
-        if entries.len() >= MOST {
+        if entries.len() >= MAX {
             entries.remove(0);
         }
         entries.push(Entry { identity, label, scan: scan.clone() });
@@ -84,7 +84,7 @@ mod tests {
     fn a_file_is_remembered_once_its_times_can_tell() {
         let scan = Scanner::new(None).finish();
         let check = |changed: i128, began: i128| {
-            let index = Index::default();
+            let index = ScanCache::default();
             index.put(identity(1, changed), None, &scan, at(began));
             index.get(&identity(1, changed), None).is_some()
         };
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_change_is_seen_and_memory_is_bounded() {
         let scan = Scanner::new(None).finish();
-        let index = Index::default();
+        let index = ScanCache::default();
         let old = identity(1, SECOND + 1);
         index.put(old, None, &scan, at(9 * SECOND));
         assert!(index.get(&old, Some(Encoding::Latin1)).is_none());
@@ -111,6 +111,6 @@ mod tests {
         }
         assert!(index.get(&identity(0, SECOND + 1), None).is_none());
         assert!(index.get(&identity(199, SECOND + 1), None).is_some());
-        assert_eq!(index.entries.lock().unwrap().len(), MOST);
+        assert_eq!(index.entries.lock().unwrap().len(), MAX);
     }
 }

@@ -23,25 +23,25 @@ use crate::commit::remove::{give_back, remove_directories};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::{Change, Contents, Found, Intent, Step, Subject};
 use crate::lock::{
-    LockedFile, LockedSet, Patience, Wait, lock_all_as_they_are, lock_all_with, lock_directory,
+    Backoff, LockTimeout, LockedFile, LockedSet, lock_all_as_they_are, lock_all_with, lock_directory,
 };
 use crate::os;
 use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
-use crate::workspace::{Durability, Store};
+use crate::workspace::{Durability, Workspace};
 
 /// Recovers what is there to be recovered, at the start of a process that may write; what fails is logged, and tried again
 /// before the next edit.
-pub(crate) fn recover_all(store: &Store) {
-    let Some(state) = &store.state else { return };
+pub(crate) fn recover_all(workspace: &Workspace) {
+    let Some(state) = &workspace.state_dir else { return };
     match Found::all(state) {
         Ok(found) => {
             for record in found.into_iter().filter(|record| record.is_abandoned) {
                 if record.contents.of_later_form.is_some() {
                     tracing::warn!(record = %record.path.display(), "an edit that was cut off was a later version's, which alone can end it");
-                } else if may_recover(store, &record.contents) {
+                } else if may_recover(workspace, &record.contents) {
                     // It is in the log.
-                    try_recover(store, record, &mut Patience::new(&Wait::default())).ok();
+                    try_recover(workspace, record, &mut Backoff::new(&LockTimeout::default())).ok();
                 }
             }
         }
@@ -51,13 +51,13 @@ pub(crate) fn recover_all(store: &Store) {
 
 /// Locks files as [`lock_all_with`] does, once no transaction that was cut off concerns any of them.
 pub(crate) fn lock_settled(
-    store: &Store,
+    workspace: &Workspace,
     places: &[&WritablePlace],
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     let mut given_up = GivenUp::new();
     loop {
-        let locked = lock_all_with(places, patience)?;
+        let locked = lock_all_with(places, backoff)?;
         let concerns = |contents: &Contents| {
             let by_key =
                 locked.files.iter().map(|file| (file.file().path(), Some(file.file().identity().key())));
@@ -65,19 +65,19 @@ pub(crate) fn lock_settled(
                 || places.iter().any(|place| contents.concerns(place.path(), None))
         };
         let alone = |error| vec![(0, error)];
-        let standing = standing(store, concerns, &mut given_up).map_err(alone)?;
+        let standing = standing(workspace, concerns, &mut given_up).map_err(alone)?;
         match standing {
             Standing::Clear => return Ok(locked),
             Standing::Abandoned(records) => {
                 drop(locked);
                 given_up.extend(
-                    records.into_iter().filter_map(|record| try_recover(store, record, patience).err()),
+                    records.into_iter().filter_map(|record| try_recover(workspace, record, backoff).err()),
                 );
             }
             Standing::UnderWay(path) => {
                 drop(locked);
                 let busy = |kind| StoreError::new(Operation::Lock, &path, kind);
-                patience.pause().map_err(|kind| alone(busy(kind)))?;
+                backoff.pause().map_err(|kind| alone(busy(kind)))?;
             }
         }
     }
@@ -85,23 +85,23 @@ pub(crate) fn lock_settled(
 
 /// Waits until no transaction that was cut off concerns a path at which there need not be a file.
 pub(crate) fn settle(
-    store: &Store,
+    workspace: &Workspace,
     place: &WritablePlace,
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
 ) -> Result<(), StoreError> {
     let mut given_up = GivenUp::new();
     loop {
-        match standing(store, |contents| contents.concerns(place.path(), None), &mut given_up)? {
+        match standing(workspace, |contents| contents.concerns(place.path(), None), &mut given_up)? {
             Standing::Clear => return Ok(()),
             Standing::Abandoned(records) => {
                 given_up.extend(
-                    records.into_iter().filter_map(|record| try_recover(store, record, patience).err()),
+                    records.into_iter().filter_map(|record| try_recover(workspace, record, backoff).err()),
                 );
             }
             // A call that creates or removes the same file: the file system decides between the two.
             Standing::UnderWay(_) if place.identity().is_err() => return Ok(()),
             Standing::UnderWay(path) => {
-                patience.pause().map_err(|kind| StoreError::new(Operation::Lock, &path, kind))?;
+                backoff.pause().map_err(|kind| StoreError::new(Operation::Lock, &path, kind))?;
             }
         }
     }
@@ -122,11 +122,11 @@ enum Standing {
 type GivenUp = BTreeMap<PathBuf, Option<StoreError>>;
 
 fn standing(
-    store: &Store,
+    workspace: &Workspace,
     concerns: impl Fn(&Contents) -> bool,
     given_up: &mut GivenUp,
 ) -> Result<Standing, StoreError> {
-    let Some(state) = &store.state else { return Ok(Standing::Clear) };
+    let Some(state) = &workspace.state_dir else { return Ok(Standing::Clear) };
     let found = match Found::all(state) {
         // Removed while we run, or another's: then nothing can be written down either, as each edit says.
         Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
@@ -141,7 +141,7 @@ fn standing(
             if is_ours && record.is_there() {
                 return Ok(Standing::UnderWay(record.path));
             }
-        } else if !given_up.contains_key(&record.path) && may_recover(store, &record.contents) {
+        } else if !given_up.contains_key(&record.path) && may_recover(workspace, &record.contents) {
             abandoned.push(record);
         } else if is_ours && !matches!(given_up.get(&record.path), Some(None)) {
             if let Some(Some(error)) = given_up.remove(&record.path) {
@@ -157,27 +157,27 @@ fn standing(
 }
 
 /// Whether all files lie in this process's roots, by the paths that the record has, and all of it is understood.
-fn may_recover(store: &Store, contents: &Contents) -> bool {
+fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
     contents.of_later_form.is_none()
-        && contents.subjects.iter().all(|subject| place_of(store, &subject.path).is_some())
+        && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
 }
 
-fn place_of(store: &Store, path: &Path) -> Option<WritablePlace> {
-    let place = store.roots.place(path).ok().filter(|place| place.path() == path);
+fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
+    let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
     // What is put back was there, or was permitted before.
     place.map(WritablePlace::permitted)
 }
 
 /// Recovers a record; what fails is logged, and returned with the record's path, as is one that is still there.
 fn try_recover(
-    store: &Store,
+    workspace: &Workspace,
     record: Found,
-    patience: &mut Patience<'_>,
+    backoff: &mut Backoff<'_>,
 ) -> Result<(), (PathBuf, Option<StoreError>)> {
     let path = record.path.clone();
     let committed = record.contents.committed;
     let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
-    let is_gone = match recover(store, record, patience) {
+    let is_gone = match recover(workspace, record, backoff) {
         Ok(is_gone) => is_gone,
         Err(error) => {
             tracing::warn!(%error, ?files, "an edit that was cut off cannot be recovered");
@@ -208,9 +208,9 @@ fn of_recovery(error: StoreError) -> StoreError {
 }
 
 /// Whether the record is gone, once all is done.
-fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<bool, StoreError> {
+fn recover(workspace: &Workspace, record: Found, backoff: &mut Backoff<'_>) -> Result<bool, StoreError> {
     let contents = &record.contents;
-    let places = contents.subjects.iter().map(|subject| place_of(store, &subject.path));
+    let places = contents.subjects.iter().map(|subject| place_of(workspace, &subject.path));
     let Some(places) = places.collect::<Option<Vec<WritablePlace>>>() else {
         // One of the paths leads elsewhere since it was looked at.
         return Err(StoreError::new(Operation::Recover, &record.path, StoreErrorKind::Changed));
@@ -224,7 +224,7 @@ fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<
             Err(error) => return Err(error),
         }
     }
-    let locked = lock_all_as_they_are(&there, patience).map_err(|problems| {
+    let locked = lock_all_as_they_are(&there, backoff).map_err(|problems| {
         let first = problems.into_iter().next().map(|(_, error)| error);
         first.unwrap_or_else(|| StoreError::new(Operation::Lock, &record.path, StoreErrorKind::Changed))
     })?;
@@ -238,7 +238,7 @@ fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<
         .subjects
         .iter()
         .zip(&places)
-        .map(|(subject, place)| Site { store, subject, place, locked: file_at(place) })
+        .map(|(subject, place)| Site { workspace, subject, place, locked: file_at(place) })
         .collect();
     for (index, site) in sites.iter().enumerate() {
         let step = contents.steps.as_ref().and_then(|steps| steps.get(index));
@@ -255,7 +255,7 @@ fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<
             (Intent::Edit { .. }, _) => {}
         }
     }
-    let sync = store.durability == Durability::Machine;
+    let sync = workspace.durability == Durability::Machine;
     if sync {
         for place in &places {
             os::sync_directory(&place.directory).context(Operation::Recover, place.path())?;
@@ -269,7 +269,7 @@ fn recover(store: &Store, record: Found, patience: &mut Patience<'_>) -> Result<
     for step in contents.steps.iter().flatten() {
         match step {
             Step::Remove { directories, .. } if contents.committed => {
-                remove_directories(store, directories)?;
+                remove_directories(workspace, directories)?;
             }
             _ => {}
         }
@@ -286,7 +286,7 @@ fn is_no_file(error: &StoreError) -> bool {
 
 /// A file of a transaction that was cut off.
 struct Site<'a> {
-    store: &'a Store,
+    workspace: &'a Workspace,
     subject: &'a Subject,
     place: &'a WritablePlace,
     /// The file that is there now.
@@ -309,7 +309,7 @@ impl Site<'_> {
     /// The directories in which a temporary can be.
     fn directories(&self) -> impl Iterator<Item = &Arc<Dir>> {
         let beside = self.place.missing.is_empty().then_some(&self.place.directory);
-        beside.into_iter().chain(self.store.state.as_ref().map(crate::state_dir::State::content))
+        beside.into_iter().chain(self.workspace.state_dir.as_ref().map(crate::state_dir::StateDir::content))
     }
 
     fn left(&self, name: OsString) -> Result<Option<Left>, StoreError> {
@@ -444,7 +444,8 @@ impl Site<'_> {
     fn unmake(&self, directories: &[PathBuf]) -> Result<(), StoreError> {
         self.discard()?;
         for directory in directories.iter().rev() {
-            if let Some(place) = place_of(self.store, directory).filter(|place| place.missing.is_empty()) {
+            if let Some(place) = place_of(self.workspace, directory).filter(|place| place.missing.is_empty())
+            {
                 // Not empty: it is used.
                 remove_directory(&place.directory, place.name()).ok();
             }
@@ -470,9 +471,9 @@ impl Site<'_> {
         let path = self.place.path();
         let relative = self.place.relative();
         let size = left.file.size();
-        let kept = if size <= self.store.most_kept_bytes {
+        let kept = if size <= self.workspace.max_kept_bytes {
             let bytes = read_range(&left.file, 0..size).context(Operation::Read, path)?;
-            self.store.history.keep_displaced(path, relative, &bytes).ok()
+            self.workspace.history.keep_displaced(path, relative, &bytes).ok()
         } else {
             None
         };

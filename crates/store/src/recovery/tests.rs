@@ -8,7 +8,7 @@ use crate::access::roots::Roots;
 use crate::journal::Record;
 use crate::lock::lock;
 use crate::stage::temporary::{Temporary, TemporaryId};
-use crate::state_dir::State;
+use crate::state_dir::StateDir;
 
 const OLD: &str = "old content\n";
 const NEW: &str = "new content, longer than the old\n";
@@ -50,8 +50,8 @@ const CUTS: [Cut; 14] = [
 
 struct World {
     root: tempfile::TempDir,
-    state: tempfile::TempDir,
-    store: Store,
+    state_dir: tempfile::TempDir,
+    workspace: Workspace,
 }
 
 impl World {
@@ -61,13 +61,16 @@ impl World {
             std::fs::write(root.path().join(name), OLD).unwrap();
         }
         let roots = Roots::open(&[root.path().to_owned()]).unwrap();
-        let store = Store { state: Some(State::open(state.path()).unwrap()), ..Store::without_state(roots) };
-        Self { root, state, store }
+        let workspace = Workspace {
+            state_dir: Some(StateDir::open(state.path()).unwrap()),
+            ..Workspace::without_state(roots)
+        };
+        Self { root, state_dir: state, workspace }
     }
 
     fn place(&self, name: &str) -> WritablePlace {
         let path = self.root.path().canonicalize().unwrap().join(name);
-        self.store.roots.resolve_for_writing(path.to_str().unwrap()).unwrap()
+        self.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap()
     }
 
     fn subject(&self, name: &str) -> Subject {
@@ -77,7 +80,7 @@ impl World {
     }
 
     fn begin(&self, subjects: &[Subject]) -> Record {
-        Record::begin(self.store.state.as_ref().unwrap(), subjects).unwrap()
+        Record::begin(self.workspace.state_dir.as_ref().unwrap(), subjects).unwrap()
     }
 
     /// Leaves a temporary as a killed process does; returns what the record says of it.
@@ -104,7 +107,7 @@ impl World {
     }
 
     fn records(&self) -> usize {
-        Found::all(self.store.state.as_ref().unwrap()).unwrap().len()
+        Found::all(self.workspace.state_dir.as_ref().unwrap()).unwrap().len()
     }
 }
 
@@ -168,11 +171,11 @@ fn all(content: &str) -> BTreeMap<String, String> {
 fn whenever_it_was_cut_off_all_files_are_old_or_all_are_new() {
     for cut in CUTS {
         let world = cut_off(cut);
-        world.store.recover();
+        world.workspace.recover();
         let expected = if cut < Cut::Committed { OLD } else { NEW };
         assert_eq!(world.names(), all(expected), "{cut:?}");
         assert_eq!(world.records(), 0, "{cut:?}");
-        world.store.recover();
+        world.workspace.recover();
         assert_eq!(world.names(), all(expected), "{cut:?}");
     }
 }
@@ -192,7 +195,7 @@ fn what_another_program_wrote_since_stays() {
                 } else {
                     std::fs::write(&path, outsider).unwrap();
                 }
-                world.store.recover();
+                world.workspace.recover();
                 let what = format!("{cut:?}, {name} {by_rename}");
                 let mut names = world.names();
                 // What it displaced is no secret of the machine's: without a history it lies beside the file.
@@ -216,9 +219,12 @@ fn an_edit_of_such_a_file_comes_after_recovery() {
     for cut in CUTS {
         let world = cut_off(cut);
         let places = ["c", "a"].map(|name| world.place(name));
-        let locked =
-            lock_settled(&world.store, &[&places[0], &places[1]], &mut Patience::new(&Wait::default()))
-                .unwrap();
+        let locked = lock_settled(
+            &world.workspace,
+            &[&places[0], &places[1]],
+            &mut Backoff::new(&LockTimeout::default()),
+        )
+        .unwrap();
         let expected = if cut < Cut::Committed { OLD } else { NEW };
         for file in &locked.files {
             assert_eq!(digest_of(file.file()).unwrap(), Digest::of(expected.as_bytes()), "{cut:?}");
@@ -247,7 +253,7 @@ fn a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_
                 world.exchange("a", id);
             }
             record.keep();
-            world.store.recover();
+            world.workspace.recover();
             let expected = displaced.unwrap_or(if exchanged { NEW } else { OLD });
             assert_eq!(world.names(), [("a".to_owned(), expected.to_owned())].into());
             assert_eq!(world.records(), 0);
@@ -272,7 +278,7 @@ fn a_file_in_the_making_goes_and_so_do_its_directories() {
             std::fs::write(root.join("x/y").join(id.name()), NEW).unwrap();
         }
         record.keep();
-        world.store.recover();
+        world.workspace.recover();
         assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0, "{step}");
         assert_eq!(world.records(), 0);
     }
@@ -313,7 +319,7 @@ fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
             std::fs::write(root.join("x/other"), "").unwrap();
         }
         record.keep();
-        world.store.recover();
+        world.workspace.recover();
         assert_eq!(root.join("x/y/a").exists(), !committed);
         assert_eq!(root.join("x/y").exists(), !committed, "{gone} gone");
         assert_eq!(root.join("x").exists(), !committed || used, "{gone} gone");
@@ -328,17 +334,19 @@ fn files_of_other_roots_are_left_to_others() {
     let narrow = world.root.path().join("narrow");
     std::fs::create_dir(&narrow).unwrap();
     let roots = Roots::open(&[narrow]).unwrap();
-    let other =
-        Store { state: Some(State::open(world.state.path()).unwrap()), ..Store::without_state(roots) };
+    let other = Workspace {
+        state_dir: Some(StateDir::open(world.state_dir.path()).unwrap()),
+        ..Workspace::without_state(roots)
+    };
     other.recover();
-    assert_eq!(other.state.as_ref().map(|state| Found::all(state).unwrap().len()), Some(1));
+    assert_eq!(other.state_dir.as_ref().map(|state| Found::all(state).unwrap().len()), Some(1));
     // By another name of the same file it is seen, too, and not edited.
     std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
     let place = other
         .roots
         .resolve_for_writing(world.root.path().canonicalize().unwrap().join("narrow/b").to_str().unwrap());
     let problems =
-        lock_settled(&other, &[&place.unwrap()], &mut Patience::new(&Wait::default())).unwrap_err();
+        lock_settled(&other, &[&place.unwrap()], &mut Backoff::new(&LockTimeout::default())).unwrap_err();
     assert!(matches!(problems[0].1.kind, StoreErrorKind::Unfinished { .. }), "{problems:?}");
 }
 
@@ -348,13 +356,13 @@ fn what_a_later_version_has_left_is_left_to_it() {
     let path = world.place("a").path().to_owned();
     let part = format!("mcp-text-editor journal 2\nby-other-means {}\n", path.display());
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
-    let journal = world.state.path().join(crate::state_dir::JOURNAL);
+    let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
     std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();
-    world.store.recover();
+    world.workspace.recover();
     assert_eq!(world.records(), 1);
     let attempt = |name| {
         let place = world.place(name);
-        lock_settled(&world.store, &[&place], &mut Patience::new(&Wait::default())).map(drop)
+        lock_settled(&world.workspace, &[&place], &mut Backoff::new(&LockTimeout::default())).map(drop)
     };
     attempt("b").unwrap();
     let kind = StoreErrorKind::Unfinished { paths: vec![path], is_of_later_form: true };
@@ -366,18 +374,21 @@ fn what_a_later_version_has_left_is_left_to_it() {
 fn a_record_that_cannot_be_unlinked_stops_nobody() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = cut_off(Cut::OneExchanged);
-    let journal = world.state.path().join(crate::state_dir::JOURNAL);
+    let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
     let permit = |mode| std::fs::set_permissions(&journal, std::fs::Permissions::from_mode(mode)).unwrap();
     permit(0o500);
     if std::fs::write(journal.join("probe"), "").is_ok() {
         permit(0o700);
         return eprintln!("skipped: this user may write anywhere");
     }
-    drop(lock_settled(&world.store, &[&world.place("a")], &mut Patience::new(&Wait::default())).unwrap());
+    drop(
+        lock_settled(&world.workspace, &[&world.place("a")], &mut Backoff::new(&LockTimeout::default()))
+            .unwrap(),
+    );
     permit(0o700);
     assert_eq!(world.names(), all(OLD));
     assert_eq!(world.records(), 1);
-    world.store.recover();
+    world.workspace.recover();
     assert_eq!(world.records(), 0);
 }
 
@@ -386,8 +397,8 @@ fn why_an_edit_could_not_be_taken_back_is_told() {
     let world = cut_off(Cut::OneExchanged);
     let before = world.names();
     let attempt = || {
-        let wait = Wait { limit: std::time::Duration::from_millis(30), ..Wait::default() };
-        lock_settled(&world.store, &[&world.place("a")], &mut Patience::new(&wait)).map(drop)
+        let wait = LockTimeout { limit: std::time::Duration::from_millis(30), ..LockTimeout::default() };
+        lock_settled(&world.workspace, &[&world.place("a")], &mut Backoff::new(&wait)).map(drop)
     };
     let other = std::fs::File::open(world.root.path().join("b")).unwrap();
     other.lock().unwrap();
@@ -407,13 +418,13 @@ fn of_several_recoverers_one_recovers() {
         let world = cut_off(cut);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| world.store.recover());
+                scope.spawn(|| world.workspace.recover());
             }
         });
-        world.store.recover();
+        world.workspace.recover();
         let expected = if cut < Cut::Committed { OLD } else { NEW };
         assert_eq!(world.names(), all(expected), "{cut:?}");
         assert_eq!(world.records(), 0, "{cut:?}");
-        drop(lock(&world.place("a"), &Wait::default()).unwrap());
+        drop(lock(&world.place("a"), &LockTimeout::default()).unwrap());
     }
 }

@@ -20,7 +20,7 @@ use crate::os;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::{self, Lost};
 use crate::stage::metadata::{self, NotKept};
-use crate::state_dir::{CONTENT, State};
+use crate::state_dir::{CONTENT, StateDir};
 
 /// What the names of all temporary files begin with.
 pub const PREFIX: &str = ".mte-";
@@ -98,7 +98,7 @@ impl Temporary {
         place: &WritablePlace,
         id: TemporaryId,
         size: u64,
-        state: Option<&State>,
+        state: Option<&StateDir>,
     ) -> Result<Self, StoreError> {
         Self::create_somewhere(place, (id, id.name_of_old()), size, state)
     }
@@ -134,7 +134,7 @@ impl Temporary {
         place: &WritablePlace,
         id: TemporaryId,
         size: u64,
-        state: Option<&State>,
+        state: Option<&StateDir>,
     ) -> Result<Self, StoreError> {
         Self::create_somewhere(place, (id, id.name()), size, state)
     }
@@ -143,7 +143,7 @@ impl Temporary {
         place: &WritablePlace,
         name: (TemporaryId, OsString),
         size: u64,
-        state: Option<&State>,
+        state: Option<&StateDir>,
     ) -> Result<Self, StoreError> {
         let created = match place.guard_of_directory() {
             // In one that is append-only a file can be made, and never be taken away again.

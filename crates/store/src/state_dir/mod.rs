@@ -23,14 +23,14 @@ pub(crate) const CONTENT: &str = "content";
 
 /// The state directory, open.
 #[derive(Debug)]
-pub struct State {
+pub struct StateDir {
     path: PathBuf,
     directory: Arc<Dir>,
     journal: Arc<Dir>,
     content: Arc<Dir>,
 }
 
-impl State {
+impl StateDir {
     /// Opens the directory, and makes it and those above it where they are missing: mode 0700, whatever the umask.
     ///
     /// One that others may use is made private if it holds nothing but the state. It is refused if it is another user's or

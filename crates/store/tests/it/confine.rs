@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use mcp_text_editor_store::access::landlock::{Confinement, Gap, Network, confine};
 use mcp_text_editor_store::access::policy::Policy;
 use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::state_dir::StateDir;
 
 use crate::world::World;
 
@@ -16,7 +16,7 @@ use crate::world::World;
 /// the kernel cannot.
 fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) -> T + Send) -> Option<T> {
     let roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
-    let state = State::open(&world.path("@/state")).unwrap();
+    let state = StateDir::open(&world.path("@/state")).unwrap();
     let run = || match confine(&roots, Some(&state), Network::Closed).unwrap() {
         Confinement::Held { gaps, .. } => Some(work(&gaps)),
         Confinement::None(lack) => {
@@ -81,7 +81,7 @@ fn outside_nothing_can_be_opened_or_changed() {
 #[test]
 fn inside_everything_goes_on() {
     let mut world = World::new();
-    world.store.state = Some(State::open(&world.path("@/state")).unwrap());
+    world.workspace.state_dir = Some(StateDir::open(&world.path("@/state")).unwrap());
     world.write("@/root/a", "a\n");
     world.write("@/root/b", "b\n");
     world.write("@/root/linked", "several names\n");

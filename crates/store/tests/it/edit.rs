@@ -39,7 +39,7 @@ fn the_digest_is_that_of_the_new_bytes_wherever_the_first_of_them_is() {
                     drop(file);
                     let file_path = path.to_str().unwrap();
                     let edits = [Edit { file_path, encoding: None, file_hash: None, change }];
-                    let done = edit(&world.store, &edits, options("test")).unwrap();
+                    let done = edit(&world.workspace, &edits, options("test")).unwrap();
                     let now = std::fs::read(&path).unwrap();
                     let told = &done.files[0];
                     assert_eq!(told.digest, Some(Digest::of(&now)), "line {number} of {lines}: {change:?}");

@@ -58,7 +58,7 @@ fn asked(patterns: &[&str]) -> Patterns {
 #[test]
 fn whoever_holds_on_to_a_file_sees_its_edits_if_that_is_asked_for() {
     let mut world = World::new();
-    world.store.in_place = asked(&["a", "config/*.toml"]);
+    world.workspace.in_place = asked(&["a", "config/*.toml"]);
     world.write("@/root/a", "old\n");
     let held = File::open(world.path("@/root/a")).unwrap();
     check(&world, "[EditedInPlace(Asked)]", || Some(world.append(&["@/root/a"])));
@@ -77,7 +77,7 @@ fn whoever_holds_on_to_a_file_sees_its_edits_if_that_is_asked_for() {
 #[test]
 fn a_file_is_asked_for_by_any_of_its_names() {
     let mut world = World::new();
-    world.store.in_place = asked(&["mounted"]);
+    world.workspace.in_place = asked(&["mounted"]);
     world.write("@/root/a", "old\n");
     world.link("@/root/mounted", "@/root/a");
     check(&world, "[EditedInPlace(Asked)]", || Some(world.append(&["@/root/mounted"])));
@@ -106,7 +106,7 @@ fn a_directory_that_may_not_be_written_keeps_nobody_from_a_file_that_may() {
         as_user(NOBODY, || world.append(&["@/root/a"]))
     });
     // Without a state directory, what does not fit into memory is refused, by the reason why it would have to.
-    world.store.state = None;
+    world.workspace.state_dir = None;
     let append = || as_user(NOBODY, || world.append(&["@/root/a"]));
     File::options().write(true).open(world.path("@/root/a")).unwrap().set_len(0).unwrap();
     let line = [vec![b'x'; 1023], b"\n".to_vec()].concat();

@@ -104,7 +104,7 @@ fn in_a_directory_whose_names_must_stay_a_file_is_edited_in_place_and_none_is_ma
                 let new = NewFile { file_path: path.to_str().unwrap(), contents: "new\n", encoding: None };
                 let mut options = options("create_text_file");
                 options.dry_run = dry_run;
-                let refused = create(&world.store, new, options).unwrap_err();
+                let refused = create(&world.workspace, new, options).unwrap_err();
                 let refused: Vec<String> = refused.iter().map(reason).collect();
                 assert_eq!(refused, [format!("Create Guarded {{ by: {by}, is_directory: true }}")]);
             }
@@ -116,7 +116,7 @@ fn in_a_directory_whose_names_must_stay_a_file_is_edited_in_place_and_none_is_ma
 #[test]
 fn without_a_state_directory_a_file_between_names_that_must_stay_is_edited_by_way_of_memory() {
     let mut world = World::new();
-    world.store.state = None;
+    world.workspace.state_dir = None;
     world.write("@/root/a", "old\n");
     let Some(_marked) = Marked::new(&world, "@/root", IFlags::APPEND) else { return };
     assert_eq!(world.append(&["@/root/a"]), ["[EditedInPlace(DirectoryGuarded(AppendOnly)), NoJournal]"]);
@@ -142,7 +142,8 @@ fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
         .flat_map(|name| {
             let path = mount.join(name);
             let new = NewFile { file_path: path.to_str().unwrap(), contents: "new\n", encoding: None };
-            let refused: Vec<Reason> = create(&world.store, new, options("create_text_file")).unwrap_err();
+            let refused: Vec<Reason> =
+                create(&world.workspace, new, options("create_text_file")).unwrap_err();
             refused.iter().map(reason).collect::<Vec<_>>()
         })
         .collect();

@@ -12,7 +12,7 @@ use mcp_text_editor_store::access::place::WritablePlace;
 use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::commit::exchange::{Prepared, exchange};
 use mcp_text_editor_store::error::StoreErrorKind;
-use mcp_text_editor_store::lock::{Wait, lock, lock_all};
+use mcp_text_editor_store::lock::{LockTimeout, lock, lock_all};
 use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
 
 use crate::world::World;
@@ -20,13 +20,13 @@ use crate::world::World;
 /// Which file the helper process is to work on.
 const FILE: &str = "MTE_TEST_LOCK_FILE";
 
-fn short() -> Wait<'static> {
-    Wait { limit: Duration::from_millis(30), ..Wait::default() }
+fn short() -> LockTimeout<'static> {
+    LockTimeout { limit: Duration::from_millis(30), ..LockTimeout::default() }
 }
 
 /// Adds one to the number in a file, by replacing the file.
 fn increment(place: &WritablePlace) {
-    let locked = lock(place, &Wait::default()).unwrap();
+    let locked = lock(place, &LockTimeout::default()).unwrap();
     let file = locked.file();
     let text = String::from_utf8(read_range(file, 0..file.size()).unwrap()).unwrap();
     let number: u32 = text.parse().unwrap();
@@ -88,7 +88,7 @@ fn waiting_ends_with_busy_or_when_cancelled() {
     let world = World::new();
     world.write("@/root/a", "");
     let place = world.place("@/root/a");
-    let held = lock(&place, &Wait::default()).unwrap();
+    let held = lock(&place, &LockTimeout::default()).unwrap();
     assert!(held.is_guarded());
     assert_eq!(lock(&place, &short()).unwrap_err().kind, StoreErrorKind::Busy);
     let asked = Cell::new(0);
@@ -96,7 +96,7 @@ fn waiting_ends_with_busy_or_when_cancelled() {
         asked.set(asked.get() + 1);
         asked.get() > 3
     };
-    let wait = Wait { is_cancelled: &cancel, ..Wait::default() };
+    let wait = LockTimeout { is_cancelled: &cancel, ..LockTimeout::default() };
     assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Cancelled);
     drop(held);
     assert!(lock(&place, &short()).is_ok());
@@ -153,7 +153,7 @@ fn calls_that_name_files_in_opposite_order_do_not_wait_for_each_other() {
             let (inside, most) = (&inside, &most);
             scope.spawn(move || {
                 for _ in 0..50 {
-                    let set = lock_all(&order, &Wait::default()).unwrap();
+                    let set = lock_all(&order, &LockTimeout::default()).unwrap();
                     most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     inside.fetch_sub(1, Ordering::SeqCst);
                     drop(set);
@@ -169,7 +169,7 @@ fn a_lock_follows_the_name_to_another_file() {
     let world = World::new();
     world.write("@/root/a", "old");
     let place = world.place("@/root/a");
-    let held = lock(&place, &Wait::default()).unwrap();
+    let held = lock(&place, &LockTimeout::default()).unwrap();
     // Another program, without locks, replaces the file: who waits for the old one need not wait any longer.
     world.write("@/root/new", "newer");
     std::fs::rename(world.path("@/root/new"), world.path("@/root/a")).unwrap();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_text_editor_core::source::Source as _;
 use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::roots::{PathProblem, Roots};
+use mcp_text_editor_store::access::roots::{PathError, Roots};
 use mcp_text_editor_store::access::unserved::{Wanted, WhyUnserved};
 use mcp_text_editor_store::error::{SpecialFile, StoreErrorKind};
 use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
@@ -188,10 +188,10 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
     );
     let unserved =
         |path: &str| match roots.resolve(world.path(path).to_str().unwrap()).map_err(|mut all| all.pop()) {
-            Err(Some(PathProblem::Unserved(unserved))) => {
+            Err(Some(PathError::Unserved(unserved))) => {
                 unserved.path.strip_prefix(world.path("@")).unwrap().to_owned()
             }
-            Err(Some(PathProblem::Outside)) => "outside".into(),
+            Err(Some(PathError::Outside)) => "outside".into(),
             other => panic!("{other:?}"),
         };
     // Made afterwards, it is not served either: what is allowed is fixed at the start.
@@ -249,7 +249,9 @@ fn a_directory_that_is_swapped_all_the_time_never_leads_outside() {
         let path = world.path("@/root/a/file");
         let mut inside = 0;
         for _ in 0..3000 {
-            let Ok(place) = world.store.roots.resolve_for_writing(path.to_str().unwrap()) else { continue };
+            let Ok(place) = world.workspace.roots.resolve_for_writing(path.to_str().unwrap()) else {
+                continue;
+            };
             assert!(place.path().starts_with(world.path("@/root")));
             if let Ok(file) = place.open_file(false) {
                 let mut bytes = [0; 8];
@@ -314,8 +316,8 @@ fn a_directory_that_may_not_be_searched_is_told() {
     // The superuser may search any directory.
     let is_superuser = std::fs::read(world.path("@/root/shut/file")).is_ok();
     if !is_superuser {
-        let problems = world.store.roots.resolve(world.path("@/root/shut/file").to_str().unwrap());
-        let is_denied = |problem: &PathProblem| matches!(problem, PathProblem::Failed(error) if error.kind == StoreErrorKind::PermissionDenied);
+        let problems = world.workspace.roots.resolve(world.path("@/root/shut/file").to_str().unwrap());
+        let is_denied = |problem: &PathError| matches!(problem, PathError::Failed(error) if error.kind == StoreErrorKind::PermissionDenied);
         assert!(problems.map_or_else(
             |problems| problems.iter().all(is_denied),
             |place| place.open_file(false).unwrap_err().kind == StoreErrorKind::PermissionDenied

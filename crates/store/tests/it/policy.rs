@@ -3,21 +3,21 @@ use std::os::unix::fs::symlink;
 use mcp_text_editor_store::access::client_files::CLIENT_FILES;
 use mcp_text_editor_store::access::patterns::Patterns;
 use mcp_text_editor_store::access::policy::{Policy, Protection};
-use mcp_text_editor_store::access::roots::{PathProblem, Roots};
+use mcp_text_editor_store::access::roots::{PathError, Roots};
 use mcp_text_editor_store::edit::Options;
 use mcp_text_editor_store::edit::create::{NewFile, create};
-use mcp_text_editor_store::state_dir::State;
-use mcp_text_editor_store::workspace::Store;
+use mcp_text_editor_store::state_dir::StateDir;
+use mcp_text_editor_store::workspace::Workspace;
 
 use crate::world::{World, options};
 
 /// What protects a path from being written, if anything does; `@` is the temporary directory.
 fn protection(world: &World, path: &str) -> Option<Protection> {
     let path = world.path(path);
-    match world.store.roots.resolve_for_writing(path.to_str().unwrap()) {
+    match world.workspace.roots.resolve_for_writing(path.to_str().unwrap()) {
         Ok(_) => None,
         Err(problems) => match problems.as_slice() {
-            [PathProblem::Protected(protection)] => Some(protection.clone()),
+            [PathError::Protected(protection)] => Some(protection.clone()),
             other => panic!("{}: {other:?}", path.display()),
         },
     }
@@ -25,7 +25,7 @@ fn protection(world: &World, path: &str) -> Option<Protection> {
 
 fn with_policy(world: &mut World, roots: &[&str], policy: Policy) {
     let roots: Vec<_> = roots.iter().map(|root| world.path(root)).collect();
-    world.store = Store::without_state(Roots::open_with(&roots, policy).unwrap());
+    world.workspace = Workspace::without_state(Roots::open_with(&roots, policy).unwrap());
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn what_is_protected_is_not_created() {
         for dry_run in [false, true] {
             let path = world.path(path);
             let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-            let reasons =
-                create(&world.store, new, Options { dry_run, ..options("create_text_file") }).unwrap_err();
+            let reasons = create(&world.workspace, new, Options { dry_run, ..options("create_text_file") })
+                .unwrap_err();
             assert!(format!("{reasons:?}").starts_with("[Path(Protected("), "{reasons:?}");
         }
     }
@@ -308,7 +308,7 @@ fn the_state_directory_is_out_of_bounds() {
     world.link("@/root/file", "dir/state/history.db");
     world.link("@/root/deep", "dir/state/journal");
     world.link("@/named", "root/dir/state");
-    let state = State::open(&world.path("@/named")).unwrap();
+    let state = StateDir::open(&world.path("@/named")).unwrap();
     assert_eq!(state.path(), world.path("@/root/dir/state"));
     let policy = Policy::default().closing(&world.path("@/named"));
     with_policy(&mut world, &["@/root", "@/root/dir/state/journal"], policy);
@@ -330,7 +330,7 @@ fn the_state_directory_is_out_of_bounds() {
         assert_eq!(world.resolve(path), "Outside", "{path}");
     }
     assert_eq!(world.resolve("@/root/dir/statement"), "@/root/dir/statement: NotFound");
-    assert!(world.store.roots.closes(&world.path("@/root/dir/state/journal")));
+    assert!(world.workspace.roots.closes(&world.path("@/root/dir/state/journal")));
     let NotAbsolute(candidates) = candidates(&world, "dir/state/history.db");
     assert!(candidates.is_empty(), "not even guessed at");
 }
@@ -338,8 +338,8 @@ fn the_state_directory_is_out_of_bounds() {
 struct NotAbsolute(Vec<std::path::PathBuf>);
 
 fn candidates(world: &World, path: &str) -> NotAbsolute {
-    match world.store.roots.resolve(path).unwrap_err().remove(0) {
-        PathProblem::NotAbsolute { candidates } => NotAbsolute(candidates),
+    match world.workspace.roots.resolve(path).unwrap_err().remove(0) {
+        PathError::NotAbsolute { candidates } => NotAbsolute(candidates),
         other => panic!("{other:?}"),
     }
 }

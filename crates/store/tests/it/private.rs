@@ -1,7 +1,7 @@
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 
-use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::state_dir::StateDir;
 use mcp_text_editor_store::state_dir::private::NotPrivate;
 
 use crate::world::World;
@@ -15,7 +15,7 @@ fn open(world: &World) -> Result<(), String> {
 }
 
 fn open_at(world: &World, path: &str) -> Result<(), String> {
-    let Err(error) = State::open(&world.path(path)) else { return Ok(()) };
+    let Err(error) = StateDir::open(&world.path(path)) else { return Ok(()) };
     let source = error.source.unwrap();
     let why = source.get_ref().and_then(|why| why.downcast_ref::<NotPrivate>());
     let why = why.unwrap_or_else(|| panic!("{source}"));
@@ -75,7 +75,7 @@ fn what_its_owner_may_not_write_stays_so() {
     open(&world).unwrap();
     set_mode(&world, "@/state/journal", 0o555);
     // For root it can be written all the same.
-    let _ = State::open(&world.path("@/state"));
+    let _ = StateDir::open(&world.path("@/state"));
     assert_eq!(mode(&world, "@/state/journal"), 0o500);
 }
 

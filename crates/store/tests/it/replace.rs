@@ -5,14 +5,14 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_store::commit::exchange::{Method, Prepared, exchange};
 use mcp_text_editor_store::error::{StoreError, StoreErrorKind};
-use mcp_text_editor_store::lock::{Wait, lock};
+use mcp_text_editor_store::lock::{LockTimeout, lock};
 use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
 
 use crate::world::World;
 
 fn prepare(world: &World, name: &str, content: &str) -> Prepared {
     let place = world.place(name);
-    let locked = lock(&place, &Wait::default()).unwrap();
+    let locked = lock(&place, &LockTimeout::default()).unwrap();
     let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
     temporary.write_all(content.as_bytes()).unwrap();
     let _ = temporary.keep_metadata(locked.file()).unwrap();
@@ -132,7 +132,7 @@ fn what_is_not_finished_is_put_back_and_what_came_after_is_kept() {
 fn nobody_builds_on_a_file_before_its_commit_is_over() {
     let world = three();
     let exchanged = exchange(vec![prepare(&world, "@/root/a", "new")]).unwrap();
-    let wait = Wait { limit: std::time::Duration::from_millis(20), ..Wait::default() };
+    let wait = LockTimeout { limit: std::time::Duration::from_millis(20), ..LockTimeout::default() };
     let place = world.place("@/root/a");
     assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Busy);
     drop(exchanged.finish());

@@ -6,13 +6,13 @@ use mcp_text_editor_core::resolve::{Options as Matching, Patch};
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
 use mcp_text_editor_store::access::patterns::Patterns;
 use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::roots::{PathProblem, Roots};
+use mcp_text_editor_store::access::roots::{PathError, Roots};
 use mcp_text_editor_store::commit::overwrite::InPlace;
 use mcp_text_editor_store::edit::create::{NewFile, create};
-use mcp_text_editor_store::edit::undo::{self, NotUndone, undo};
+use mcp_text_editor_store::edit::undo::{self, UndoError, undo};
 use mcp_text_editor_store::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
 use mcp_text_editor_store::history::{EditId, History, Kind, NotKept, Settings};
-use mcp_text_editor_store::state_dir::State;
+use mcp_text_editor_store::state_dir::StateDir;
 
 use crate::world::World;
 
@@ -23,11 +23,11 @@ fn kept() -> World {
 }
 
 fn keep_history(world: &mut World, excluded: &[&str]) {
-    let state = State::open(&world.path("@/state")).unwrap();
+    let state = StateDir::open(&world.path("@/state")).unwrap();
     let excluded = excluded.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>();
     let settings = Settings { excluded: Patterns::new(&excluded).unwrap(), days: 30, bytes: 1 << 20 };
-    world.store.history = History::new(&state, settings);
-    world.store.state = Some(state);
+    world.workspace.history = History::new(&state, settings);
+    world.workspace.state_dir = Some(state);
 }
 
 fn options() -> edit::Options<'static> {
@@ -60,24 +60,26 @@ fn patch(world: &World, paths: &[&str], old: &str, new: &str) -> EditId {
         file_hash: None,
         change: Change::Patch(&patches),
     });
-    id(edit(&world.store, &edits.collect::<Vec<_>>(), options()).unwrap())
+    id(edit(&world.workspace, &edits.collect::<Vec<_>>(), options()).unwrap())
 }
 
 fn make(world: &World, path: &str, contents: &str) -> EditId {
     let path = world.path(path);
     let new = NewFile { file_path: path.to_str().unwrap(), contents, encoding: None };
-    id(create(&world.store, new, options()).unwrap())
+    id(create(&world.workspace, new, options()).unwrap())
 }
 
 const UNDO: undo::Options<'_> = undo::Options { tool: "undo", dry_run: false, is_cancelled: &|| false };
 
 fn back(world: &World, id: &EditId) -> EditId {
-    undo(&world.store, id, UNDO).unwrap().outcome.edit_id.unwrap()
+    undo(&world.workspace, id, UNDO).unwrap().outcome.edit_id.unwrap()
 }
 
 /// What stands against it: the file, whether it is there at all, and the edit in the way.
 fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> {
-    let Err(NotUndone::Refused(refused)) = undo(&world.store, id, UNDO) else { panic!("it went through") };
+    let Err(UndoError::Refused(refused)) = undo(&world.workspace, id, UNDO) else {
+        panic!("it went through")
+    };
     assert!(refused.refusals.is_empty(), "{:?}", refused.refusals);
     let conflict = |conflict: &undo::Conflict| {
         let path = refused.entry.files[conflict.file].path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -102,7 +104,7 @@ fn undo_redo_and_so_on() {
     let edited = world.content("@/root/a");
     let mut last = edit.clone();
     for _ in 0..3 {
-        let undone = undo(&world.store, &last, UNDO).unwrap();
+        let undone = undo(&world.workspace, &last, UNDO).unwrap();
         assert_eq!(undone.entry.id, last);
         assert_eq!(undone.outcome.files[0].digest, Some(Digest::of(original.as_bytes())));
         assert_eq!(undone.outcome.files[0].regions[0].lines.count(), 1);
@@ -110,7 +112,7 @@ fn undo_redo_and_so_on() {
         last = back(&world, &undone.outcome.edit_id.unwrap());
         assert_eq!(world.content("@/root/a"), edited);
     }
-    let entries = world.store.history.list(None, 99, &|_| true).unwrap();
+    let entries = world.workspace.history.list(None, 99, &|_| true).unwrap();
     assert_eq!(entries.len(), 7);
     assert_eq!((entries[6].id.clone(), entries[5].undoes.clone()), (edit.clone(), Some(edit)));
     assert_eq!(entries[5].tool, "undo");
@@ -121,7 +123,7 @@ fn undo_redo_and_so_on() {
 fn what_was_edited_in_place_comes_back_in_place() {
     let mut world = kept();
     world.write("@/root/a", "one\n");
-    world.store.in_place = Patterns::new(&["a".to_owned()]).unwrap();
+    world.workspace.in_place = Patterns::new(&["a".to_owned()]).unwrap();
     let held = std::fs::File::open(world.path("@/root/a")).unwrap();
     let path = world.path("@/root/a");
     let patches = [Patch {
@@ -136,9 +138,9 @@ fn what_was_edited_in_place_comes_back_in_place() {
         file_hash: None,
         change: Change::Patch(&patches),
     };
-    let done = edit(&world.store, &[call], options()).unwrap();
+    let done = edit(&world.workspace, &[call], options()).unwrap();
     assert_eq!(done.files[0].warnings, [Warning::EditedInPlace(InPlace::Asked)]);
-    let undone = undo(&world.store, &done.edit_id.unwrap(), UNDO).unwrap().outcome;
+    let undone = undo(&world.workspace, &done.edit_id.unwrap(), UNDO).unwrap().outcome;
     assert_eq!(undone.files[0].warnings, [Warning::EditedInPlace(InPlace::Asked)]);
     assert_eq!(std::io::read_to_string(held).unwrap(), "one\n");
     assert_eq!(world.content("@/root/a"), "one\n");
@@ -163,14 +165,14 @@ fn text_that_comes_back_inside_of_a_line_is_that_line_once() {
     let world = kept();
     world.write("@/root/a", "one a two a\nnext a");
     let edit = patch(&world, &["@/root/a"], "a", "");
-    let dry = undo(&world.store, &edit, undo::Options { dry_run: true, ..UNDO }).unwrap().outcome;
+    let dry = undo(&world.workspace, &edit, undo::Options { dry_run: true, ..UNDO }).unwrap().outcome;
     let diff = dry.files[0].diff.clone().unwrap();
     let (_, hunk) = diff.split_once("@@\n").unwrap();
     assert_eq!(
         hunk,
         "-one  two \n-next \n\\ No newline at end of file\n+one a two a\n+next a\n\\ No newline at end of file\n"
     );
-    let undone = undo(&world.store, &edit, UNDO).unwrap().outcome;
+    let undone = undo(&world.workspace, &edit, UNDO).unwrap().outcome;
     let regions: Vec<_> = undone.files[0]
         .regions
         .iter()
@@ -189,7 +191,7 @@ fn as_many_places_as_a_call_may_change_come_back() {
         world.write("@/root/a", &original);
         let edit = patch(&world, &["@/root/a"], "a", "");
         assert_eq!(world.content("@/root/a"), unit.replace('a', "").repeat(100_000) + end);
-        let undone = undo(&world.store, &edit, UNDO).unwrap().outcome;
+        let undone = undo(&world.workspace, &edit, UNDO).unwrap().outcome;
         assert_eq!(undone.files[0].regions.len(), if unit.ends_with('\n') { 100_000 } else { 1 });
         assert_eq!(world.content("@/root/a"), original);
     }
@@ -206,14 +208,14 @@ fn a_dry_run_shows_and_changes_nothing() {
     let names = world.names();
     let dry = undo::Options { dry_run: true, ..UNDO };
     for (id, part) in [(edit, "-two\n+one"), (made, "-new\n"), (removed, "+old\n")] {
-        let undone = undo(&world.store, &id, dry).unwrap().outcome;
+        let undone = undo(&world.workspace, &id, dry).unwrap().outcome;
         assert_eq!(undone.edit_id, None);
         let diff = undone.files[0].diff.clone().unwrap();
         assert!(diff.contains(part), "{diff}");
     }
     assert_eq!(world.names(), names);
     assert_eq!(world.content("@/root/a"), "two\n");
-    assert_eq!(world.store.history.list(None, 99, &|_| true).unwrap().len(), 4);
+    assert_eq!(world.workspace.history.list(None, 99, &|_| true).unwrap().len(), 4);
 }
 
 #[test]
@@ -225,14 +227,14 @@ fn a_file_that_was_created_goes_with_its_directories() {
     };
     let before = files(&world);
     let made = make(&world, "@/root/there/a/b/c.txt", "content\n");
-    let undone = undo(&world.store, &made, UNDO).unwrap().outcome;
+    let undone = undo(&world.workspace, &made, UNDO).unwrap().outcome;
     assert_eq!(undone.files[0].digest, None);
     assert_eq!(undone.files[0].warnings, [Warning::Removed]);
     assert_eq!(files(&world), before);
     // Redo, and once more.
     let redone = back(&world, &undone.edit_id.unwrap());
     assert_eq!(world.content("@/root/there/a/b/c.txt"), "content\n");
-    let entry = &world.store.history.list(None, 2, &|_| true).unwrap();
+    let entry = &world.workspace.history.list(None, 2, &|_| true).unwrap();
     assert_eq!([entry[0].files[0].kind, entry[1].files[0].kind], [Kind::Created, Kind::Removed]);
     assert_clean(&world);
     // A directory that somebody uses stays, and so do those around it.
@@ -304,20 +306,21 @@ fn only_edits_of_files_in_the_roots_exist() {
     world.write("@/root/inner/b", "one\n");
     let both = patch(&world, &["@/root/a", "@/root/inner/b"], "one", "two");
     let inner = patch(&world, &["@/root/inner/b"], "two", "three");
-    world.store.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
+    world.workspace.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
     let seen = |world: &World| {
-        let entries = world.store.history.list(None, 9, &|entry| undo::is_in_roots(&world.store, entry));
+        let entries =
+            world.workspace.history.list(None, 9, &|entry| undo::is_in_roots(&world.workspace, entry));
         entries.unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>()
     };
     assert_eq!(seen(&world), std::slice::from_ref(&inner));
-    assert!(matches!(undo(&world.store, &both, UNDO), Err(NotUndone::Unknown)));
+    assert!(matches!(undo(&world.workspace, &both, UNDO), Err(UndoError::Unknown)));
     // In the way of one that exists, an edit that does not is no other program's.
     world.write("@/root/a", "three\n");
-    world.store.roots = Roots::open(&[world.path("@/root")]).unwrap();
+    world.workspace.roots = Roots::open(&[world.path("@/root")]).unwrap();
     patch(&world, &["@/root/a", "@/root/inner/b"], "three", "four");
-    world.store.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
+    world.workspace.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
     let beyond = |world: &World| {
-        let Err(NotUndone::Refused(refused)) = undo(&world.store, &inner, UNDO) else { panic!() };
+        let Err(UndoError::Refused(refused)) = undo(&world.workspace, &inner, UNDO) else { panic!() };
         let [undo::Conflict { later: None, beyond_roots, .. }] = refused.conflicts[..] else { panic!() };
         beyond_roots
     };
@@ -326,13 +329,13 @@ fn only_edits_of_files_in_the_roots_exist() {
     assert_eq!(beyond(&world), Some(undo::IsLeft(false)));
     world.write("@/root/inner/b", "three\n");
     let nobody = EditId::parse("0123456789ab").unwrap();
-    assert!(matches!(undo(&world.store, &nobody, UNDO), Err(NotUndone::Unknown)));
+    assert!(matches!(undo(&world.workspace, &nobody, UNDO), Err(UndoError::Unknown)));
     // A directory that leads elsewhere by now takes its edits along.
-    world.store.roots = Roots::open(&[world.path("@/root")]).unwrap();
+    world.workspace.roots = Roots::open(&[world.path("@/root")]).unwrap();
     std::fs::rename(world.path("@/root/inner"), world.path("@/outside/inner")).unwrap();
     world.link("@/root/inner", "@/outside/inner");
     assert!(seen(&world).is_empty());
-    assert!(matches!(undo(&world.store, &inner, UNDO), Err(NotUndone::Unknown)));
+    assert!(matches!(undo(&world.workspace, &inner, UNDO), Err(UndoError::Unknown)));
     assert_eq!(world.content("@/outside/inner/b"), "three\n");
 }
 
@@ -342,7 +345,7 @@ fn a_protected_file_stays_as_it_is() {
     let open = |policy| Roots::open_with(&[world.path("@/root")], policy).unwrap();
     let (unprotected, protected) = (open(Policy::unprotected()), open(Policy::default()));
     let read_only = open(Policy::default().read_only(true));
-    world.store.roots = unprotected;
+    world.workspace.roots = unprotected;
     world.write("@/root/.git/config", "one\n");
     let edits = [
         patch(&world, &["@/root/.git/config"], "one", "two"),
@@ -351,11 +354,11 @@ fn a_protected_file_stays_as_it_is() {
     ];
     let names = world.names();
     for roots in [protected, read_only] {
-        world.store.roots = roots;
+        world.workspace.roots = roots;
         for id in &edits {
-            let Err(NotUndone::Refused(refused)) = undo(&world.store, id, UNDO) else { panic!("{id}") };
+            let Err(UndoError::Refused(refused)) = undo(&world.workspace, id, UNDO) else { panic!("{id}") };
             let reason = &refused.refusals[0].reason;
-            assert!(matches!(reason, Reason::Path(PathProblem::Protected(_))), "{reason:?}");
+            assert!(matches!(reason, Reason::Path(PathError::Protected(_))), "{reason:?}");
         }
     }
     assert_eq!((world.names(), world.content("@/root/.git/config")), (names, "two\n".to_owned()));
@@ -378,7 +381,7 @@ fn bytes_that_are_no_text_are_no_hindrance() {
         file_hash: None,
         change: Change::Patch(&patches),
     };
-    let edit = id(edit(&world.store, &[call], options()).unwrap());
+    let edit = id(edit(&world.workspace, &[call], options()).unwrap());
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 tw\xe9\n");
     back(&world, &edit);
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 one\n");
@@ -398,7 +401,7 @@ fn a_large_binary_file_is_not_what_an_edit_left_empty() {
     assert_eq!(world.content("@/root/b"), "");
     std::fs::write(world.path("@/root/b"), &binary).unwrap();
     for id in [made, emptied] {
-        let Err(NotUndone::Refused(refused)) = undo(&world.store, &id, UNDO) else {
+        let Err(UndoError::Refused(refused)) = undo(&world.workspace, &id, UNDO) else {
             panic!("it went through")
         };
         assert_eq!(refused.conflicts[0].now, Some(Digest::of(&binary)));
@@ -428,7 +431,7 @@ fn a_large_binary_file_that_is_what_an_edit_left_comes_back() {
         file_hash: None,
         change: Change::Patch(&patches),
     };
-    let edit = id(edit(&world.store, &[call], options()).unwrap());
+    let edit = id(edit(&world.workspace, &[call], options()).unwrap());
     back(&world, &edit);
     assert!(std::fs::read(&path).unwrap() == bytes);
 }
@@ -438,7 +441,7 @@ fn what_is_not_kept_can_still_be_removed() {
     let mut world = kept();
     let made = make(&world, "@/root/a.key", "secret");
     keep_history(&mut world, &["*.key"]);
-    let undone = undo(&world.store, &made, UNDO).unwrap().outcome;
+    let undone = undo(&world.workspace, &made, UNDO).unwrap().outcome;
     assert_eq!(undone.files[0].warnings, [Warning::Removed, Warning::NotInHistory(NotKept::Secret)]);
     assert!(!world.path("@/root/a.key").exists());
 }
@@ -448,8 +451,8 @@ fn what_recovery_kept_is_put_back_by_nobody() {
     let world = kept();
     world.write("@/root/a", "now");
     let path = world.path("@/root/a");
-    let id = world.store.history.keep_displaced(&path, Path::new("a"), b"then").unwrap();
-    assert!(matches!(undo(&world.store, &id, UNDO), Err(NotUndone::Displaced(_))));
+    let id = world.workspace.history.keep_displaced(&path, Path::new("a"), b"then").unwrap();
+    assert!(matches!(undo(&world.workspace, &id, UNDO), Err(UndoError::Displaced(_))));
     assert_eq!(world.content("@/root/a"), "now");
 }
 
@@ -462,7 +465,7 @@ fn a_file_that_may_not_be_written_is_not_removed() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
     std::fs::set_permissions(world.path("@"), std::fs::Permissions::from_mode(0o755)).unwrap();
     // Root may write all the same.
-    let undone = crate::world::as_user(65_534, || undo(&world.store, &made, UNDO).is_err());
+    let undone = crate::world::as_user(65_534, || undo(&world.workspace, &made, UNDO).is_err());
     assert!(undone.is_none_or(|refused| refused));
     assert!(path.exists());
 }
@@ -484,10 +487,10 @@ fn an_outsider_who_comes_in_between_loses_nothing() {
             }
             false
         };
-        let done = undo(&world.store, &made, undo::Options { is_cancelled: &outsider, ..UNDO });
+        let done = undo(&world.workspace, &made, undo::Options { is_cancelled: &outsider, ..UNDO });
         most = most.max(asked.get());
         if asked.get() > moment {
-            assert!(matches!(done, Err(NotUndone::Refused(_))), "{moment}");
+            assert!(matches!(done, Err(UndoError::Refused(_))), "{moment}");
             assert_eq!(world.content(&path), "theirs", "{moment}");
         } else {
             assert!(done.is_ok() && !world.path(&path).exists(), "{moment}");
@@ -503,7 +506,7 @@ fn an_undo_that_is_withdrawn_changes_nothing() {
     world.write("@/root/a", "one");
     let edits = [patch(&world, &["@/root/a"], "one", "two"), make(&world, "@/root/d/b", "x")];
     for id in edits {
-        assert!(undo(&world.store, &id, undo::Options { is_cancelled: &|| true, ..UNDO }).is_err());
+        assert!(undo(&world.workspace, &id, undo::Options { is_cancelled: &|| true, ..UNDO }).is_err());
     }
     assert_eq!((world.content("@/root/a"), world.content("@/root/d/b")), ("two".to_owned(), "x".to_owned()));
     assert_clean(&world);
@@ -512,7 +515,7 @@ fn an_undo_that_is_withdrawn_changes_nothing() {
 #[test]
 fn what_is_kept_of_a_call_is_bounded_over_all_its_files() {
     let mut world = kept();
-    world.store.most_kept_bytes = 7;
+    world.workspace.max_kept_bytes = 7;
     world.write("@/root/a", "1234");
     world.write("@/root/b", "5678");
     let replace = |range: std::ops::Range<u64>| {
@@ -529,7 +532,7 @@ fn what_is_kept_of_a_call_is_bounded_over_all_its_files() {
                 splices: splices[at],
             },
         });
-        edit(&world.store, &edits, options()).unwrap()
+        edit(&world.workspace, &edits, options()).unwrap()
     };
     let done = edit([&replace(0..4), &replace(0..4)]);
     assert_eq!(done.edit_id, None);
@@ -549,8 +552,8 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
     let made = make(&world, "@/root/a", "x");
     let removed = back(&world, &made);
     let path = world.path("@/root/a");
-    let refusal = |dry_run| match undo(&world.store, &removed, undo::Options { dry_run, ..UNDO }) {
-        Err(NotUndone::Refused(refused)) => {
+    let refusal = |dry_run| match undo(&world.workspace, &removed, undo::Options { dry_run, ..UNDO }) {
+        Err(UndoError::Refused(refused)) => {
             format!("{:?} {:?}", refused.conflicts.len(), refused.refusals)
         }
         other => panic!("{dry_run}: {other:?}"),
@@ -569,7 +572,7 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
         assert_eq!(refusal(true), refusal(false));
         std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).unwrap();
     }
-    assert!(undo(&world.store, &removed, undo::Options { dry_run: true, ..UNDO }).is_ok());
+    assert!(undo(&world.workspace, &removed, undo::Options { dry_run: true, ..UNDO }).is_ok());
 }
 
 #[test]
@@ -584,7 +587,7 @@ fn a_history_that_cannot_be_written_is_told_and_stops_nothing() {
     let made = crate::world::as_user(65_534, || {
         let path = world.path("@/root/new");
         let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-        create(&world.store, new, options()).unwrap()
+        create(&world.workspace, new, options()).unwrap()
     });
     let Some(made) = made else { return };
     assert_eq!(made.edit_id, None);
@@ -611,7 +614,7 @@ fn a_full_disk_is_told_and_stops_nothing() {
     for number in 0..50 {
         let path = world.path(&format!("@/root/{number}"));
         let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-        let made = create(&world.store, new, options()).unwrap();
+        let made = create(&world.workspace, new, options()).unwrap();
         told = made.files[0].warnings.iter().find_map(|warning| match warning {
             Warning::NotInHistory(NotKept::Unavailable { reason, .. }) => Some(reason.clone()),
             _ => None,
@@ -623,8 +626,8 @@ fn a_full_disk_is_told_and_stops_nothing() {
     assert_eq!(told.as_deref(), Some("database or disk is full"));
     std::fs::remove_file(ballast).unwrap();
     make(&world, "@/root/last", "x");
-    assert!(world.store.history.list(None, 99, &|_| true).unwrap().len() >= 2);
-    world.store = mcp_text_editor_store::workspace::Store::without_state(Roots::open(&[]).unwrap());
+    assert!(world.workspace.history.list(None, 99, &|_| true).unwrap().len() >= 2);
+    world.workspace = mcp_text_editor_store::workspace::Workspace::without_state(Roots::open(&[]).unwrap());
     unmount(world.path("@/state"), UnmountFlags::DETACH).unwrap();
 }
 
@@ -651,7 +654,7 @@ fn a_secret_by_any_of_its_names_is_not_kept() {
             file_hash: None,
             change: Change::Patch(if index == 0 { std::slice::from_ref(&replace) } else { &[] }),
         });
-        let done = edit::edit(&world.store, &edits.collect::<Vec<_>>(), options()).unwrap();
+        let done = edit::edit(&world.workspace, &edits.collect::<Vec<_>>(), options()).unwrap();
         assert_eq!(done.edit_id, None, "{names:?}");
         assert_eq!(done.files[0].warnings, [Warning::NotInHistory(NotKept::Secret)]);
         assert_eq!(world.content("@/root/conf"), format!("{new} 0\n"));

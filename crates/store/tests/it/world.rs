@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_store::access::place::WritablePlace;
-use mcp_text_editor_store::access::roots::{PathProblem, Roots};
+use mcp_text_editor_store::access::roots::{PathError, Roots};
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
 use mcp_text_editor_store::error::StoreError;
 use mcp_text_editor_store::history::NotKept;
-use mcp_text_editor_store::state_dir::State;
-use mcp_text_editor_store::workspace::Store;
+use mcp_text_editor_store::state_dir::StateDir;
+use mcp_text_editor_store::workspace::Workspace;
 
 pub(crate) struct World {
     directory: tempfile::TempDir,
     _state: tempfile::TempDir,
-    pub(crate) store: Store,
+    pub(crate) workspace: Workspace,
 }
 
 impl World {
@@ -28,13 +28,13 @@ impl World {
         }
         let roots = Roots::open(&[path.join("root")]).unwrap();
         let state = tempfile::tempdir().unwrap();
-        let opened = State::open(state.path()).unwrap();
+        let opened = StateDir::open(state.path()).unwrap();
         // Some tests edit as another user.
         for name in ["", "journal", "content"] {
             std::fs::set_permissions(state.path().join(name), Permissions::from_mode(0o777)).unwrap();
         }
-        let store = Store { state: Some(opened), ..Store::without_state(roots) };
-        Self { directory, _state: state, store }
+        let workspace = Workspace { state_dir: Some(opened), ..Workspace::without_state(roots) };
+        Self { directory, _state: state, workspace }
     }
 
     /// `@` stands for the temporary directory.
@@ -58,7 +58,7 @@ impl World {
     }
 
     pub(crate) fn place(&self, path: &str) -> WritablePlace {
-        self.store.roots.resolve_for_writing(self.path(path).to_str().unwrap()).unwrap()
+        self.workspace.roots.resolve_for_writing(self.path(path).to_str().unwrap()).unwrap()
     }
 
     /// Appends a line to files, in one call; what it warns of, file by file, or why it is refused.
@@ -72,8 +72,8 @@ impl World {
         });
         let edits: Vec<_> = edits.collect();
         let options = options("append_text_file_contents");
-        let done = edit(&self.store, &edits, options);
-        if let Some(state) = &self.store.state {
+        let done = edit(&self.workspace, &edits, options);
+        if let Some(state) = &self.workspace.state_dir {
             for name in ["journal", "content"] {
                 // A confined thread cannot look.
                 let Ok(left) = std::fs::read_dir(state.path().join(name)) else { continue };
@@ -89,7 +89,7 @@ impl World {
     /// Where a path leads, or why nowhere, with `@` for the temporary directory.
     pub(crate) fn resolve(&self, path: &str) -> String {
         let path = self.path(path);
-        let text = match self.store.roots.resolve(path.to_str().unwrap()) {
+        let text = match self.workspace.roots.resolve(path.to_str().unwrap()) {
             Err(problems) => problems.iter().map(describe).collect::<Vec<_>>().join(", "),
             Ok(place) => {
                 let link = if place.is_named_by_link() { " by link" } else { "" };
@@ -138,10 +138,10 @@ fn collect(top: &Path, directory: &Path, names: &mut Vec<String>) {
     }
 }
 
-fn describe(problem: &PathProblem) -> String {
+fn describe(problem: &PathError) -> String {
     match problem {
-        PathProblem::Failed(error) => kind(error),
-        PathProblem::NotAbsolute { candidates } => {
+        PathError::Failed(error) => kind(error),
+        PathError::NotAbsolute { candidates } => {
             let paths: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
             format!("NotAbsolute [{}]", paths.join(", "))
         }

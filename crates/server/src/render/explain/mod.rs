@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::resolve::GuardedRange;
 use mcp_text_editor_store::access::policy::Protection;
-use mcp_text_editor_store::access::roots::{PathProblem, Roots};
-use mcp_text_editor_store::edit::{Differing, Reason, Refusal};
+use mcp_text_editor_store::access::roots::{PathError, Roots};
+use mcp_text_editor_store::edit::{Differing, EditProblem, Reason};
 use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};
 use mcp_text_editor_store::read::document::NotText;
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ pub(crate) struct Named<'a> {
 }
 
 /// Puts a refusal into words.
-pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Problem {
+pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &EditProblem) -> Problem {
     let problem = match &refusal.reason {
         Reason::Path(problem) => path(call, named.file_path, problem),
         Reason::UnknownEncoding => unknown_encoding(named),
@@ -89,23 +89,23 @@ pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &Refusal) -> Pr
             problem
         }
     };
-    Problem { has_left_changes: refusal.has_left_changes(), ..problem }.of_file(named.file_path)
+    Problem { may_have_written: refusal.may_have_written(), ..problem }.of_file(named.file_path)
 }
 
 /// Why a path is refused.
-pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathProblem) -> Problem {
+pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathError) -> Problem {
     match problem {
-        PathProblem::Protected(protection) => protected(file_path, protection),
-        PathProblem::Failed(error) => store(call, file_path, error),
+        PathError::Protected(protection) => protected(file_path, protection),
+        PathError::Failed(error) => store(call, file_path, error),
         _ => misspelled(call.roots, file_path, problem),
     }
     .of_file(file_path)
 }
 
 /// Why a path is refused that need not be looked at for that.
-pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathProblem) -> Problem {
+pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathError) -> Problem {
     match problem {
-        PathProblem::NotAbsolute { candidates } => {
+        PathError::NotAbsolute { candidates } => {
             let named: Vec<&str> = candidates.iter().filter_map(|path| path.to_str()).collect();
             let hint = match named.as_slice() {
                 [] => allowed("give the whole path, beginning with an allowed directory:", roots),
@@ -114,22 +114,22 @@ pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathProblem) 
             };
             Problem::new(Code::PathNotAbsolute, format!("File path must be absolute: {file_path}"), hint)
         }
-        PathProblem::Traversal => Problem::new(
+        PathError::Traversal => Problem::new(
             Code::PathTraversal,
             format!("Path traversal not allowed: {file_path}"),
             "write the path without any `..` component",
         ),
-        PathProblem::Unserved(unserved) => Problem::new(
+        PathError::Unserved(unserved) => Problem::new(
             Code::OutsideAllowedDirectories,
             format!("{file_path} is in a directory that is not served: {}", directories::why(unserved)),
             directories::REMEDY,
         ),
-        PathProblem::NulByte => Problem::new(
+        PathError::NulByte => Problem::new(
             Code::InvalidArguments,
             "file_path holds a NUL character",
             "send the path without it",
         ),
-        PathProblem::RootReplaced { root } => Problem::new(
+        PathError::RootReplaced { root } => Problem::new(
             Code::OutsideAllowedDirectories,
             format!(
                 "the allowed directory {} was removed or replaced since this server was started",

@@ -1,5 +1,5 @@
 use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::edit::{Reason, Refusal};
+use mcp_text_editor_store::edit::{EditProblem, Reason};
 use mcp_text_editor_store::error::{Operation, StoreError, StoreErrorKind};
 use mcp_text_editor_store::os::inode_flags::Guard;
 
@@ -16,7 +16,7 @@ fn said(tool: &'static Tool, error: StoreError) -> String {
     let (limits, cancel, offered) = (&Limits::default(), &Cancel::never(), &ToolSet::default());
     let state = Some(Path::new("/state"));
     let call = Call { tool, roots: &roots, state, many_files: false, limits, cancel, offered };
-    let problem = refusal(call, FILE, &Refusal { entry: 0, reason: Reason::Store(error) });
+    let problem = refusal(call, FILE, &EditProblem { entry: 0, reason: Reason::Store(error) });
     layout::text(&Failure::of_tool(tool, vec![problem], |_| true))
 }
 

@@ -7,10 +7,10 @@ use memchr::memchr2;
 use rmcp::model::RequestId;
 
 /// A longer key or id is none. Room for `method` spelled in escapes, and for any id a client makes.
-const MOST_TOKEN: usize = 1 << 10;
+const MAX_TOKEN: usize = 1 << 10;
 
 /// The most requests of one line that are named. A batch of more gets so many answers.
-const MOST_FOUND: usize = 100;
+const MAX_FOUND: usize = 100;
 
 /// A scan of one line, fed in chunks of any size.
 ///
@@ -183,14 +183,14 @@ impl Scan {
             Id::Wrong => Some(None),
             Id::Read(id) => Some(Some(id)),
         };
-        if std::mem::take(&mut self.method) && self.found.len() < MOST_FOUND {
+        if std::mem::take(&mut self.method) && self.found.len() < MAX_FOUND {
             self.found.extend(id);
         }
     }
 
     fn keep(&mut self, bytes: &[u8]) {
         if let Some(token) = &mut self.token {
-            if token.len() + bytes.len() <= MOST_TOKEN {
+            if token.len() + bytes.len() <= MAX_TOKEN {
                 token.extend_from_slice(bytes);
             } else {
                 self.token = None;
@@ -257,12 +257,12 @@ mod tests {
         check(b"", "");
         check(b"]}]}", "");
         check(br#""id":1,"method":"x""#, "");
-        let long = "x".repeat(MOST_TOKEN - 2);
+        let long = "x".repeat(MAX_TOKEN - 2);
         check(format!(r#"{{"method":"x","id":"{long}"}}"#).as_bytes(), &long);
         check(format!(r#"{{"method":"x","id":"{long}y"}}"#).as_bytes(), "?");
         check(format!(r#"{{"method":"x","id":1 {}}}"#, " ".repeat(5_000)).as_bytes(), "1");
         let many = vec![r#"{"id":1,"method":"x"}"#; 500].join(",");
-        assert_eq!(found([format!("[{many}]")]).len(), MOST_FOUND);
+        assert_eq!(found([format!("[{many}]")]).len(), MAX_FOUND);
     }
 
     fn value() -> impl Strategy<Value = Value> {

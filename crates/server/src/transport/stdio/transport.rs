@@ -30,7 +30,7 @@ type Message = RxJsonRpcMessage<RoleServer>;
 const CHUNK: usize = 1 << 16;
 
 /// Where lines of requests in work and answers that wait to be written are more than this, reading waits.
-const MOST_HELD: usize = 64 << 20;
+const MAX_HELD: usize = 64 << 20;
 
 /// What a request in work counts for beside its line: its answer is to come, usually no longer than this …
 const REQUEST: usize = 64 << 10;
@@ -267,7 +267,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 let wait = if self.ended {
                     state.requests > 0
                 } else {
-                    state.held >= MOST_HELD || state.initializing.is_some()
+                    state.held >= MAX_HELD || state.initializing.is_some()
                 };
                 if wait || !self.ended {
                     set(&mut state.reader, cx);
@@ -433,7 +433,7 @@ mod tests {
             while let Some(message) = now(lines.receive()) {
                 in_work.push(message.unwrap());
             }
-            assert!(in_work.len() <= MOST_HELD / REQUEST && in_work.len() > 1_000, "{}", in_work.len());
+            assert!(in_work.len() <= MAX_HELD / REQUEST && in_work.len() > 1_000, "{}", in_work.len());
             in_work.pop();
             assert!(now(lines.receive()).is_some(), "one is done, so one is read");
             in_work.clear();
@@ -457,7 +457,7 @@ mod tests {
             let mut lines = Lines::new(line.as_bytes(), output, short(2_000));
             assert!(now(lines.receive()).is_none());
             let held = lines.shared.lock().held;
-            assert!((MOST_HELD..MOST_HELD + 2_000).contains(&held), "{held}");
+            assert!((MAX_HELD..MAX_HELD + 2_000).contains(&held), "{held}");
         });
     }
 

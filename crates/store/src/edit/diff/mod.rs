@@ -16,11 +16,11 @@ use mcp_text_editor_core::source::Source;
 use long::{Shown, tell_apart};
 
 /// The diff ends at a line's end before it has more bytes than this.
-const MOST_BYTES: usize = 40_000;
+const MAX_BYTES: usize = 40_000;
 /// Changes of more lines than this are counted, not shown: the diff would be cut before it came to their end.
-const MOST_LINES: u64 = 50_000;
+const MAX_LINES: u64 = 50_000;
 /// Likewise changes of more bytes than this, on both sides together and as far as they are shown: they are held in memory.
-const MOST_COMPARED: u64 = 16 * 1024 * 1024;
+const MAX_COMPARED: u64 = 16 * 1024 * 1024;
 /// Of a line no more than this is shown: its beginning, or a part where it differs from the other side's.
 const LONGEST_LINE: usize = 4096;
 
@@ -36,7 +36,7 @@ where
     N: Source<Error = O::Error> + ?Sized,
 {
     let lines: u64 = regions.iter().map(|region| region.replaced.count() + region.lines.count()).sum();
-    if lines > MOST_LINES {
+    if lines > MAX_LINES {
         return Ok(summary(path, regions));
     }
     // Read once each, however many regions there are.
@@ -48,7 +48,7 @@ where
     let compared = regions.iter().zip(&places).map(|(region, (in_old, in_new))| {
         at_most(region.replaced, in_old).saturating_add(at_most(region.lines, in_new))
     });
-    if compared.fold(0, u64::saturating_add) > MOST_COMPARED {
+    if compared.fold(0, u64::saturating_add) > MAX_COMPARED {
         return Ok(summary(path, regions));
     }
     let changes = regions.iter().zip(places).map(|(region, (in_old, in_new))| {
@@ -69,13 +69,13 @@ where
     let changes = changes.collect::<Result<Vec<Change>, O::Error>>()?;
     let side = |scan: &Scan| Side { path, unterminated: scan.lines.is_unterminated() };
     let context = |lines| text((old, old_scan), lines, old_scan.lines.bytes_of(old, lines)?).map(texts);
-    unified(side(old_scan), side(new_scan), old_scan.lines.count(), &changes, MOST_BYTES, context)
+    unified(side(old_scan), side(new_scan), old_scan.lines.count(), &changes, MAX_BYTES, context)
 }
 
 /// Hunk headers alone.
 fn summary(path: &str, regions: &[Region]) -> String {
     let mut text = format!("--- {path}\n+++ {path}\n");
-    for region in regions.iter().take(MOST_BYTES / 100) {
+    for region in regions.iter().take(MAX_BYTES / 100) {
         let (old, new) = (region.replaced, region.lines);
         let header = format!("@@ -{},{} +{},{} @@\n", old.start(), old.count(), new.start(), new.count());
         text.push_str(&header);
