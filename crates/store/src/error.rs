@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::os;
-use crate::os::inode_flags::{Guard, lacks_key};
+use crate::os::inode_flags::Guard;
+pub use crate::os::seen::SpecialFile;
 
 /// An operation on a path that failed, why as far as a client can act on it, and the system's own error.
 #[derive(Debug, thiserror::Error)]
@@ -122,19 +123,6 @@ pub enum StoreErrorKind {
     Io,
 }
 
-/// What a name stands for that is neither a regular file, a directory nor a symbolic link.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SpecialFile {
-    /// A named pipe.
-    Fifo,
-    /// A Unix socket.
-    Socket,
-    /// A block or character device.
-    Device,
-    /// Something that this platform has and others have not.
-    Other,
-}
-
 impl StoreError {
     /// An error that the system did not report by itself.
     #[must_use]
@@ -157,7 +145,7 @@ impl StoreErrorKind {
         if os::is_link_loop(error) {
             return Self::LinkLoop;
         }
-        if lacks_key(error) {
+        if os::lacks_key(error) {
             return Self::NoKey;
         }
         match error.kind() {

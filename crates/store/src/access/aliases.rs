@@ -14,7 +14,8 @@ use cap_std::fs::Dir;
 use crate::access::client_files::{CLIENT_FILES, ClientFile};
 use crate::access::place::Place;
 use crate::access::policy::{Protection, real_path};
-use crate::os::{self, Seen};
+use crate::os;
+use crate::os::seen::Seen;
 
 /// How many links a protected name may lead through to what it stands for.
 const LINKS: u32 = 40;

@@ -16,7 +16,7 @@ use mcp_text_editor_core::source::Source;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::identity::Identity;
-use crate::os::inode_flags::{Guard, guard_at};
+use crate::os::inode_flags::Guard;
 
 /// Where a file is, or would be: the handle of a directory beneath a root, and a name in it.
 ///
@@ -162,7 +162,7 @@ impl Place {
         if !self.missing.is_empty() {
             return Err(StoreError::new(Operation::Open, &self.path, StoreErrorKind::NotFound));
         }
-        Identity::at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
+        os::identity_at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
     /// Device and inode of what the place holds; none where there is nothing, or where names cannot be told apart so.
@@ -176,7 +176,7 @@ impl Place {
     pub fn check_writable(&self) -> Result<(), StoreError> {
         let name = Path::new(&self.name);
         let may_write = os::may_write(&self.directory, name).context(Operation::Open, &self.path);
-        match guard_at(&self.directory, name) {
+        match os::guard_at(&self.directory, name) {
             // Nothing could take the mark off there.
             Some(by) if !matches!(&may_write, Err(error) if error.kind == StoreErrorKind::ReadOnlyFileSystem) =>
             {
@@ -189,7 +189,7 @@ impl Place {
 
     /// The mark on the directory that forbids names in it to come, to go, or to be given to other files.
     pub(crate) fn guard_of_directory(&self) -> Option<Guard> {
-        guard_at(&self.directory, Path::new("."))
+        os::guard_at(&self.directory, Path::new("."))
     }
 
     /// The error that the mark on the directory is to an operation.
@@ -214,7 +214,7 @@ pub struct OpenFile {
 impl OpenFile {
     pub(crate) fn new(file: File, path: PathBuf) -> Result<Self, StoreError> {
         let metadata = file.metadata().context(Operation::Open, &path)?;
-        let identity = Identity::from_metadata(&file, &metadata).context(Operation::Open, &path)?;
+        let identity = os::identity_with(&file, &metadata).context(Operation::Open, &path)?;
         Ok(Self { file, metadata, identity, path })
     }
 
@@ -249,7 +249,7 @@ impl OpenFile {
 
     /// Whether size and times are what they were, so that what was read since is of one state.
     pub fn is_unchanged(&self) -> io::Result<bool> {
-        Ok(Identity::of(&self.file)? == self.identity)
+        Ok(os::identity_of(&self.file)? == self.identity)
     }
 }
 

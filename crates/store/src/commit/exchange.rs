@@ -187,7 +187,7 @@ impl Prepared {
     /// Whether what has this name now is the old file, and what was read of it; and nobody is about to change it.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
         let (old, content) = (self.locked.file(), self.unsettled.as_ref());
-        let named = Identity::at(&self.place.directory, name);
+        let named = os::identity_at(&self.place.directory, name);
         Ok(named.context(Operation::Replace, self.place.path())?.same_file(old.identity())
             && self.is_untouched()?
             && content.map_or(Ok(true), |content| content.is_in(old))?)
@@ -217,7 +217,8 @@ impl Prepared {
         if digest_of(&named).is_ok_and(|digest| digest == self.new) {
             Standing::New
         // A number that is made from the path has changed with that.
-        } else if at.same_file(own) || Identity::of(self.temporary.file()).is_ok_and(|own| at.same_file(&own))
+        } else if at.same_file(own)
+            || os::identity_of(self.temporary.file()).is_ok_and(|own| at.same_file(&own))
         {
             Standing::Written
         } else {
@@ -233,7 +234,7 @@ impl Prepared {
         if os::is_open_for_writing(old.file()) == Some(true) {
             return Ok(false);
         }
-        let now = Identity::of(old.file()).context(Operation::Replace, self.place.path())?;
+        let now = os::identity_of(old.file()).context(Operation::Replace, self.place.path())?;
         Ok(now.same_content(old.identity()))
     }
 
@@ -303,9 +304,9 @@ pub(crate) fn swap_until_out(
         ..StoreError::from_io(Operation::Restore, place.path(), source)
     };
     for _ in 0..SWAPS {
-        let next_in = Identity::at(directory, temporary).map_err(failed)?;
+        let next_in = os::identity_at(directory, temporary).map_err(failed)?;
         swap(directory, name, temporary).map_err(failed)?;
-        let out = Identity::at(directory, temporary).map_err(failed)?;
+        let out = os::identity_at(directory, temporary).map_err(failed)?;
         if out.same_file(&last_in) {
             return Ok(());
         }

@@ -207,7 +207,7 @@ impl Target {
         let mut copy = Temporary::create_for_old(place, temporary.id(), old.size(), state)?;
         copy.copy_range(old, 0..old.size())?;
         // The copy may have taken long, and what it copied must be what was read.
-        let now = || Identity::of(file.file()).context(Operation::Replace, place.path());
+        let now = || os::identity_of(file.file()).context(Operation::Replace, place.path());
         if !now()?.same_content(old.identity())
             || !unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))?
         {

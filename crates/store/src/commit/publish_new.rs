@@ -168,7 +168,7 @@ fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named
 /// The new file as its name has it, locked, where a link has an inode number of its own (sshfs, mergerfs): there a lock under the
 /// other name keeps nobody away. `None` where it has not, or another program has replaced the file already.
 fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Named> {
-    if Identity::at(directory, name).ok()?.same_file(temporary.identity()) {
+    if os::identity_at(directory, name).ok()?.same_file(temporary.identity()) {
         return None;
     }
     let mut options = OpenOptions::new();
@@ -193,9 +193,9 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).follow(FollowSymlinks::No);
     let claim = directory.open_with(name, &options)?.into_std();
-    let claimed = Identity::of(&claim)?;
+    let claimed = os::identity_of(&claim)?;
     drop(claim);
-    let is_empty_still = Identity::at(directory, name).is_ok_and(|now| now.same_content(&claimed));
+    let is_empty_still = os::identity_at(directory, name).is_ok_and(|now| now.same_content(&claimed));
     if !is_empty_still {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -208,7 +208,7 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
 /// Removes the new file again, unless another program has written to it; what another has put in its place is none of ours.
 /// Whether nothing of it is left.
 fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
-    match Identity::at(directory, name) {
+    match os::identity_at(directory, name) {
         Ok(now) if now.same_file(made) => now.same_content(made) && directory.remove_file(name).is_ok(),
         Ok(_) => true,
         Err(error) => error.kind() == io::ErrorKind::NotFound,

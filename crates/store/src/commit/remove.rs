@@ -16,7 +16,6 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os;
-use crate::os::identity::Identity;
 use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{TemporaryId, unlink};
@@ -122,7 +121,7 @@ pub(crate) fn remove<T>(
 /// Whether what has been taken aside is what was checked, and nobody is about to change it.
 fn check(removal: &Removal<'_>, aside: &Path) -> Result<(), StoreError> {
     let (place, file) = (removal.place, removal.locked.file());
-    let out = Identity::at(&place.directory, aside).context(Operation::Remove, place.path())?;
+    let out = os::identity_at(&place.directory, aside).context(Operation::Remove, place.path())?;
     // Where inode numbers are made from paths it has another by now.
     let is_same = || out.same_content(file.identity());
     let is_renamed = || !out.same_file(file.identity()) && holds(place, aside, removal.digest);

@@ -24,7 +24,8 @@ use crate::edit::{self, Change, Edit, EditProblem, Edited, Outcome, Reason, Warn
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
 use crate::lock::{Backoff, LockTimeout};
-use crate::read::document::{self, Document, Extent, MAX_ATTEMPTS};
+use crate::os::clock::now;
+use crate::read::document::{Document, Extent, MAX_ATTEMPTS};
 use crate::recovery::lock_settled;
 use crate::workspace::Workspace;
 
@@ -248,7 +249,7 @@ impl Work<'_> {
             Reason::Store(problems.into_iter().next().map_or_else(changed, |(_, error)| error))
         })?;
         let locked = locked.files.into_iter().next().ok_or_else(|| Reason::Store(changed()))?;
-        let began = document::now();
+        let began = now();
         let encoding = self.encoding();
         let document = Document::of_one_state(locked.file(), Some(encoding), Extent::Whole, is_cancelled)
             .map_err(Reason::Store)?;

@@ -9,8 +9,7 @@ use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params}
 
 use super::database::{Database, Fault, Open};
 use super::{EditId, FileEdit, NewEdit, NotKept, Remedy, Settings, format};
-use crate::os;
-use crate::read::document;
+use crate::os::{self, clock};
 
 /// How often edits that are too old are looked for.
 const AGED: Duration = Duration::from_hours(1);
@@ -177,6 +176,6 @@ fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditI
 
 /// Milliseconds since 1970.
 fn now() -> i64 {
-    let since = document::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -69,7 +69,7 @@ impl Record {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 opened => opened.context(Operation::WriteJournal, &path)?.into_std(),
             };
-            let identity = Identity::of(&file).context(Operation::WriteJournal, &path)?;
+            let identity = os::identity_of(&file).context(Operation::WriteJournal, &path)?;
             let directory = state.journal().clone();
             let (text, subjects) = (HEAD.to_owned(), subjects.len());
             let (is_in_doubt, is_kept) = (false, false);
@@ -95,7 +95,7 @@ impl Record {
     }
 
     fn is_linked(&self) -> bool {
-        Identity::at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
+        os::identity_at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
     }
 
     fn fail(&self, kind: StoreErrorKind) -> StoreError {
@@ -241,8 +241,8 @@ impl Found {
             Err(TryLockError::Error(error)) if os::has_no_locks(&error) => false,
             Err(TryLockError::Error(error)) => return Err(error),
         };
-        let identity = Identity::of(&file)?;
-        if !Identity::at(state.journal(), Path::new(name)).is_ok_and(|now| now.same_file(&identity)) {
+        let identity = os::identity_of(&file)?;
+        if !os::identity_at(state.journal(), Path::new(name)).is_ok_and(|now| now.same_file(&identity)) {
             return Ok(None);
         }
         let mut bytes = Vec::new();
@@ -254,7 +254,7 @@ impl Found {
 
     /// Whether it has been abandoned and is not recovered yet, as far as can be seen now.
     pub(crate) fn is_there(&self) -> bool {
-        Identity::at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
+        os::identity_at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
     }
 
     /// Ends it, once all is done; whether it is gone.

@@ -1,13 +1,7 @@
-//! Whether a file is still the file that was read: [`Identity`]. Remembering what was read is not done here.
+//! What tells one state of a file from another: [`Identity`], as data. The platform's files make it (`os::identity_of` and its
+//! kin); nothing here remembers what was read.
 
-use std::fs::{File, Metadata};
-use std::io;
-use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use cap_std::fs::Dir;
-
-use crate::os;
 
 /// A file system's clock may stand still for so long, the kernel's tick …
 const TICK: Duration = Duration::from_millis(20);
@@ -33,21 +27,6 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of an open file, now.
-    pub fn of(file: &File) -> io::Result<Self> {
-        os::identity_of(file, &file.metadata()?)
-    }
-
-    /// The identity of an open file whose metadata was just read.
-    pub(crate) fn from_metadata(file: &File, metadata: &Metadata) -> io::Result<Self> {
-        os::identity_of(file, metadata)
-    }
-
-    /// The identity of what `name` in `directory` stands for, now; a symbolic link stands for itself.
-    pub(crate) fn at(directory: &Dir, name: &Path) -> io::Result<Self> {
-        os::identity_at(directory, name)
-    }
-
     /// Whether both are one file, whatever its content.
     #[must_use]
     pub fn same_file(&self, other: &Self) -> bool {

@@ -13,6 +13,7 @@ use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use crate::access::place::{OpenFile, Place};
 use crate::error::{Context as _, Operation, SpecialFile, StoreError, StoreErrorKind};
 use crate::os;
+use crate::os::clock::now;
 use crate::read::hash::{digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
 
@@ -185,11 +186,6 @@ pub fn read<T>(
 fn generated(file: &OpenFile) -> StoreError {
     let kind = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
     StoreError::new(Operation::Read, file.path(), kind)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a file's times are compared with the clock they come from")]
-pub(crate) fn now() -> SystemTime {
-    SystemTime::now()
 }
 
 /// An error once the client has withdrawn the call: long work asks between blocks.

@@ -18,7 +18,7 @@ use crate::access::place::{OpenFile, WritablePlace};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::identity::Identity;
-use crate::os::inode_flags::{self, Lost};
+use crate::os::inode_flags::Lost;
 use crate::stage::metadata::{self, NotKept};
 use crate::state_dir::{CONTENT, StateDir};
 
@@ -120,7 +120,7 @@ impl Temporary {
             }
             opened => opened.context(Operation::WriteTemporary, &path)?.into_std(),
         };
-        let identity = Identity::of(&file).context(Operation::WriteTemporary, &path)?;
+        let identity = os::identity_of(&file).context(Operation::WriteTemporary, &path)?;
         // After the exchange this is the file: nobody may build on it before the call is over. Nobody knows of it
         // yet, so that only a file system without locks can refuse.
         file.try_lock().ok();
@@ -171,7 +171,7 @@ impl Temporary {
 
     pub(crate) fn in_memory(place: &WritablePlace, id: TemporaryId) -> io::Result<Self> {
         let file = os::memory_file()?;
-        let (identity, path) = (Identity::of(&file)?, place.path().to_owned());
+        let (identity, path) = (os::identity_of(&file)?, place.path().to_owned());
         let (directory, name) = (None, OsString::new());
         Ok(Self { directory, is_beside: false, id, name, file, identity, path, written: 0, is_left: false })
     }
@@ -247,7 +247,7 @@ impl Temporary {
 
     /// Gives it the flags of the old file (`chattr(1)`). Due before the first byte is written.
     pub fn keep_flags(&self, old: &OpenFile) -> Lost {
-        inode_flags::keep_flags(old.file(), &self.file)
+        os::keep_flags(old.file(), &self.file)
     }
 
     /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write, which may take set-id bits away.
@@ -312,7 +312,7 @@ pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
 
 /// Unlinks a name if it means this file; whether it does not mean it any more.
 pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
-    match Identity::at(directory, name) {
+    match os::identity_at(directory, name) {
         Ok(now) => !now.same_file(identity) || directory.remove_file(name).is_ok(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }

@@ -1,0 +1,75 @@
+//! What a system answers that lacks an operation: `Unsupported`, `None`, or nothing to do. The functions are documented where
+//! a system has them.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+
+use crate::os::inode_flags::{Guard, Lost};
+use crate::os::seen::Attributes;
+
+#[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
+pub(crate) fn attributes_of(_: &File) -> io::Result<Attributes> {
+    Ok(Attributes::new())
+}
+
+pub(crate) fn set_attribute(_: &File, _: &[u8], _: &[u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn remove_attribute(_: &File, _: &[u8]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn is_mount_point(_: &File) -> bool {
+    false
+}
+
+pub(crate) fn is_open_for_writing(_: &File) -> Option<bool> {
+    None
+}
+
+pub(crate) fn ask_anew(_: &File) {}
+
+pub(crate) fn memory_file() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
+pub(crate) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn open_directory_beneath(_: &Dir, _: &Path) -> Option<Dir> {
+    None
+}
+
+pub(crate) fn guard_at(_: &Dir, _: &Path) -> Option<Guard> {
+    None
+}
+
+pub(crate) fn lacks_key(_: &io::Error) -> bool {
+    false
+}
+
+pub(crate) fn keep_flags(_: &File, _: &File) -> Lost {
+    Lost::default()
+}
+
+#[cfg(not(any(target_os = "android", target_vendor = "apple")))]
+pub(crate) fn exchange(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(any(target_os = "android", target_vendor = "apple")))]
+pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_os = "android"))]
+#[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
+pub(crate) fn copy_in_kernel(_: &File, _: u64, _: &File, _: usize) -> io::Result<Option<usize>> {
+    Ok(None)
+}

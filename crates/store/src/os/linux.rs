@@ -1,0 +1,131 @@
+//! What Linux alone has: extended attributes, leases, `statx(2)`, files in memory, `fallocate(2)`, `openat2(2)`.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::os::seen::Attributes;
+
+/// The file's extended attributes by name, as far as this process may see them; none where the file system has
+/// none. On Linux an access control list is one of them (xattr(7)).
+pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
+    let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
+        Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Attributes::new()),
+        names => names?,
+    };
+    let mut attributes = Attributes::new();
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        match whole(|buffer| rustix::fs::fgetxattr(file, name, buffer)) {
+            // Gone since it was listed.
+            Err(Errno::NODATA) => {}
+            value => {
+                attributes.insert(name.to_owned(), value?);
+            }
+        }
+    }
+    Ok(attributes)
+}
+
+/// Reads with a buffer that is mostly enough, else with one of the longest that there can be (xattr(7)).
+fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 256];
+    let length = match read(&mut bytes) {
+        Err(Errno::RANGE) => {
+            bytes.resize(64 * 1024, 0);
+            read(&mut bytes)?
+        }
+        length => length?,
+    };
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty())?)
+}
+
+pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fremovexattr(file, name)?)
+}
+
+/// Whether the file is where a file system is mounted: a bind mount, as containers have them for single files.
+/// No other file can get its name.
+pub(crate) fn is_mount_point(file: &File) -> bool {
+    use rustix::fs::{StatxAttributes, StatxFlags};
+    let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
+    about.is_ok_and(|about| {
+        (about.stx_attributes & about.stx_attributes_mask).contains(StatxAttributes::MOUNT_ROOT)
+    })
+}
+
+/// Whether any program has the file open for writing, or mapped so. `file` itself must be open for reading only, and
+/// must be this user's; else, and where the file system has no leases, nobody knows.
+///
+/// A lease for reading is refused while there is a writer (fcntl(2)). It is given back at once.
+#[expect(unsafe_code, reason = "no crate at hand has leases")]
+pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
+    use std::os::fd::AsRawFd as _;
+
+    /// `fcntl.h`; libc has it for some targets only.
+    const F_SETSIG: libc::c_int = 10;
+
+    let is_read_only =
+        rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY);
+    if !is_read_only {
+        return None;
+    }
+    let descriptor = file.as_raw_fd();
+    let fcntl = |command: libc::c_int, argument: libc::c_int| {
+        // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a number.
+        unsafe { libc::fcntl(descriptor, command, argument) }
+    };
+    // Who opens the file for writing while there is the lease makes the kernel send a signal to its holder. The
+    // usual one, SIGIO, would end this process; this one is ignored unless asked for.
+    if fcntl(F_SETSIG, libc::SIGURG) == -1 {
+        return None;
+    }
+    if fcntl(libc::F_SETLEASE, libc::F_RDLCK) == -1 {
+        let is_refused = io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock;
+        return is_refused.then_some(true);
+    }
+    fcntl(libc::F_SETLEASE, libc::F_UNLCK);
+    Some(false)
+}
+
+/// Has the file system say anew what it may have told from a cache of the kernel's (statx(2)): size, times, links.
+pub(crate) fn ask_anew(file: &File) {
+    use rustix::fs::StatxFlags;
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+    // Where it cannot, the cache is all that there is.
+    let _ = rustix::fs::statx(file, c"", flags, StatxFlags::BASIC_STATS);
+}
+
+/// An empty file in memory, without a name.
+pub(crate) fn memory_file() -> io::Result<File> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::memfd_create(c"mcp-text-editor", flags)?))
+}
+
+/// Makes sure that the file can grow from one size to another, where the file system knows how; its size stays.
+pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
+    let Some(growth) = to.checked_sub(from).filter(|growth| *growth > 0) else { return Ok(()) };
+    let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
+    match rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, from, growth)) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a directory beneath `root` in one step, by a way that has no symbolic link on it. `None` where there is
+/// one, where the directory is missing, and where the system has no openat2(2) or a sandbox forbids it.
+pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
+    use rustix::fs::ResolveFlags;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let directory = rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve).ok()?;
+    Some(Dir::from_std_file(File::from(directory)))
+}

@@ -1,0 +1,51 @@
+//! What Linux and Android have: `renameat2(2)` and `copy_file_range(2)`.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
+
+use crate::os::unix::unsupported;
+
+/// Lets two names of one directory change places, in one step.
+///
+/// The file goes first and the temporary second, which a watcher sees as "the temporary moved to the file".
+pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+    let flags = RenameFlags::EXCHANGE;
+    rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
+}
+
+/// Renames a file unless there is anything of the new name, in one step.
+pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+    let flags = RenameFlags::NOREPLACE;
+    rustix::fs::renameat_with(directory, from, directory, to, flags).map_err(unsupported)
+}
+
+/// Copies bytes within the kernel to where `to` stands; `None` where that is not possible between these files,
+/// 0 at the end of `from`.
+pub(crate) fn copy_in_kernel(
+    from: &File,
+    offset: u64,
+    to: &File,
+    length: usize,
+) -> io::Result<Option<usize>> {
+    let mut offset = offset;
+    let copied =
+        rustix::io::retry_on_intr(|| rustix::fs::copy_file_range(from, Some(&mut offset), to, None, length));
+    match copied {
+        Ok(copied) => Ok(Some(copied)),
+        Err(
+            Errno::XDEV
+            | Errno::INVAL
+            | Errno::NOSYS
+            | Errno::OPNOTSUPP
+            | Errno::PERM
+            | Errno::BADF
+            | Errno::TXTBSY,
+        ) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,220 @@
+//! What every Unix has. What only some have is in the files of those systems.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::{Dir, FileType, FileTypeExt as _, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::{Access, AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::os::identity::Identity;
+use crate::os::seen::{Seen, SpecialFile};
+use crate::os::unsupported::is_unsupported;
+
+/// Whether a lock keeps all other handles from reading and writing, those of this process included.
+pub(crate) const LOCKS_ARE_MANDATORY: bool = false;
+
+/// Whether there were too many symbolic links, or one where none may be.
+pub(crate) fn is_link_loop(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::LOOP)
+}
+
+/// Whether something cannot be removed because somebody has it open.
+pub(crate) fn is_held_open(_: &io::Error) -> bool {
+    false
+}
+
+/// Fills `buffer` from `offset` on as far as one call of the system does.
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(buffer, offset)
+}
+
+/// Writes all bytes from `offset` on.
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.write_all_at(bytes, offset)
+}
+
+/// How many names the file has.
+pub(crate) fn links_of(metadata: &Metadata) -> u64 {
+    metadata.nlink()
+}
+
+/// The identity of an open file, now.
+pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
+    identity_with(file, &file.metadata()?)
+}
+
+/// The identity of an open file whose metadata was just read.
+#[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+pub(crate) fn identity_with(_: &File, metadata: &Metadata) -> io::Result<Identity> {
+    Ok(Identity {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size: metadata.size(),
+        mtime: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        ctime: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+    })
+}
+
+/// The identity of what `name` in `directory` stands for, now; a symbolic link stands for itself.
+pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
+    use cap_std::fs::MetadataExt as _;
+    let metadata = directory.symlink_metadata(name)?;
+    Ok(Identity {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size: metadata.size(),
+        mtime: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        ctime: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+    })
+}
+
+/// Device and inode of what `metadata` describes; `None` where metadata without an open file has none.
+#[expect(clippy::unnecessary_wraps, reason = "other platforms cannot tell")]
+pub(crate) fn key_of(metadata: &Metadata) -> Option<(u64, u64)> {
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Device and inode of an open directory.
+pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
+    use cap_std::fs::MetadataExt as _;
+    let metadata = directory.dir_metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// Device and inode of what a name stands for; a link stands for itself.
+pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
+    look(directory, Path::new(""), Path::new(name))?.key
+}
+
+/// Looks at a path from an open directory on, in one system call; links in the middle are followed. Nothing is asked
+/// of `_path`, the directory's.
+#[cfg_attr(
+    all(target_os = "linux", target_pointer_width = "64"),
+    expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
+)]
+pub(crate) fn look(directory: &Dir, _path: &Path, relative: &Path) -> Option<Seen> {
+    let seen = rustix::fs::statat(directory, relative, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(Seen {
+        is_link: rustix::fs::FileType::from_raw_mode(seen.st_mode).is_symlink(),
+        key: u64::try_from(seen.st_dev).ok().map(|device| (device, u64::from(seen.st_ino))),
+        links: u64::from(seen.st_nlink),
+    })
+}
+
+/// Device and inode of the directory above an open one, wherever that is; it is looked at, not opened.
+#[cfg_attr(
+    any(all(target_os = "linux", target_pointer_width = "64"), target_vendor = "apple"),
+    expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
+)]
+pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
+    let above = rustix::fs::statat(directory, "..", AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((u64::try_from(above.st_dev).ok()?, u64::from(above.st_ino)))
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
+}
+
+/// What a file is that is neither regular, a directory nor a link.
+pub(crate) fn special(kind: FileType) -> SpecialFile {
+    if kind.is_fifo() {
+        SpecialFile::Fifo
+    } else if kind.is_socket() {
+        SpecialFile::Socket
+    } else if kind.is_block_device() || kind.is_char_device() {
+        SpecialFile::Device
+    } else {
+        SpecialFile::Other
+    }
+}
+
+/// Keeps a terminal that is opened from becoming this process's own.
+pub(crate) fn no_terminal(options: &mut OpenOptions) {
+    options.custom_flags(i32::try_from(OFlags::NOCTTY.bits()).unwrap_or(0));
+}
+
+/// Makes a directory and those above it, for this user alone; one that is there stays as it is.
+pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Takes a file, named by its path, from everybody but its owner.
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+}
+
+/// The mode that a file is created with, before the umask takes from it.
+pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
+    options.mode(mode);
+}
+
+/// Whether this process may write to the file, asked without opening it: an open for writing, even if nothing is
+/// written, is what others' leases break on.
+pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
+    Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)?)
+}
+
+/// Whether an open of a file for reading cannot carry an exclusive lock (NFS, fcntl(2) behind flock(2)).
+pub(crate) fn lock_needs_writing(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::BADF)
+}
+
+/// Whether a lock failed because the file system has none.
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+    is_unsupported(error) || Errno::from_io_error(error) == Some(Errno::NOLCK)
+}
+
+/// Whether files can be made in a directory, as far as its mode and the file system say.
+pub(crate) fn check_writable(directory: &Dir) -> io::Result<()> {
+    may_write(directory, Path::new("."))
+}
+
+/// A path as bytes that mean the same in another process of this system; [`path_of`] reads them.
+#[expect(clippy::unnecessary_wraps, reason = "other platforms have paths without bytes")]
+pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Some(path.as_os_str().as_bytes())
+}
+
+/// The path that [`bytes_of`] made bytes of.
+#[expect(clippy::unnecessary_wraps, reason = "on other platforms not all bytes are a path")]
+pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt as _;
+    Some(OsString::from_vec(bytes).into())
+}
+
+/// A file system without the operation answers EINVAL, a kernel ENOSYS, a sandbox EPERM. If EPERM was meant, the
+/// other way that the caller has meets it, too.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub(super) fn unsupported(error: Errno) -> io::Error {
+    // A list, not a pattern: on some platforms two of these are one number.
+    let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];
+    let kind = if meanings.contains(&error) { Some(io::ErrorKind::Unsupported) } else { None };
+    kind.map_or_else(|| error.into(), |kind| io::Error::new(kind, io::Error::from(error)))
+}
+
+/// A directory opened to be read; the handle at hand may be of `O_PATH`, which flock(2) and fsync(2) refuse.
+pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::openat(directory, ".", flags, Mode::empty())?))
+}
+
+/// Waits until the names in a directory are on disk. A directory that may not be read, or a file system that does
+/// not sync directories, is passed over: neither has another way.
+pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
+    let readable = match open_to_read(directory) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        opened => opened?,
+    };
+    match readable.sync_all() {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Ok(()),
+        Err(error) if is_unsupported(&error) => Ok(()),
+        synced => synced,
+    }
+}
