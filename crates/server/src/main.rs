@@ -18,6 +18,7 @@ use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::history::History;
 use mcp_text_editor_store::os::fd_limit;
 use mcp_text_editor_store::os::signals;
+use mcp_text_editor_store::recovery::recover;
 use mcp_text_editor_store::state_dir::StateDir;
 use mcp_text_editor_store::workspace::Workspace;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -61,7 +62,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     if matches!(command.action, Action::Serve | Action::Call { .. }) {
         confine(&workspace, landlock)?;
         if !workspace.roots.are_read_only() {
-            workspace.recover();
+            recover(&workspace);
         }
     }
     let context = |workspace| Context::new(command.config, workspace);
@@ -175,7 +176,11 @@ fn confine(workspace: &Workspace, landlock: Landlock) -> anyhow::Result<()> {
         tracing::info!("Landlock: off");
         return Ok(());
     }
-    let why_not = match landlock::confine(&workspace.roots, workspace.state_dir.as_ref(), Network::Closed) {
+    let why_not = match landlock::confine(
+        &workspace.roots,
+        workspace.state_dir.as_ref().map(StateDir::directory),
+        Network::Closed,
+    ) {
         Ok(Confinement::Held { abi, gaps }) => {
             let holds = !gaps.contains(&Gap::Truncation);
             let gaps: Vec<String> = gaps.iter().map(ToString::to_string).collect();

@@ -9,6 +9,7 @@ compile_error!("`without-containment` is for tests: it takes the walls away, and
 
 pub mod access;
 pub mod commit;
+pub mod durability;
 pub mod edit;
 pub mod error;
 pub mod history;
@@ -16,7 +17,7 @@ mod journal;
 pub mod lock;
 pub mod os;
 pub mod read;
-mod recovery;
+pub mod recovery;
 pub mod stage;
 pub mod state_dir;
 pub mod workspace;

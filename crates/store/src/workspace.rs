@@ -2,10 +2,10 @@
 
 use crate::access::patterns::Patterns;
 use crate::access::roots::Roots;
+use crate::durability::Durability;
 use crate::history::History;
 use crate::lock::deferred_close::DeferredClose;
 use crate::read::scan_cache::ScanCache;
-use crate::recovery::recover_all;
 use crate::state_dir::StateDir;
 
 /// How much of an edit is kept unless told otherwise.
@@ -35,23 +35,7 @@ pub struct Workspace {
     pub deferred_close: DeferredClose,
 }
 
-/// What an edit that was answered survives.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Durability {
-    /// The sudden end of the machine: all is on disk before the answer.
-    #[default]
-    Machine,
-    /// The sudden end of the process.
-    Process,
-}
-
 impl Workspace {
-    /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
-    /// logged, and tried again before each edit.
-    pub fn recover(&self) {
-        recover_all(self);
-    }
-
     /// A store without a state directory.
     #[must_use]
     pub fn without_state(roots: Roots) -> Self {

@@ -15,6 +15,7 @@ use mcp_text_editor_store::edit::undo::{Options, Refused, UndoError, undo as und
 use mcp_text_editor_store::history::{
     EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Undo, path_in_history,
 };
+use mcp_text_editor_store::recovery::recover;
 use mcp_text_editor_store::state_dir::StateDir;
 use mcp_text_editor_store::workspace::Workspace;
 
@@ -190,7 +191,7 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
     let above: Vec<PathBuf> =
         directories.iter().flat_map(|directory| directory.ancestors()).map(Path::to_owned).collect();
     workspace.in_place = std::mem::take(&mut workspace.in_place).from_roots(&above);
-    workspace.recover();
+    recover(workspace);
     let options = Options { tool: "undo", dry_run, is_cancelled: &|| false };
     let undone = match undo_edit(workspace, &entry.id, options) {
         Ok(undone) => undone,

@@ -12,8 +12,8 @@ use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser as 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mcp_text_editor_store::access::patterns::Patterns;
 use mcp_text_editor_store::access::unserved::{Unserved, Wanted, WhyUnserved};
+use mcp_text_editor_store::durability::Durability;
 use mcp_text_editor_store::history::Settings;
-use mcp_text_editor_store::workspace::Durability;
 
 use crate::limits::{self, Limit, Limits};
 use crate::render::directories;

@@ -12,13 +12,11 @@ use std::sync::LazyLock;
 use cap_std::fs::Dir;
 
 use crate::access::client_files::{CLIENT_FILES, ClientFile};
-use crate::access::place::Place;
-use crate::access::policy::{Protection, real_path};
+use crate::access::place::{MAX_LINKS, Place};
+use crate::access::protection::Protection;
 use crate::os;
+use crate::os::real_path::real_path;
 use crate::os::seen::Seen;
-
-/// How many links a protected name may lead through to what it stands for.
-const LINKS: u32 = 40;
 
 /// The rows of the table by the first name of their path; those with a `*` stand for no one file that could be looked at.
 static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new(|| {
@@ -124,7 +122,7 @@ fn key_of(path: &Path) -> Option<(u64, u64)> {
 
 /// Where a path leads by links, whether or not there is anything.
 fn led_to(path: &Path) -> PathBuf {
-    followed(path, &mut { LINKS })
+    followed(path, &mut { MAX_LINKS })
 }
 
 fn followed(path: &Path, links: &mut u32) -> PathBuf {

@@ -8,8 +8,9 @@
 use std::fmt;
 use std::io;
 
+use cap_std::fs::Dir;
+
 use crate::access::roots::Roots;
-use crate::state_dir::StateDir;
 
 /// What else than files the process may reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,8 +60,8 @@ pub enum Gap {
 }
 
 /// Confines this thread, and all that it starts, to the roots (for reading only, if their policy says so) and the state
-/// directory, as far as the kernel can. There is no way back. The error is the kernel's; then nothing holds.
-pub fn confine(roots: &Roots, state: Option<&StateDir>, network: Network) -> io::Result<Confinement> {
+/// directory, given by its handle, as far as the kernel can. There is no way back. The error is the kernel's; then nothing holds.
+pub fn confine(roots: &Roots, state: Option<&Dir>, network: Network) -> io::Result<Confinement> {
     system::confine(roots, state, network)
 }
 
@@ -90,14 +91,14 @@ impl fmt::Display for Gap {
 mod system {
     use std::io;
 
+    use cap_std::fs::Dir;
     use landlock::{
         ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, Ruleset,
         RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, make_bitflags,
     };
 
-    use super::{Confinement, Gap, Lack, Network};
+    use crate::access::landlock::{Confinement, Gap, Lack, Network};
     use crate::access::roots::Roots;
-    use crate::state_dir::StateDir;
 
     /// All that this version of the interface can deny is denied where the kernel knows it, and where no rule allows it.
     const KNOWN: ABI = ABI::V9;
@@ -113,11 +114,7 @@ mod system {
             | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
     }
 
-    pub(super) fn confine(
-        roots: &Roots,
-        state: Option<&StateDir>,
-        network: Network,
-    ) -> io::Result<Confinement> {
+    pub(super) fn confine(roots: &Roots, state: Option<&Dir>, network: Network) -> io::Result<Confinement> {
         let status = restrict(roots, state, network).map_err(|error| io::Error::other(error.to_string()))?;
         let abi = match status {
             LandlockStatus::NotEnabled => return Ok(Confinement::None(Lack::NotEnabled)),
@@ -139,7 +136,7 @@ mod system {
     /// (`no_new_privs`), without which Landlock is for root alone.
     fn restrict(
         roots: &Roots,
-        state: Option<&StateDir>,
+        state: Option<&Dir>,
         network: Network,
     ) -> Result<LandlockStatus, RulesetError> {
         let mut ruleset =
@@ -153,7 +150,7 @@ mod system {
             ruleset = ruleset.add_rule(PathBeneath::new(root, access))?;
         }
         if let Some(state) = state {
-            ruleset = ruleset.add_rule(PathBeneath::new(state.directory(), writing()))?;
+            ruleset = ruleset.add_rule(PathBeneath::new(state, writing()))?;
         }
         Ok(ruleset.restrict_self()?.landlock)
     }
@@ -163,12 +160,13 @@ mod system {
 mod system {
     use std::io;
 
-    use super::{Confinement, Lack, Network};
+    use cap_std::fs::Dir;
+
+    use crate::access::landlock::{Confinement, Lack, Network};
     use crate::access::roots::Roots;
-    use crate::state_dir::StateDir;
 
     #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
-    pub(super) fn confine(_: &Roots, _: Option<&StateDir>, _: Network) -> io::Result<Confinement> {
+    pub(super) fn confine(_: &Roots, _: Option<&Dir>, _: Network) -> io::Result<Confinement> {
         Ok(Confinement::None(Lack::NotLinux))
     }
 }

@@ -2,6 +2,7 @@
 
 mod aliases;
 pub mod client_files;
+pub(crate) mod directory;
 pub mod landlock;
 mod names;
 #[cfg(feature = "without-containment")]
@@ -9,6 +10,7 @@ mod no_containment;
 pub mod patterns;
 pub mod place;
 pub mod policy;
+pub mod protection;
 pub mod roots;
 mod spelling;
 pub mod unserved;

@@ -18,6 +18,9 @@ use crate::os;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::Guard;
 
+/// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
+pub(crate) const MAX_LINKS: u32 = 40;
+
 /// Where a file is, or would be: the handle of a directory beneath a root, and a name in it.
 ///
 /// If the handle's directory is renamed the place goes with it; if its name is given to another directory, that one is

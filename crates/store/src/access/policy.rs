@@ -7,11 +7,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::access::aliases::Aliases;
-use crate::access::client_files::{ClientFile, client_file};
+use crate::access::client_files::client_file;
 use crate::access::names::{Name, is_git, same_name};
 use crate::access::patterns::Patterns;
 use crate::access::place::Place;
+use crate::access::protection::Protection;
 use crate::os;
+use crate::os::real_path::real_path;
 
 /// Which files may not be written, besides those outside the roots.
 #[derive(Clone, Default, Debug)]
@@ -22,19 +24,6 @@ pub struct Policy {
     /// What is not protected although it is so by default.
     exempt: Patterns,
     closed: Vec<Closed>,
-}
-
-/// Why a file may be read but not written.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Protection {
-    /// Nothing may be written at all.
-    ReadOnly,
-    /// It is `.git`, or lies below it: a program named in its configuration, or a hook, runs when a person uses git.
-    Git,
-    /// It is a file by which a client starts programs, or is below such a directory.
-    ClientFile(&'static ClientFile),
-    /// It matches a pattern that whoever configured the server gave.
-    Pattern(String),
 }
 
 /// A directory of which nothing may even be read.
@@ -145,20 +134,4 @@ fn by_name(path: &Path, relative: &Path) -> Option<Protection> {
         return Some(Protection::Git);
     }
     client_file(&names, root).map(Protection::ClientFile)
-}
-
-/// The path without links, as far as it exists.
-pub(crate) fn real_path(path: &Path) -> PathBuf {
-    for existing in path.ancestors() {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a directory, or an edited file, is named by its real path"
-        )]
-        if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(existing), path.strip_prefix(existing)) {
-            // To join nothing would end the path in a slash.
-            let whole = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
-            return crate::access::roots::without_verbatim_prefix(whole);
-        }
-    }
-    path.to_owned()
 }

@@ -12,23 +12,22 @@ use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::access::aliases::Aliases;
-use crate::access::place::{Link, Place, WritablePlace};
-use crate::access::policy::{Policy, Protection};
+use crate::access::directory::open_directory;
+use crate::access::place::{Link, MAX_LINKS, Place, WritablePlace};
+use crate::access::policy::Policy;
+use crate::access::protection::Protection;
 use crate::access::spelling::Spelling;
 use crate::access::unserved::{Unserved, Wanted};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
+use crate::os::real_path::without_verbatim_prefix;
 
 /// Whether paths are kept in the roots. A build where they are not is for the tests of [`crate::access::landlock`].
 pub const CONTAINED: bool = !cfg!(feature = "without-containment");
-
-/// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
-const LINKS: usize = 40;
 
 /// The longest path that any system takes (Windows; Linux stops at 4096 by itself), so that none is walked for long.
 const PATH_LENGTH: usize = 32_767;
@@ -355,7 +354,7 @@ impl Roots {
             walk.by_link |= pending.is_empty();
             walk.ends_in_slash |= pending.is_empty() && names_a_directory(target.as_os_str());
             walk.strayed |= has_entered && walk.entered.is_empty();
-            if links > LINKS {
+            if links > MAX_LINKS {
                 walk.failure = Some(StoreErrorKind::LinkLoop);
                 break;
             }
@@ -485,40 +484,9 @@ fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, V
     Ok((directory, Vec::new()))
 }
 
-/// Opens a directory by its name in another; a link, which was none when the path was walked, is
-/// [`StoreErrorKind::Changed`].
-pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
-    parent.open_dir_nofollow(name).map_err(|source| {
-        let mut error = StoreError::from_io(Operation::Resolve, whole, source);
-        let is_link = || parent.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink());
-        if let StoreErrorKind::NotADirectory | StoreErrorKind::LinkLoop = error.kind
-            && is_link()
-        {
-            error.kind = StoreErrorKind::Changed;
-        }
-        error
-    })
-}
-
 /// Whether the text ends as only a directory's may: in a separator, or in one and a dot.
 fn names_a_directory(path: &OsStr) -> bool {
     let bytes = path.as_encoded_bytes();
     let end = bytes.strip_suffix(b".").unwrap_or(bytes).last();
     end.is_some_and(|byte| std::path::is_separator(char::from(*byte)))
-}
-
-/// `C:\…` for `\\?\C:\…`, which is what Windows makes of a canonical path; elsewhere the path itself.
-pub(crate) fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
-    #[cfg(windows)]
-    {
-        let mut components = path.components();
-        if let Some(Component::Prefix(prefix)) = components.next()
-            && let std::path::Prefix::VerbatimDisk(letter) = prefix.kind()
-        {
-            let mut plain = PathBuf::from(format!("{}:\\", char::from(letter)));
-            plain.extend(components.filter(|component| *component != Component::RootDir));
-            return plain;
-        }
-    }
-    path
 }

@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::fs::Dir;
 
+use crate::access::directory::open_directory;
 use crate::access::names::same_name;
 use crate::access::place::Place;
-use crate::access::roots::open_directory;
 use crate::os;
 
 /// What has been found out of the file systems in a root, by device: whether letter case counts. Where that differs from directory to

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{Dir, OpenOptions};
 
+use crate::access::directory::open_directory;
 use crate::access::place::{OpenFile, Place, WritablePlace};
-use crate::access::roots::open_directory;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;

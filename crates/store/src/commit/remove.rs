@@ -12,6 +12,7 @@ use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::{OpenFile, Place, WritablePlace};
 use crate::commit::transaction::Transaction;
+use crate::durability::Durability;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
@@ -19,7 +20,7 @@ use crate::os;
 use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{TemporaryId, unlink};
-use crate::workspace::{Durability, Workspace};
+use crate::workspace::Workspace;
 
 /// A file that is to go.
 #[derive(Debug)]

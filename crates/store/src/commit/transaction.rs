@@ -23,12 +23,13 @@ use mcp_text_editor_core::digest::Digest;
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::{Exchanged, Method, Prepared, exchange, sync_directories_of};
 use crate::commit::overwrite::{InPlace, Overwrite, Overwriting};
+use crate::durability::Durability;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Change, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::read::document::Content;
 use crate::stage::temporary::Temporary;
-use crate::workspace::{Durability, Workspace};
+use crate::workspace::Workspace;
 
 /// How many files are synced at a time: enough for a file system to write them in one go.
 const SYNCS: usize = 16;

@@ -13,12 +13,14 @@ use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
-use super::{Change, Differing, Edit, EditProblem, Edited, Options, Outcome, Reason, Warning};
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::Method;
 use crate::commit::overwrite::InPlace;
 use crate::commit::transaction::{Ready, Transaction};
 use crate::edit::diff::diff;
+use crate::edit::outcome::{Edited, Outcome, Warning};
+use crate::edit::problem::{Differing, EditProblem, Reason};
+use crate::edit::request::{Change, Edit, Options};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, NotKept, Undo};
 use crate::journal::{Intent, Subject};

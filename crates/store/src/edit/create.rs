@@ -14,15 +14,18 @@ use mcp_text_editor_core::scan::{Scan, Scanner};
 use crate::access::place::WritablePlace;
 use crate::commit::publish_new::{Creation, check_directory};
 use crate::commit::transaction::Transaction;
+use crate::durability::Durability;
 use crate::edit::diff::diff;
-use crate::edit::{Edited, Options, Outcome, Reason, Warning};
+use crate::edit::outcome::{Edited, Outcome, Warning};
+use crate::edit::problem::Reason;
+use crate::edit::request::Options;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, Undo};
 use crate::journal::{Intent, Subject};
 use crate::lock::{Backoff, LockTimeout};
 use crate::recovery::settle;
 use crate::stage::temporary::TemporaryId;
-use crate::workspace::{Durability, Workspace};
+use crate::workspace::Workspace;
 
 const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 

@@ -18,9 +18,12 @@ use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 use crate::access::place::{Place, WritablePlace};
 use crate::access::roots::PathError;
 use crate::commit::remove::{Removal, Removed, remove};
+use crate::edit::call::edit;
 use crate::edit::create::{check_free, create_recorded};
 use crate::edit::diff::diff;
-use crate::edit::{self, Change, Edit, EditProblem, Edited, Outcome, Reason, Warning, edit};
+use crate::edit::outcome::{Edited, Outcome, Warning};
+use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::request::{self, Change, Edit};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
 use crate::lock::{Backoff, LockTimeout};
@@ -203,7 +206,7 @@ impl Work<'_> {
         if !refusals.is_empty() {
             return Err(refusals);
         }
-        let options = edit::Options {
+        let options = request::Options {
             tool: self.options.tool,
             undoes: Some(&self.entry.id),
             matching: Matching::default(),

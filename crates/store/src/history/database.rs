@@ -1,6 +1,6 @@
 //! The database, opened when it is needed and again when it is no more what it was: [`Database`].
 //!
-//! What is in its tables is `record`'s and `past`'s.
+//! What is in its tables is written by `record.rs` and read by `lookup.rs`.
 
 use std::fs::Metadata;
 use std::io;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{NotKept, Remedy};
+use crate::history::not_kept::{NotKept, Remedy};
 use crate::os;
 
 /// The version of the tables that this program knows, in SQLite's `user_version`.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
 
-use super::{Kind, Undo};
+use crate::history::edit::{Kind, Undo};
 use crate::os;
 
 impl Kind {

@@ -7,8 +7,11 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use super::database::{Database, Fault, Open};
-use super::{EditId, FileEdit, NewEdit, NotKept, Remedy, Settings, format};
+use crate::history::database::{Database, Fault, Open};
+use crate::history::edit::{EditId, FileEdit, NewEdit};
+use crate::history::format;
+use crate::history::not_kept::{NotKept, Remedy};
+use crate::history::settings::Settings;
 use crate::os::{self, clock};
 
 /// How often edits that are too old are looked for.

@@ -3,13 +3,18 @@
     reason = "a test sets its files up, and looks at them, without the store"
 )]
 
+use std::fmt;
 use std::io::{Seek as _, Write as _};
+use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_core::splice::Splice;
+use mcp_text_editor_core::splice::{Splice, SpliceSet};
 use proptest::prelude::*;
 
 use super::*;
+use crate::access::patterns::Patterns;
+use crate::state_dir::StateDir;
 
 struct World {
     directory: tempfile::TempDir,

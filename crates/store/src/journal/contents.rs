@@ -1,4 +1,4 @@
-//! What a record says, and how that is written: [`Contents`]. The record itself is the parent module's.
+//! What a record says, and how that is written: [`Contents`]. The record itself is in `record.rs`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
 use crate::error::{StoreError, StoreErrorKind};
-use crate::lock::LockedFile;
+use crate::lock::file_lock::LockedFile;
 
 /// How many closes may be under way before an edit closes its files itself, so that handles do not pile up.
 const MAX: u64 = 8;

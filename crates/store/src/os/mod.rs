@@ -8,6 +8,7 @@ pub(crate) mod clock;
 pub mod fd_limit;
 pub mod identity;
 pub mod inode_flags;
+pub(crate) mod real_path;
 pub(crate) mod seen;
 pub mod signals;
 mod unsupported;

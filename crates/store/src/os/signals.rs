@@ -1,7 +1,7 @@
 //! The signal that ends a process where an error would do: [`outlive_size_limit`].
 //!
 //! SIGPIPE is std's to ignore. SIGTERM, SIGINT and SIGHUP end the process at once, as SIGKILL does: what was cut off is the
-//! next process's to end ([`crate::workspace::Workspace::recover`]).
+//! next process's to end ([`crate::recovery::recover`]).
 
 use std::io;
 

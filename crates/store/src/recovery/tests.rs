@@ -1,14 +1,23 @@
 //! Transactions of three files, cut off after each step by hand: what is left is what a killed process leaves.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::Write as _;
+use std::path::Path;
+
+use mcp_text_editor_core::digest::Digest;
 
 use super::*;
+use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
-use crate::journal::Record;
-use crate::lock::lock;
+use crate::error::{Operation, StoreErrorKind};
+use crate::journal::{Change, Found, Intent, Record, Step, Subject};
+use crate::lock::{Backoff, LockTimeout, lock};
+use crate::os;
+use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, TemporaryId};
 use crate::state_dir::StateDir;
+use crate::workspace::Workspace;
 
 const OLD: &str = "old content\n";
 const NEW: &str = "new content, longer than the old\n";
@@ -171,11 +180,11 @@ fn all(content: &str) -> BTreeMap<String, String> {
 fn whenever_it_was_cut_off_all_files_are_old_or_all_are_new() {
     for cut in CUTS {
         let world = cut_off(cut);
-        world.workspace.recover();
+        recover(&world.workspace);
         let expected = if cut < Cut::Committed { OLD } else { NEW };
         assert_eq!(world.names(), all(expected), "{cut:?}");
         assert_eq!(world.records(), 0, "{cut:?}");
-        world.workspace.recover();
+        recover(&world.workspace);
         assert_eq!(world.names(), all(expected), "{cut:?}");
     }
 }
@@ -195,7 +204,7 @@ fn what_another_program_wrote_since_stays() {
                 } else {
                     std::fs::write(&path, outsider).unwrap();
                 }
-                world.workspace.recover();
+                recover(&world.workspace);
                 let what = format!("{cut:?}, {name} {by_rename}");
                 let mut names = world.names();
                 // What it displaced is no secret of the machine's: without a history it lies beside the file.
@@ -253,7 +262,7 @@ fn a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_
                 world.exchange("a", id);
             }
             record.keep();
-            world.workspace.recover();
+            recover(&world.workspace);
             let expected = displaced.unwrap_or(if exchanged { NEW } else { OLD });
             assert_eq!(world.names(), [("a".to_owned(), expected.to_owned())].into());
             assert_eq!(world.records(), 0);
@@ -278,7 +287,7 @@ fn a_file_in_the_making_goes_and_so_do_its_directories() {
             std::fs::write(root.join("x/y").join(id.name()), NEW).unwrap();
         }
         record.keep();
-        world.workspace.recover();
+        recover(&world.workspace);
         assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0, "{step}");
         assert_eq!(world.records(), 0);
     }
@@ -319,7 +328,7 @@ fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
             std::fs::write(root.join("x/other"), "").unwrap();
         }
         record.keep();
-        world.workspace.recover();
+        recover(&world.workspace);
         assert_eq!(root.join("x/y/a").exists(), !committed);
         assert_eq!(root.join("x/y").exists(), !committed, "{gone} gone");
         assert_eq!(root.join("x").exists(), !committed || used, "{gone} gone");
@@ -338,7 +347,7 @@ fn files_of_other_roots_are_left_to_others() {
         state_dir: Some(StateDir::open(world.state_dir.path()).unwrap()),
         ..Workspace::without_state(roots)
     };
-    other.recover();
+    recover(&other);
     assert_eq!(other.state_dir.as_ref().map(|state| Found::all(state).unwrap().len()), Some(1));
     // By another name of the same file it is seen, too, and not edited.
     std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
@@ -358,7 +367,7 @@ fn what_a_later_version_has_left_is_left_to_it() {
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
     let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
     std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();
-    world.workspace.recover();
+    recover(&world.workspace);
     assert_eq!(world.records(), 1);
     let attempt = |name| {
         let place = world.place(name);
@@ -388,7 +397,7 @@ fn a_record_that_cannot_be_unlinked_stops_nobody() {
     permit(0o700);
     assert_eq!(world.names(), all(OLD));
     assert_eq!(world.records(), 1);
-    world.workspace.recover();
+    recover(&world.workspace);
     assert_eq!(world.records(), 0);
 }
 
@@ -418,10 +427,10 @@ fn of_several_recoverers_one_recovers() {
         let world = cut_off(cut);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| world.workspace.recover());
+                scope.spawn(|| recover(&world.workspace));
             }
         });
-        world.workspace.recover();
+        recover(&world.workspace);
         let expected = if cut < Cut::Committed { OLD } else { NEW };
         assert_eq!(world.names(), all(expected), "{cut:?}");
         assert_eq!(world.records(), 0, "{cut:?}");

@@ -1,84 +1,8 @@
 //! The state directory: where what outlives a process is kept, for this user alone. What is in it is the journal's, the
 //! history's, and new content of files whose own directory cannot be written.
 
+mod dir;
 pub mod private;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
-
-use crate::access::policy::real_path;
-use crate::error::{Context as _, Operation, StoreError};
-use crate::history::FILE_NAME;
-use crate::os;
-use crate::state_dir::private::{Holds, check_above, claim};
-
-/// The directory in it that holds a record for each transaction under way.
-pub(crate) const JOURNAL: &str = "journal";
-
-/// The directory in it for new content of files whose own directory cannot be written.
-pub(crate) const CONTENT: &str = "content";
-
-/// The state directory, open.
-#[derive(Debug)]
-pub struct StateDir {
-    path: PathBuf,
-    directory: Arc<Dir>,
-    journal: Arc<Dir>,
-    content: Arc<Dir>,
-}
-
-impl StateDir {
-    /// Opens the directory, and makes it and those above it where they are missing: mode 0700, whatever the umask.
-    ///
-    /// One that others may use is made private if it holds nothing but the state. It is refused if it is another user's or
-    /// cannot be made private, if others could exchange it, and if something in it is not this user's; the source of the
-    /// error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let make = |path: &Path| os::create_private_directories(path).context(Operation::OpenState, path);
-        let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
-        // Before anything is made there, and once more, since it was not there yet.
-        check(&real_path(path))?;
-        make(path)?;
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the state directory is named by its real path, found once"
-        )]
-        let path = std::fs::canonicalize(path).context(Operation::OpenState, path)?;
-        check(&path)?;
-        let open = |path: &Path, holds: Holds<'_>| {
-            make(path)?;
-            let directory = Dir::open_ambient_dir(path, ambient_authority());
-            let directory = directory.context(Operation::OpenState, path)?;
-            claim(&directory, holds).context(Operation::OpenState, path)?;
-            os::check_writable(&directory).context(Operation::OpenState, path)?;
-            Ok(Arc::new(directory))
-        };
-        let directory = open(&path, Holds::Only(&[JOURNAL, CONTENT, FILE_NAME]))?;
-        let journal = open(&path.join(JOURNAL), Holds::Anything)?;
-        let content = open(&path.join(CONTENT), Holds::Anything)?;
-        Ok(Self { path, directory, journal, content })
-    }
-
-    /// Its handle.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Landlock asks for it"))]
-    pub(crate) fn directory(&self) -> &Arc<Dir> {
-        &self.directory
-    }
-
-    /// Its real path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn journal(&self) -> &Arc<Dir> {
-        &self.journal
-    }
-
-    pub(crate) fn content(&self) -> &Arc<Dir> {
-        &self.content
-    }
-}
+pub(crate) use dir::{CONTENT, JOURNAL};
+pub use dir::{HISTORY, StateDir};

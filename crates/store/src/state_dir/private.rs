@@ -2,9 +2,7 @@
 //! directory: what is in it is text of files, and records of what is to be done to files, which recovery acts on.
 
 use std::io;
-use std::path::{Path, PathBuf};
-
-use cap_std::fs::Dir;
+use std::path::PathBuf;
 
 /// Why a directory is not this user's alone, and cannot be made so.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -50,17 +48,21 @@ pub(crate) enum Holds<'a> {
     Only(&'a [&'a str]),
 }
 
+#[cfg(not(unix))]
+pub(crate) use other::{check_above, claim};
 #[cfg(unix)]
 pub(crate) use unix::{check_above, claim};
 
 #[cfg(unix)]
 mod unix {
+    use std::io;
     use std::os::unix::fs::MetadataExt as _;
+    use std::path::{Path, PathBuf};
 
-    use cap_std::fs::MetadataExt as _;
+    use cap_std::fs::{Dir, MetadataExt as _};
     use rustix::fs::{AtFlags, Mode};
 
-    use super::{Dir, Holds, NotPrivate, Path, PathBuf, io};
+    use crate::state_dir::private::{Holds, NotPrivate};
 
     /// Mode bits of everybody but the owner; where there is an access control list, the group's bound all it grants.
     const OTHERS: u32 = 0o077;
@@ -147,15 +149,23 @@ mod unix {
     }
 }
 
-/// Directories below a user's own are that user's alone by inheritance.
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "Unix must ask the system")]
-pub(crate) fn check_above(_: &Path, _: &Path) -> io::Result<()> {
-    Ok(())
-}
+mod other {
+    use std::io;
+    use std::path::Path;
 
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "Unix must ask the system")]
-pub(crate) fn claim(_: &Dir, _: Holds<'_>) -> io::Result<()> {
-    Ok(())
+    use cap_std::fs::Dir;
+
+    use crate::state_dir::private::Holds;
+
+    /// Directories below a user's own are that user's alone by inheritance.
+    #[expect(clippy::unnecessary_wraps, reason = "Unix must ask the system")]
+    pub(crate) fn check_above(_: &Path, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "Unix must ask the system")]
+    pub(crate) fn claim(_: &Dir, _: Holds<'_>) -> io::Result<()> {
+        Ok(())
+    }
 }

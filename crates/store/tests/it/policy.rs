@@ -2,7 +2,8 @@ use std::os::unix::fs::symlink;
 
 use mcp_text_editor_store::access::client_files::CLIENT_FILES;
 use mcp_text_editor_store::access::patterns::Patterns;
-use mcp_text_editor_store::access::policy::{Policy, Protection};
+use mcp_text_editor_store::access::policy::Policy;
+use mcp_text_editor_store::access::protection::Protection;
 use mcp_text_editor_store::access::roots::{PathError, Roots};
 use mcp_text_editor_store::edit::Options;
 use mcp_text_editor_store::edit::create::{NewFile, create};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::resolve::GuardedRange;
-use mcp_text_editor_store::access::policy::Protection;
+use mcp_text_editor_store::access::protection::Protection;
 use mcp_text_editor_store::access::roots::{PathError, Roots};
 use mcp_text_editor_store::edit::{Differing, EditProblem, Reason};
 use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};

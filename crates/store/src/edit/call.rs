@@ -1,0 +1,94 @@
+//! A whole call that edits files: [`edit`].
+
+use std::io;
+
+use mcp_text_editor_core::encoding::Label;
+
+use crate::commit::overwrite::InPlace;
+use crate::edit::attempt::{NamedFile, attempt};
+use crate::edit::outcome::Outcome;
+use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::request::{Edit, Options};
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::lock::{Backoff, LockTimeout};
+use crate::read::document::MAX_ATTEMPTS;
+use crate::workspace::Workspace;
+
+/// Edits all files of a call, or none; every reason against it is found before it is refused.
+pub fn edit(
+    workspace: &Workspace,
+    edits: &[Edit<'_>],
+    options: Options<'_>,
+) -> Result<Outcome, Vec<EditProblem>> {
+    let mut refusals = Vec::new();
+    let mut named = Vec::new();
+    let roots = workspace.roots.for_writing();
+    for (entry, edit) in edits.iter().enumerate() {
+        let label = match edit.encoding.map(Label::parse) {
+            Some(None) => {
+                refusals.push(EditProblem { entry, reason: Reason::UnknownEncoding });
+                None
+            }
+            Some(Some(label)) => Some(label.encoding),
+            None => None,
+        };
+        match roots.resolve(edit.file_path) {
+            Ok(place) => {
+                let is_asked =
+                    place.names().any(|(path, relative)| workspace.in_place.matches(path, relative));
+                let in_place = is_asked.then_some(InPlace::Asked);
+                named.push(NamedFile { entry, edit: *edit, place, label, in_place });
+            }
+            Err(problems) => {
+                let reasons = problems.into_iter().map(Reason::Path);
+                refusals.extend(reasons.map(|reason| EditProblem { entry, reason }));
+            }
+        }
+    }
+    let wait = LockTimeout { is_cancelled: options.is_cancelled, ..LockTimeout::default() };
+    let (mut attempts, mut backoff) = (0, Backoff::new(&wait));
+    while attempts < MAX_ATTEMPTS {
+        let since = workspace.deferred_close.now();
+        let mut found = Vec::new();
+        let outcome = attempt(workspace, &mut named, &mut found, refusals.is_empty(), options, &mut backoff);
+        match outcome {
+            // Not an attempt against others: as long as there is more room than before, it goes on.
+            Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
+            Err((_, StoreError { kind: StoreErrorKind::Changed, .. })) => {
+                attempts += 1;
+                continue;
+            }
+            Err((entry, error)) if overwrite_next(&mut named, entry, cannot_be_renamed(&error)) => {
+                attempts += 1;
+                continue;
+            }
+            Err((entry, error)) => refusals.push(EditProblem { entry, reason: Reason::Store(error) }),
+            Ok(outcome) if refusals.is_empty() && found.is_empty() => return Ok(outcome),
+            Ok(_) => refusals.append(&mut found),
+        }
+        refusals.sort_by_key(|refusal| refusal.entry);
+        return Err(refusals);
+    }
+    let entry = named.first().map_or(0, |file| file.entry);
+    let path = named.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
+    let error = StoreError::new(Operation::Replace, &path, StoreErrorKind::Changed);
+    refusals.push(EditProblem { entry, reason: Reason::Store(error) });
+    Err(refusals)
+}
+
+/// Why the name cannot be given to another file, if that is what an error says: something is mounted there that was not
+/// known to be, or the file system has reasons of its own.
+fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
+    let kind = error.source.as_ref().map(io::Error::kind);
+    match kind.filter(|_| error.operation == Operation::Replace)? {
+        io::ErrorKind::ResourceBusy => Some(InPlace::Mounted),
+        io::ErrorKind::CrossesDevices => Some(InPlace::NameWithheld),
+        _ => None,
+    }
+}
+
+/// Has the file of an entry written over in the next attempt, if there is a reason; `false` if it was already.
+fn overwrite_next(named: &mut [NamedFile<'_>], entry: usize, why: Option<InPlace>) -> bool {
+    let file = named.iter_mut().find(|file| file.entry == entry);
+    why.is_some_and(|why| file.is_some_and(|file| file.in_place.replace(why).is_none()))
+}

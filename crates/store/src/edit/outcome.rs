@@ -1,0 +1,57 @@
+//! What a call has done: [`Outcome`].
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::regions::Region;
+
+use crate::commit::overwrite::InPlace;
+use crate::history::{EditId, NotKept};
+use crate::os::inode_flags::Lost;
+
+/// What a call has done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// By what it can be undone, if it is kept.
+    pub edit_id: Option<EditId>,
+    /// Its files, each once.
+    pub files: Vec<Edited>,
+}
+
+/// One file of a call, as it is now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edited {
+    /// The first entry of the call that meant it.
+    pub entry: usize,
+    /// The digest of its bytes; `None` for a file that a dry run would create.
+    pub digest: Option<Digest>,
+    /// How many lines it has.
+    pub total_lines: u64,
+    /// Where new text stands.
+    pub regions: Vec<Region>,
+    /// What a dry run would change, as a unified diff.
+    pub diff: Option<String>,
+    /// What the client should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// What the client should know of an edit that succeeded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Warning {
+    /// The new bytes are the old ones: nothing was written.
+    Unchanged,
+    /// The last line had no terminator, and was given one.
+    FinalNewlineAdded,
+    /// The file was written over instead of being replaced.
+    EditedInPlace(InPlace),
+    /// The file was replaced by one that could not be given all of its flags.
+    FlagsNotKept(Lost),
+    /// The file system cannot exchange names: what another program wrote in the last instant is lost.
+    NotExchanged,
+    /// The file system has no locks: another process of this server could have written at the same time.
+    NotLocked,
+    /// There was no journal, so that a crash in the middle would have left some files new and some old, or one half new.
+    NoJournal,
+    /// The edit cannot be undone.
+    NotInHistory(NotKept),
+    /// The file is gone, as it was before it was created.
+    Removed,
+}

@@ -1,0 +1,93 @@
+//! Edits as they are given to the history: [`NewEdit`], and what turns one back, [`Undo`].
+
+use std::fmt;
+use std::path::PathBuf;
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::splice::SpliceSet;
+
+/// Names an edit for as long as it is kept.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct EditId(pub(super) String);
+
+impl EditId {
+    /// Reads an id, in either case; `None` unless it is 12 hexadecimal digits.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        fits.then(|| Self(text.to_ascii_lowercase()))
+    }
+}
+
+impl fmt::Display for EditId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An edit that was made.
+#[derive(Clone, Debug)]
+pub struct NewEdit<'a> {
+    /// The tool by which.
+    pub tool: &'a str,
+    /// The edit that this one takes back.
+    pub undoes: Option<&'a EditId>,
+    /// Its files; at least one.
+    pub files: Vec<FileEdit>,
+}
+
+/// What an edit did to one file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FileEdit {
+    /// Its absolute path, without any symbolic link.
+    pub path: PathBuf,
+    /// The same path from its root on.
+    pub relative: PathBuf,
+    /// The encoding by which it was read.
+    pub encoding: Encoding,
+    /// The digest that it had; `None` for a file that was created.
+    pub before: Option<Digest>,
+    /// The digest that it got; `None` for a file that was removed.
+    pub after: Option<Digest>,
+    /// What turns it back.
+    pub undo: Undo,
+    /// What was changed, as a unified diff that may be cut.
+    pub diff: String,
+}
+
+/// What turns a file back into what it was before an edit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Undo {
+    /// These splices of the new bytes.
+    Splices(SpliceSet),
+    /// The removal of a file that was created, and of the directories made for it, outermost first, if they are empty.
+    Remove {
+        /// The directories, absolute.
+        directories: Vec<PathBuf>,
+    },
+    /// The creation of a file that was removed.
+    Create {
+        /// All that it held.
+        contents: Vec<u8>,
+    },
+    /// Nothing does: these are the bytes of a file in whose place another program had put its own when an interrupted
+    /// edit was cleared up. They are kept for a person to look at.
+    Displaced {
+        /// All that it held.
+        contents: Vec<u8>,
+    },
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Its content changed.
+    Changed,
+    /// It was created.
+    Created,
+    /// It was removed, since its creation was undone.
+    Removed,
+    /// Its bytes were kept when an interrupted edit was cleared up; see [`Undo::Displaced`].
+    Displaced,
+}

@@ -1,0 +1,75 @@
+//! Forgetting past edits, so that their bytes are gone: [`Forgotten`].
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::history::database::Fault;
+use crate::history::entry::below;
+use crate::history::keep::History;
+use crate::history::not_kept::NotKept;
+
+/// What was forgotten.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Forgotten {
+    /// How many edits; `None` if the database was removed unread, since it is damaged.
+    pub edits: Option<u64>,
+    /// Why their bytes may still be on disk: another process reads in the database, or the disk is full.
+    pub remains: Option<String>,
+}
+
+impl History {
+    /// Forgets all edits, or those of a file or of files below a directory, together with what they did to other files:
+    /// an edit is undone as a whole or not at all. Their bytes are overwritten, in the database and in its log.
+    ///
+    /// With no path, a database that is damaged is removed; one of a newer version, or of another program, is left.
+    pub fn forget(&self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
+        let mut database = self.kept()?.database();
+        let forgotten = database.read(|open| {
+            let edits = Some(delete(&mut open.connection, path)?);
+            Ok(Forgotten { edits, remains: scrub(&open.connection).err() })
+        });
+        match forgotten {
+            Ok(forgotten) => Ok(forgotten.unwrap_or(Forgotten { edits: Some(0), remains: None })),
+            Err(fault) if path.is_none() && fault.is_unreadable() => {
+                let removed = database.remove();
+                removed.map_err(Fault::from)?;
+                Ok(Forgotten { edits: None, remains: None })
+            }
+            Err(fault) => Err(fault.into()),
+        }
+    }
+}
+
+/// Deletes edits; how many.
+fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, Fault> {
+    let (filter, parameters) = below(path);
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let numbers: Vec<i64> = transaction
+        .prepare(&format!("SELECT number FROM edit {filter}"))?
+        .query_map(rusqlite::params_from_iter(parameters), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for number in &numbers {
+        transaction.prepare_cached("DELETE FROM edit WHERE number = ?1")?.execute([number])?;
+        transaction.prepare_cached("DELETE FROM file WHERE edit = ?1")?.execute([number])?;
+    }
+    transaction.execute_batch(
+        "UPDATE edit SET upto = sums.upto
+           FROM (SELECT number, sum(bytes) OVER (ORDER BY number) AS upto FROM edit) AS sums
+          WHERE edit.number = sums.number",
+    )?;
+    transaction.commit()?;
+    Ok(numbers.len() as u64)
+}
+
+/// Sees to it that no page, and no page of the log, holds what was deleted: `secure_delete` has overwritten it where it stood,
+/// and writing all anew leaves nothing where it once stood.
+fn scrub(connection: &Connection) -> Result<(), String> {
+    connection.execute_batch("VACUUM").map_err(|error| error.to_string())?;
+    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0));
+    match is_busy {
+        Ok(0) => Ok(()),
+        Ok(_) => Err("another process is reading the history".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,99 @@
+//! Looking past edits up.
+
+use std::path::Path;
+
+use mcp_text_editor_core::digest::Digest;
+use rusqlite::{Connection, params};
+
+use crate::history::database::Fault;
+use crate::history::edit::{EditId, Kind, Undo};
+use crate::history::entry::{COLUMNS, Entry, below, digest, entry};
+use crate::history::format;
+use crate::history::keep::History;
+use crate::history::not_kept::NotKept;
+use crate::os;
+
+impl History {
+    /// The past edits, the newest first; at most `limit`, of those that are `wanted`. With a path only those of this file
+    /// or of files below this directory, named as they were then.
+    ///
+    /// Nothing is made where there is no history yet. A database that cannot be read is [`NotKept::Unavailable`], here
+    /// and below.
+    pub fn list(
+        &self,
+        path: Option<&Path>,
+        limit: usize,
+        wanted: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>, NotKept> {
+        let entries = self.kept()?.database().read(|open| {
+            let transaction = open.connection.transaction()?;
+            let (filter, parameters) = below(path);
+            let mut statement =
+                transaction.prepare_cached(&format!("{COLUMNS} {filter} ORDER BY number DESC"))?;
+            let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
+            let mut entries = Vec::new();
+            while entries.len() < limit
+                && let Some(row) = rows.next()?
+            {
+                let (_, entry) = entry(&transaction, row)?;
+                if wanted(&entry) {
+                    entries.push(entry);
+                }
+            }
+            Ok(entries)
+        })?;
+        Ok(entries.unwrap_or_default())
+    }
+
+    /// The edit of this id, and of each of its files what turns it back; `None` if it is not kept, or no more.
+    pub fn get(&self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
+        let found = self.kept()?.database().read(|open| {
+            let transaction = open.connection.transaction()?;
+            let Some((number, entry)) = find(&transaction, id)? else { return Ok(None) };
+            let mut statement = transaction
+                .prepare_cached("SELECT kind, undo FROM file WHERE edit = ?1 ORDER BY position")?;
+            let mut rows = statement.query([number])?;
+            let mut undos = Vec::new();
+            while let Some(row) = rows.next()? {
+                let kind = Kind::of_number(row.get(0)?).ok_or_else(Fault::garbled)?;
+                undos.push(format::decode(kind, row.get(1)?).ok_or_else(Fault::garbled)?);
+            }
+            Ok(Some((entry, undos)))
+        })?;
+        Ok(found.flatten())
+    }
+
+    /// The edit of the file that came after this one and is in the way of undoing it: the newest, if the file has now what
+    /// that left (`now`); else the first, if it began with what this one left; else nobody knows who changed the file.
+    pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
+        let Some(path) = os::bytes_of(path) else { return Ok(None) };
+        let found = self.kept()?.database().read(|open| {
+            let transaction = open.connection.transaction()?;
+            let Some((number, _)) = find(&transaction, id)? else { return Ok(None) };
+            let mut statement = transaction.prepare_cached(
+                "SELECT edit, before, after FROM file WHERE path = ?1 AND edit >= ?2 AND kind <> ?3 ORDER BY edit",
+            )?;
+            let mut rows = statement.query(params![path, number, Kind::Displaced.number()])?;
+            let mut chain = Vec::new();
+            while let Some(row) = rows.next()? {
+                chain.push((row.get::<_, i64>(0)?, digest(row.get(1)?)?, digest(row.get(2)?)?));
+            }
+            let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|(edit, ..)| *edit == number);
+            let left = this.first().and_then(|(_, _, after)| *after);
+            let newest = later.last().filter(|(_, _, after)| *after == now);
+            let Some((edit, ..)) = newest.or(later.first().filter(|(_, before, _)| *before == left)) else {
+                return Ok(None);
+            };
+            let mut statement = transaction.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?;
+            let mut rows = statement.query([edit])?;
+            rows.next()?.map(|row| entry(&transaction, row).map(|(_, entry)| entry)).transpose()
+        })?;
+        Ok(found.flatten())
+    }
+}
+
+fn find(connection: &Connection, id: &EditId) -> Result<Option<(i64, Entry)>, Fault> {
+    let mut statement = connection.prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?;
+    let mut rows = statement.query([&id.0])?;
+    rows.next()?.map(|row| entry(connection, row)).transpose()
+}

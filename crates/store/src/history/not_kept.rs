@@ -1,0 +1,32 @@
+//! Why an edit is not kept, or cannot be looked up: [`NotKept`].
+
+/// Why an edit is not kept, or cannot be looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotKept {
+    /// There is to be no history.
+    Off,
+    /// One of its files may hold a secret.
+    Secret,
+    /// What it replaced is larger than the history may grow.
+    TooLarge,
+    /// The history cannot be written: it is read-only, broken, of a newer version, or the disk is full.
+    Unavailable {
+        /// In the words of the system or of the database.
+        reason: String,
+        /// What a person can do about it.
+        remedy: Remedy,
+    },
+}
+
+/// What helps where the history is not available.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    /// To try again: another process was in the way, or the system.
+    Retry,
+    /// To [forget](crate::history::History::forget) it all, since it is damaged.
+    Forget,
+    /// To move its file away: it is not this program's, or another version of it needs it.
+    MoveAway,
+    /// To have a state directory.
+    StateDirectory,
+}

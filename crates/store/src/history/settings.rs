@@ -1,0 +1,14 @@
+//! What the history is to keep: [`Settings`].
+
+use crate::access::patterns::Patterns;
+
+/// How much is kept, and of which files nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Files of which nothing is kept.
+    pub excluded: Patterns,
+    /// For how many days.
+    pub days: u32,
+    /// In how many bytes; the oldest edits go first.
+    pub bytes: u64,
+}

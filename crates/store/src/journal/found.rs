@@ -1,0 +1,98 @@
+//! A record in the journal that is not this transaction's: [`Found`].
+
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+
+use crate::error::{Context as _, Operation, StoreError};
+use crate::journal::contents::Contents;
+use crate::os;
+use crate::os::identity::Identity;
+use crate::stage::temporary::{TemporaryId, unlink_if};
+use crate::state_dir::{JOURNAL, StateDir};
+
+/// No record is longer; what is, is none of ours.
+const LONGEST: u64 = 256 << 20;
+
+/// A record in the journal that is not this transaction's.
+#[derive(Debug)]
+pub(crate) struct Found {
+    directory: Arc<Dir>,
+    name: OsString,
+    file: File,
+    identity: Identity,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// What it says; nothing, if even its first part is not whole: then nothing was done.
+    pub(crate) contents: Contents,
+    /// Whether its owner is dead, so that it is this process that holds it now.
+    pub(crate) is_abandoned: bool,
+}
+
+/// Gone, or another user's, who has a server of their own; or nobody can do anything about it, since the file system is read-only.
+fn is_not_ours(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem)
+}
+
+impl Found {
+    /// All records in the journal. Who could be locked is abandoned, and stays locked until dropped.
+    pub(crate) fn all(state: &StateDir) -> Result<Vec<Self>, StoreError> {
+        let path = state.path().join(JOURNAL);
+        let mut found = Vec::new();
+        for entry in state.journal().entries().context(Operation::ReadJournal, &path)? {
+            let name = entry.context(Operation::ReadJournal, &path)?.file_name();
+            found.extend(Self::open(state, &name).context(Operation::ReadJournal, &path.join(&name))?);
+        }
+        Ok(found)
+    }
+
+    /// `None` for one that is gone, or is none.
+    fn open(state: &StateDir, name: &OsString) -> io::Result<Option<Self>> {
+        if name.to_str().is_none_or(|name| TemporaryId::parse(name).is_none()) {
+            return Ok(None);
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).follow(FollowSymlinks::No);
+        let file = match state.journal().open_with(name, &options) {
+            Err(error) if is_not_ours(error.kind()) => return Ok(None),
+            opened => opened?.into_std(),
+        };
+        let is_abandoned = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            // Without locks nobody knows: a living owner must not be disturbed.
+            Err(TryLockError::Error(error)) if os::has_no_locks(&error) => false,
+            Err(TryLockError::Error(error)) => return Err(error),
+        };
+        let identity = os::identity_of(&file)?;
+        if !os::identity_at(state.journal(), Path::new(name)).is_ok_and(|now| now.same_file(&identity)) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        (&file).take(LONGEST).read_to_end(&mut bytes)?;
+        let contents = Contents::read(&bytes);
+        let (directory, path) = (state.journal().clone(), state.path().join(JOURNAL).join(name));
+        Ok(Some(Self { directory, name: name.clone(), file, identity, path, contents, is_abandoned }))
+    }
+
+    /// Whether it has been abandoned and is not recovered yet, as far as can be seen now.
+    pub(crate) fn is_there(&self) -> bool {
+        os::identity_at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
+    }
+
+    /// Ends it, once all is done; whether it is gone.
+    pub(crate) fn remove(self, sync: bool) -> bool {
+        let is_gone = unlink_if(&self.directory, Path::new(&self.name), &self.identity);
+        if sync {
+            os::sync_directory(&self.directory).ok();
+        }
+        drop(self.file);
+        is_gone
+    }
+}

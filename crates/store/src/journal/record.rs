@@ -1,0 +1,295 @@
+//! The record of a transaction under way: [`Record`].
+
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::digest::Digest;
+
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::journal::contents::{HEAD, Step, Subject};
+use crate::os;
+use crate::os::identity::Identity;
+use crate::stage::temporary::{TemporaryId, unlink_if};
+use crate::state_dir::{JOURNAL, StateDir};
+
+/// The record of a transaction, locked. Dropping it takes it back, as is right once its temporaries are gone and all files
+/// are what they were.
+#[derive(Debug)]
+#[must_use = "dropping it says that nothing is left to be done"]
+pub(crate) struct Record {
+    directory: Arc<Dir>,
+    name: OsString,
+    path: PathBuf,
+    file: File,
+    identity: Identity,
+    text: String,
+    subjects: usize,
+    is_in_doubt: bool,
+    is_kept: bool,
+}
+
+impl Record {
+    /// Writes down which files are to be changed; due before the first temporary is made.
+    pub(crate) fn begin(state: &StateDir, subjects: &[Subject]) -> Result<Self, StoreError> {
+        let mut record = loop {
+            let name = OsString::from(TemporaryId::draw().to_string());
+            let path = state.path().join(JOURNAL).join(&name);
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
+            os::creation_mode(&mut options, 0o600);
+            let file = match state.journal().open_with(&name, &options) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                opened => opened.context(Operation::WriteJournal, &path)?.into_std(),
+            };
+            let identity = os::identity_of(&file).context(Operation::WriteJournal, &path)?;
+            let directory = state.journal().clone();
+            let (text, subjects) = (HEAD.to_owned(), subjects.len());
+            let (is_in_doubt, is_kept) = (false, false);
+            let record = Self { directory, name, path, file, identity, text, subjects, is_in_doubt, is_kept };
+            match record.file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::Error(error)) if os::has_no_locks(&error) => {}
+                // Whoever cleans up found it before it was locked, and removes it: nothing stands in it.
+                Err(TryLockError::WouldBlock) => continue,
+                Err(TryLockError::Error(error)) => {
+                    return Err(StoreError::from_io(Operation::WriteJournal, &record.path, error));
+                }
+            }
+            if record.is_linked() {
+                break record;
+            }
+        };
+        for subject in subjects {
+            subject.write_to(&mut record.text).ok_or_else(|| record.fail(StoreErrorKind::Io))?;
+        }
+        record.end_part(0, false)?;
+        Ok(record)
+    }
+
+    fn is_linked(&self) -> bool {
+        os::identity_at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
+    }
+
+    fn fail(&self, kind: StoreErrorKind) -> StoreError {
+        StoreError::new(Operation::WriteJournal, &self.path, kind)
+    }
+
+    /// Writes down how each file gets from what to what, in the order of the subjects; with `sync` it is on disk then.
+    pub(crate) fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError> {
+        let from = self.text.len();
+        if steps.len() != self.subjects {
+            // Nobody could read it.
+            return Err(self.fail(StoreErrorKind::Io));
+        }
+        for step in steps {
+            step.write_to(&mut self.text).ok_or_else(|| self.fail(StoreErrorKind::Io))?;
+        }
+        self.end_part(from, sync)?;
+        if sync {
+            // Its name must be found, too.
+            os::sync_directory(&self.directory).context(Operation::WriteJournal, &self.path)?;
+        }
+        Ok(())
+    }
+
+    /// Says that all of it is to stand: from here on recovery goes forward.
+    pub(crate) fn committed(&mut self, sync: bool) -> Result<(), StoreError> {
+        let from = self.text.len();
+        self.text.push_str("committed\n");
+        let written = self.end_part(from, sync);
+        if written.is_err() {
+            // What was not synced may be read all the same.
+            self.is_in_doubt = self.shorten(from, sync).is_err();
+        }
+        written
+    }
+
+    /// Whether the word *committed* may stand in it, or not: recovery will go by what it finds.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.is_in_doubt
+    }
+
+    /// Takes the last word back: everything is to be as it was.
+    pub(crate) fn take_back(&mut self, sync: bool) -> Result<(), StoreError> {
+        let from = self.text.find("\ncommitted\n").map_or(self.text.len(), |at| at + 1);
+        self.shorten(from, sync)
+    }
+
+    fn shorten(&mut self, to: usize, sync: bool) -> Result<(), StoreError> {
+        self.text.truncate(to);
+        self.file.set_len(to as u64).context(Operation::WriteJournal, &self.path)?;
+        self.sync(sync)
+    }
+
+    fn end_part(&mut self, from: usize, sync: bool) -> Result<(), StoreError> {
+        let end = Digest::of(self.text.as_bytes()).short();
+        self.text.push_str("end ");
+        self.text.push_str(&end);
+        self.text.push('\n');
+        let part = self.text.as_bytes().get(from..).unwrap_or_default();
+        let written = self.file.seek(SeekFrom::Start(from as u64)).and_then(|_| self.file.write_all(part));
+        written.context(Operation::WriteJournal, &self.path)?;
+        self.sync(sync)
+    }
+
+    fn sync(&self, sync: bool) -> Result<(), StoreError> {
+        if sync { self.file.sync_data().context(Operation::WriteJournal, &self.path) } else { Ok(()) }
+    }
+
+    /// Leaves it to be recovered.
+    pub(crate) fn keep(mut self) {
+        self.is_kept = true;
+    }
+
+    /// Ends the transaction. What cannot be unlinked says the same as before: recovery finds nothing left to do.
+    pub(crate) fn remove(mut self, sync: bool) {
+        self.unlink();
+        if sync {
+            os::sync_directory(&self.directory).ok();
+        }
+    }
+
+    fn unlink(&mut self) {
+        if !std::mem::replace(&mut self.is_kept, true) {
+            unlink_if(&self.directory, Path::new(&self.name), &self.identity);
+        }
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.unlink();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+    use crate::journal::contents::{Change, Contents, Intent};
+    use crate::journal::found::Found;
+
+    fn contents() -> Contents {
+        let subject = |path: &str, intent| Subject { path: path.into(), id: TemporaryId::draw(), intent };
+        let change = || Change { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (5, 6) };
+        Contents {
+            subjects: vec![
+                subject("/a b%\n\u{e9}", Intent::Edit { key: (1, 2) }),
+                subject("/c", Intent::Create { directories: vec!["/x".into(), "/x/y z".into()] }),
+                subject("/d", Intent::Edit { key: (3, u64::MAX) }),
+                subject("/e", Intent::Remove),
+            ],
+            steps: Some(vec![
+                Step::Exchange(change()),
+                Step::Stay,
+                Step::Overwrite(change()),
+                Step::Remove { old: Digest::of(b""), directories: vec!["/x".into(), "/x/y z".into()] },
+            ]),
+            committed: true,
+            of_later_form: None,
+        }
+    }
+
+    /// The record, and the lengths that it had at the end of each part.
+    fn written(contents: &Contents) -> (String, Vec<usize>) {
+        let directory = tempfile::tempdir().unwrap();
+        let state = StateDir::open(directory.path()).unwrap();
+        let mut record = Record::begin(&state, &contents.subjects).unwrap();
+        let mut lengths = vec![record.text.len()];
+        record.prepared(contents.steps.as_ref().unwrap(), true).unwrap();
+        lengths.push(record.text.len());
+        record.committed(true).unwrap();
+        lengths.push(record.text.len());
+        let mut text = String::new();
+        record.file.seek(SeekFrom::Start(0)).unwrap();
+        record.file.read_to_string(&mut text).unwrap();
+        record.take_back(true).unwrap();
+        assert_eq!(record.text.len(), lengths[1]);
+        (text, lengths)
+    }
+
+    #[test]
+    fn however_much_of_a_record_is_there_its_whole_parts_are_read() {
+        let all = contents();
+        let (text, lengths) = written(&all);
+        for length in 0..=text.len() {
+            let expected = match lengths.iter().filter(|end| **end <= length).count() {
+                0 => Contents::default(),
+                1 => Contents { steps: None, committed: false, ..all.clone() },
+                2 => Contents { committed: false, ..all.clone() },
+                _ => all.clone(),
+            };
+            assert_eq!(Contents::read(&text.as_bytes()[..length]), expected, "{length}");
+        }
+    }
+
+    #[test]
+    fn of_a_later_form_the_files_are_known() {
+        let all = contents();
+        let text = written(&all).0;
+        let part = "mcp-text-editor journal 2\nmoved 7 8 9 /a%20b\nby /c\n";
+        let end = format!("end {}\nwhat nobody knows yet\n", Digest::of(part.as_bytes()).short());
+        let read = |text: &str| Contents::read(text.as_bytes()).of_later_form;
+        assert_eq!(read(&text), None);
+        assert_eq!(read(""), None);
+        assert_eq!(read("mcp-text-editor journal "), None);
+        assert_eq!(read("\0\0\0\0\0\0\0\0\n"), None);
+        assert_eq!(read(part), Some(Vec::new()));
+        let whole = format!("{part}{end}");
+        assert_eq!(read(&whole), Some(vec!["/a b".into(), "/c".into()]));
+        assert!(Contents::read(whole.as_bytes()).concerns(Path::new("/c"), None));
+    }
+
+    #[test]
+    fn a_byte_that_changed_spoils_the_part_it_is_in() {
+        let all = contents();
+        let (text, lengths) = written(&all);
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] ^= 1;
+            let read = Contents::read(&bytes);
+            let whole = lengths.iter().filter(|end| **end <= at).count();
+            assert!(!read.committed, "{at}");
+            assert!(whole >= 2 || read.steps.is_none(), "{at}");
+            assert!(
+                whole >= 1
+                    || (read.subjects.is_empty() && read.of_later_form.is_none_or(|paths| paths.is_empty())),
+                "{at}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_inode_until_it_is_final() {
+        let open = Contents { committed: false, ..contents() };
+        let concerns = |contents: &Contents, key| contents.concerns(Path::new("/other"), Some(key));
+        // To be exchanged, old and new; to be written over; none of them.
+        let keys = [(1, 2), (5, 6), (3, u64::MAX), (7, 2)];
+        assert_eq!(keys.map(|key| concerns(&open, key)), [true, true, true, false]);
+        assert_eq!(keys.map(|key| concerns(&contents(), key)), [false, false, true, false]);
+        assert!(contents().concerns(Path::new("/d"), None));
+    }
+
+    #[test]
+    fn a_record_is_abandoned_once_its_owner_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = StateDir::open(directory.path()).unwrap();
+        let record = Record::begin(&state, &contents().subjects).unwrap();
+        let found = Found::all(&state).unwrap();
+        assert!(!found[0].is_abandoned);
+        assert!(found[0].contents.concerns(Path::new("/c"), None));
+        drop(found);
+        record.keep();
+        let found = Found::all(&state).unwrap().pop().unwrap();
+        assert!(found.is_abandoned && found.is_there());
+        assert!(!Found::all(&state).unwrap()[0].is_abandoned, "one process recovers it");
+        assert!(found.remove(true));
+        assert!(Found::all(&state).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,65 @@
+//! How a call waits for locks: [`LockTimeout`], and what is left of it, [`Backoff`].
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::StoreErrorKind;
+
+/// How long a call waits for a lock, unless told otherwise.
+pub const LIMIT: Duration = Duration::from_secs(10);
+
+/// How often a lock is asked for without a pause: most are held for less than a millisecond.
+const EAGER: u32 = 8;
+/// The first pause, which doubles.
+const PAUSE: Duration = Duration::from_micros(100);
+/// The longest pause.
+const LONGEST: Duration = Duration::from_millis(5);
+
+/// How to wait.
+#[derive(Clone, Copy)]
+pub struct LockTimeout<'a> {
+    /// For how long at most, over all locks of a call; then [`StoreErrorKind::Busy`].
+    pub limit: Duration,
+    /// Asked before each pause; `true` ends the wait with [`StoreErrorKind::Cancelled`].
+    pub is_cancelled: &'a dyn Fn() -> bool,
+}
+
+impl Default for LockTimeout<'_> {
+    /// For [`LIMIT`], and cannot be cancelled.
+    fn default() -> Self {
+        Self { limit: LIMIT, is_cancelled: &|| false }
+    }
+}
+
+/// What is left of a [`LockTimeout`]: one for all locks of a call, however often it begins again.
+pub(crate) struct Backoff<'a> {
+    start: Instant,
+    wait: LockTimeout<'a>,
+    tries: u32,
+}
+
+impl<'a> Backoff<'a> {
+    /// All of it.
+    pub(crate) fn new(wait: &LockTimeout<'a>) -> Self {
+        Self { start: Instant::now(), wait: *wait, tries: 0 }
+    }
+
+    /// Waits a little, longer each time.
+    pub(crate) fn pause(&mut self) -> Result<(), StoreErrorKind> {
+        if (self.wait.is_cancelled)() {
+            return Err(StoreErrorKind::Cancelled);
+        }
+        let left = self.wait.limit.saturating_sub(self.start.elapsed());
+        if left.is_zero() {
+            return Err(StoreErrorKind::Busy);
+        }
+        self.tries = self.tries.saturating_add(1);
+        if self.tries <= EAGER {
+            thread::yield_now();
+        } else {
+            let doublings = (self.tries - EAGER).min(8);
+            thread::sleep((PAUSE * (1 << doublings) / 2).min(LONGEST).min(left));
+        }
+        Ok(())
+    }
+}

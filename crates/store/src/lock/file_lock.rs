@@ -1,0 +1,207 @@
+//! Locks on files, and on directories: [`lock_all`] and its kin.
+
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+use cap_std::fs::Dir;
+
+use crate::access::place::{OpenFile, WritablePlace};
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::lock::backoff::{Backoff, LockTimeout};
+use crate::os;
+
+/// A file that nobody else edits through this server until this value is dropped.
+#[derive(Debug)]
+#[must_use = "dropping it lets go of the lock"]
+pub struct LockedFile {
+    file: OpenFile,
+    is_guarded: bool,
+}
+
+impl LockedFile {
+    /// The file, open for reading, with the identity that it had once the lock was held.
+    #[must_use]
+    pub fn file(&self) -> &OpenFile {
+        &self.file
+    }
+
+    /// Whether there is a lock at all; `false` on a file system that has none, which is worth a warning.
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        self.is_guarded
+    }
+}
+
+/// The files of one call, each locked once.
+#[derive(Debug)]
+#[must_use = "dropping it lets go of the locks"]
+pub struct LockedSet {
+    /// The files, in the order in which the places first named them.
+    pub files: Vec<LockedFile>,
+    /// For each place, the index of its file. Places that mean one file (same device and inode) share it.
+    pub file_of: Vec<usize>,
+}
+
+/// Locks one file that may be written to, and waits if another holds it.
+///
+/// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would let it be
+/// replaced. Each call opens the file anew, so threads of one process exclude each other, too.
+pub fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile, StoreError> {
+    let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
+    let first = locked.map(|set| set.files.into_iter().next());
+    match first {
+        Ok(Some(file)) => Ok(file),
+        Err(Some((_, error))) => Err(error),
+        Ok(None) | Err(None) => Err(StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed)),
+    }
+}
+
+/// Locks the files of a call, in the order of device and inode, so that two calls never wait for each other.
+///
+/// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
+/// none is kept.
+pub fn lock_all(
+    places: &[&WritablePlace],
+    wait: &LockTimeout<'_>,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_all_with(places, &mut Backoff::new(wait))
+}
+
+/// As [`lock_all`], with what is left of a call's backoff.
+pub(crate) fn lock_all_with(
+    places: &[&WritablePlace],
+    backoff: &mut Backoff<'_>,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_each(places, backoff, |place| place.check_writable())
+}
+
+/// As [`lock_all_with`], whatever the modes of the files say: to put back what was there before.
+pub(crate) fn lock_all_as_they_are(
+    places: &[&WritablePlace],
+    backoff: &mut Backoff<'_>,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    lock_each(places, backoff, |_| Ok(()))
+}
+
+type Check = fn(&WritablePlace) -> Result<(), StoreError>;
+
+fn lock_each(
+    places: &[&WritablePlace],
+    backoff: &mut Backoff<'_>,
+    check: Check,
+) -> Result<LockedSet, Vec<(usize, StoreError)>> {
+    loop {
+        if let Some(set) = lock_once(places, backoff, check)? {
+            return Ok(set);
+        }
+        // A name was given to another file meanwhile. That is no failure, but it must not go on for ever.
+        if let (Err(kind), Some(place)) = (backoff.pause(), places.first()) {
+            return Err(vec![(0, StoreError::new(Operation::Lock, place.path(), kind))]);
+        }
+    }
+}
+
+/// One round: `None` if, once all were locked, one of the names meant another file.
+fn lock_once(
+    places: &[&WritablePlace],
+    backoff: &mut Backoff<'_>,
+    check: Check,
+) -> Result<Option<LockedSet>, Vec<(usize, StoreError)>> {
+    let mut problems = Vec::new();
+    let mut files: Vec<OpenFile> = Vec::new();
+    let mut first_place: Vec<usize> = Vec::new();
+    let mut file_of = Vec::new();
+    let mut by_key: BTreeMap<(u64, u64), usize> = BTreeMap::new();
+    for (index, place) in places.iter().enumerate() {
+        match place.open_file(false).and_then(|file| check(place).map(|()| file)) {
+            Err(error) => problems.push((index, error)),
+            Ok(file) => {
+                let known = by_key.entry(file.identity().key()).or_insert_with(|| {
+                    files.push(file);
+                    first_place.push(index);
+                    files.len() - 1
+                });
+                file_of.push(*known);
+            }
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut locked: Vec<Option<LockedFile>> = files.iter().map(|_| None).collect();
+    let mut files: Vec<Option<OpenFile>> = files.into_iter().map(Some).collect();
+    for index in by_key.into_values() {
+        let at = first_place.get(index).copied().unwrap_or_default();
+        if let (Some(file), Some(place), Some(slot)) =
+            (files.get_mut(index).and_then(Option::take), places.get(at), locked.get_mut(index))
+        {
+            *slot = wait_for(file, place, backoff).map_err(|error| vec![(at, error)])?;
+            if slot.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+    let files: Vec<LockedFile> = locked.into_iter().flatten().collect();
+    let still_means = |(place, file): (&&WritablePlace, &usize)| {
+        files
+            .get(*file)
+            .is_some_and(|locked| place.identity().is_ok_and(|now| now.same_file(locked.file.identity())))
+    };
+    let all = places.iter().zip(&file_of).all(still_means);
+    Ok(all.then_some(LockedSet { files, file_of }))
+}
+
+/// `None` if, before the lock was to be had, the name was given to another file.
+fn wait_for(
+    file: OpenFile,
+    place: &WritablePlace,
+    backoff: &mut Backoff<'_>,
+) -> Result<Option<LockedFile>, StoreError> {
+    let fail = |kind| Err(StoreError::new(Operation::Lock, place.path(), kind));
+    let mut file = file;
+    let mut may_reopen = true;
+    loop {
+        let is_guarded = match file.file().try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => {
+                // A holder who is about to replace the file leaves this inode behind: no need to wait for it.
+                if !place.identity().is_ok_and(|now| now.same_file(file.identity())) {
+                    return Ok(None);
+                }
+                if let Err(kind) = backoff.pause() {
+                    return fail(kind);
+                }
+                continue;
+            }
+            Err(TryLockError::Error(error)) if os::has_no_locks(&error) => false,
+            Err(TryLockError::Error(error)) if may_reopen && os::lock_needs_writing(&error) => {
+                may_reopen = false;
+                file = place.open_file(true)?;
+                continue;
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(StoreError::from_io(Operation::Lock, place.path(), error));
+            }
+        };
+        return Ok(Some(LockedFile { file: file.refreshed()?, is_guarded }));
+    }
+}
+
+/// Keeps other processes of this server from exchanging files in a directory until it is dropped; `path` is for the error.
+///
+/// A directory that may not be read, and one on a file system without locks, is nobody's.
+pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File>, StoreError> {
+    let Ok(directory) = os::open_to_read(directory) else { return Ok(None) };
+    let wait = LockTimeout::default();
+    let mut backoff = Backoff::new(&wait);
+    loop {
+        match directory.try_lock() {
+            Ok(()) => return Ok(Some(directory)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                backoff.pause().map_err(|kind| StoreError::new(Operation::Lock, path, kind))?;
+            }
+        }
+    }
+}

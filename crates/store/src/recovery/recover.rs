@@ -1,0 +1,158 @@
+//! Recovering what processes that died have left: [`recover`] for all of it, at start, and [`try_recover`] for one record.
+
+use std::path::PathBuf;
+
+use crate::access::place::WritablePlace;
+use crate::commit::remove::remove_directories;
+use crate::durability::Durability;
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::journal::{Contents, Found, Intent, Step};
+use crate::lock::{Backoff, LockTimeout, lock_all_as_they_are};
+use crate::os;
+use crate::recovery::site::{Site, place_of};
+use crate::workspace::Workspace;
+
+/// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
+/// logged, and tried again before each edit.
+pub fn recover(workspace: &Workspace) {
+    let Some(state) = &workspace.state_dir else { return };
+    match Found::all(state) {
+        Ok(found) => {
+            for record in found.into_iter().filter(|record| record.is_abandoned) {
+                if record.contents.of_later_form.is_some() {
+                    tracing::warn!(record = %record.path.display(), "an edit that was cut off was a later version's, which alone can end it");
+                } else if may_recover(workspace, &record.contents) {
+                    // It is in the log.
+                    try_recover(workspace, record, &mut Backoff::new(&LockTimeout::default())).ok();
+                }
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the journal cannot be read"),
+    }
+}
+
+/// Whether all files lie in this process's roots, by the paths that the record has, and all of it is understood.
+pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
+    contents.of_later_form.is_none()
+        && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
+}
+
+/// Recovers a record; what fails is logged, and returned with the record's path, as is one that is still there.
+pub(super) fn try_recover(
+    workspace: &Workspace,
+    record: Found,
+    backoff: &mut Backoff<'_>,
+) -> Result<(), (PathBuf, Option<StoreError>)> {
+    let path = record.path.clone();
+    let committed = record.contents.committed;
+    let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
+    let is_gone = match recover_record(workspace, record, backoff) {
+        Ok(is_gone) => is_gone,
+        Err(error) => {
+            tracing::warn!(%error, ?files, "an edit that was cut off cannot be recovered");
+            return Err((path, Some(of_recovery(error))));
+        }
+    };
+    if !is_gone {
+        tracing::warn!(record = %path.display(), "the record of an edit that was cut off cannot be unlinked");
+        return Err((path, None));
+    }
+    if committed {
+        tracing::warn!(?files, "an edit that was cut off has been ended");
+    } else if !files.is_empty() {
+        // Else its owner died before it had begun.
+        tracing::warn!(?files, "an edit that was cut off has been taken back");
+    }
+    Ok(())
+}
+
+/// The error as one of a call that has not begun: what a client can act on keeps its kind; the rest is nothing that could
+/// be said of the files that it named.
+fn of_recovery(error: StoreError) -> StoreError {
+    use StoreErrorKind::{Busy, Cancelled, Changed, FileTooLarge, Io, NoSpace};
+    let StoreError { path, kind, source, .. } = error;
+    let source = source.or_else(|| Some(std::io::Error::other(kind.to_string())));
+    let kind = if matches!(kind, Busy | Cancelled | Changed | FileTooLarge | NoSpace) { kind } else { Io };
+    StoreError { operation: Operation::Recover, path, kind, source }
+}
+
+/// Whether the record is gone, once all is done.
+fn recover_record(
+    workspace: &Workspace,
+    record: Found,
+    backoff: &mut Backoff<'_>,
+) -> Result<bool, StoreError> {
+    let contents = &record.contents;
+    let places = contents.subjects.iter().map(|subject| place_of(workspace, &subject.path));
+    let Some(places) = places.collect::<Option<Vec<WritablePlace>>>() else {
+        // One of the paths leads elsewhere since it was looked at.
+        return Err(StoreError::new(Operation::Recover, &record.path, StoreErrorKind::Changed));
+    };
+    let mut there = Vec::new();
+    for place in &places {
+        match place.open_file(false) {
+            Ok(_) => there.push(place),
+            Err(error) if is_no_file(&error) => {}
+            // What cannot be looked at now is left as it is: it may be half way.
+            Err(error) => return Err(error),
+        }
+    }
+    let locked = lock_all_as_they_are(&there, backoff).map_err(|problems| {
+        let first = problems.into_iter().next().map(|(_, error)| error);
+        first.unwrap_or_else(|| StoreError::new(Operation::Lock, &record.path, StoreErrorKind::Changed))
+    })?;
+    let file_at = |place: &WritablePlace| {
+        let at = there.iter().position(|there| there.path() == place.path())?;
+        locked.files.get(*locked.file_of.get(at)?)
+    };
+    let steps = contents.steps.iter().flatten();
+    let is_alone = steps.filter(|step| **step != Step::Stay).count() == 1;
+    let sites: Vec<Site<'_>> = contents
+        .subjects
+        .iter()
+        .zip(&places)
+        .map(|(subject, place)| Site { workspace, subject, place, locked: file_at(place) })
+        .collect();
+    for (index, site) in sites.iter().enumerate() {
+        let step = contents.steps.as_ref().and_then(|steps| steps.get(index));
+        match (&site.subject.intent, step) {
+            (Intent::Create { directories }, _) => site.unmake(directories)?,
+            (Intent::Remove, _) => site.put_back(contents.committed)?,
+            (Intent::Edit { .. }, Some(Step::Exchange(change))) => {
+                site.exchange_back(change, contents.committed, is_alone)?;
+            }
+            (Intent::Edit { .. }, Some(Step::Overwrite(change))) if contents.committed => {
+                site.write_again(change)?;
+            }
+            // Nothing has been done to it, or nothing was to be done.
+            (Intent::Edit { .. }, _) => {}
+        }
+    }
+    let sync = workspace.durability == Durability::Machine;
+    if sync {
+        for place in &places {
+            os::sync_directory(&place.directory).context(Operation::Recover, place.path())?;
+        }
+    }
+    // What is left of the temporaries is worth nothing once the files are what they are to be.
+    for site in &sites {
+        site.discard()?;
+    }
+    // Nor are directories that were made for a file which has gone.
+    for step in contents.steps.iter().flatten() {
+        match step {
+            Step::Remove { directories, .. } if contents.committed => {
+                remove_directories(workspace, directories)?;
+            }
+            _ => {}
+        }
+    }
+    drop(locked);
+    Ok(record.remove(sync))
+}
+
+/// Whether an error of opening says that there is nothing that could be a transaction's.
+fn is_no_file(error: &StoreError) -> bool {
+    use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
+    matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })
+}

@@ -1,0 +1,280 @@
+//! A file of a transaction that was cut off, and what is done about it: [`Site`].
+
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
+
+use crate::access::place::{OpenFile, WritablePlace};
+use crate::commit::exchange::swap_until_out;
+use crate::commit::overwrite::write_over;
+use crate::commit::remove::give_back;
+use crate::error::{Context as _, Operation, StoreError};
+use crate::journal::{Change, Intent, Subject};
+use crate::lock::{LockedFile, lock_directory};
+use crate::os;
+use crate::os::vanishing::remove_directory;
+use crate::read::hash::digest_of;
+use crate::state_dir::StateDir;
+use crate::workspace::Workspace;
+
+/// The place of a path that a record names, unless that leads elsewhere by now.
+pub(super) fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
+    let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
+    // What is put back was there, or was permitted before.
+    place.map(WritablePlace::permitted)
+}
+
+/// A file of a transaction that was cut off.
+pub(super) struct Site<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) subject: &'a Subject,
+    pub(super) place: &'a WritablePlace,
+    /// The file that is there now.
+    pub(super) locked: Option<&'a LockedFile>,
+}
+
+/// A temporary that was left.
+struct Left {
+    directory: Arc<Dir>,
+    name: OsString,
+    file: OpenFile,
+    digest: Digest,
+}
+
+impl Site<'_> {
+    fn name(&self) -> OsString {
+        self.subject.id.name()
+    }
+
+    /// The directories in which a temporary can be.
+    fn directories(&self) -> impl Iterator<Item = &Arc<Dir>> {
+        let beside = self.place.missing.is_empty().then_some(&self.place.directory);
+        beside.into_iter().chain(self.workspace.state_dir.as_ref().map(StateDir::content))
+    }
+
+    fn left(&self, name: OsString) -> Result<Option<Left>, StoreError> {
+        for directory in self.directories() {
+            let mut options = OpenOptions::new();
+            options.read(true).follow(FollowSymlinks::No).nonblock(true);
+            let path = self.place.path().with_file_name(&name);
+            let file = match directory.open_with(&name, &options) {
+                // None of ours is a link.
+                Err(error) if error.kind() == ErrorKind::NotFound || os::is_link_loop(&error) => {
+                    continue;
+                }
+                opened => opened.context(Operation::Recover, &path)?,
+            };
+            let file = OpenFile::new(file.into_std(), path)?;
+            if file.metadata().is_file() {
+                let digest = digest_of(&file)?;
+                return Ok(Some(Left { directory: directory.clone(), name, file, digest }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn now(&self) -> Result<Option<Digest>, StoreError> {
+        self.locked.map(|locked| digest_of(locked.file())).transpose()
+    }
+
+    /// Unlinks the temporaries: their names were drawn by lot, and are nobody else's.
+    pub(super) fn discard(&self) -> Result<(), StoreError> {
+        use ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+        for name in [self.name(), self.subject.id.name_of_old()] {
+            for directory in self.directories() {
+                match directory.remove_file(&name) {
+                    // Where nothing may be written any more nothing can be done, now or later.
+                    Err(error)
+                        if !matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem) =>
+                    {
+                        let path = self.place.path().with_file_name(&name);
+                        return Err(StoreError::from_io(Operation::Recover, &path, error));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A file that was to be exchanged. If it was the only one, either state is whole, and the new one may be known to its
+    /// client: then it stays.
+    pub(super) fn exchange_back(
+        &self,
+        change: &Change,
+        committed: bool,
+        is_alone: bool,
+    ) -> Result<(), StoreError> {
+        let now = self.now()?;
+        let temporary = self.left(self.name())?;
+        let displaced = match temporary {
+            Some(temporary) if temporary.digest != change.new => Some(temporary),
+            _ => self.left(self.subject.id.name_of_old())?,
+        };
+        let Some(displaced) = displaced else { return Ok(()) };
+        if now.as_ref() == Some(&displaced.digest) {
+            return Ok(());
+        }
+        let is_old = displaced.digest == change.old;
+        // A copy of the old bytes that is not whole brings nothing back.
+        let is_spoiled = !is_old && displaced.name != self.name() && !self.is_the_old_file(&displaced);
+        if is_spoiled && now == Some(change.old) {
+            return Ok(());
+        }
+        match self.locked {
+            // It has been replaced for good; whatever came later came after that.
+            _ if committed && is_old => Ok(()),
+            Some(locked) if now == Some(change.new) => {
+                if is_alone && is_old {
+                    Ok(())
+                } else if committed || is_spoiled {
+                    self.keep(&displaced)
+                } else {
+                    self.bring_back(locked, &displaced, change)
+                }
+            }
+            // Another program has written since, or removed the file.
+            _ => self.keep(&displaced),
+        }
+    }
+
+    /// Whether it is the file itself that was to be edited, whatever another program may have written to it since.
+    fn is_the_old_file(&self, left: &Left) -> bool {
+        self.subject.intent == Intent::Edit { key: left.file.identity().key() }
+    }
+
+    /// Gives the file's name back to what was displaced.
+    fn bring_back(&self, locked: &LockedFile, displaced: &Left, change: &Change) -> Result<(), StoreError> {
+        let (directory, name) = (&self.place.directory, self.place.name());
+        if displaced.name != self.name() {
+            // Where names cannot be exchanged the old file was given a second one.
+            let renamed = directory.rename(&displaced.name, directory, name);
+            return renamed.context(Operation::Recover, self.place.path());
+        }
+        let last_in = *locked.file().identity();
+        let _one_at_a_time = lock_directory(directory, self.place.path())?;
+        swap_until_out(self.place, Path::new(&displaced.name), last_in, os::exchange)?;
+        let out = self.left(self.name())?;
+        if out.is_none_or(|out| out.digest == change.new) {
+            return Ok(());
+        }
+        // Another program wrote to the file in the last instant: it is back, and stays.
+        swap_until_out(self.place, Path::new(&displaced.name), *displaced.file.identity(), os::exchange)?;
+        self.keep(displaced)
+    }
+
+    /// A file that was being written over: so again, if what it holds can come of that.
+    pub(super) fn write_again(&self, change: &Change) -> Result<(), StoreError> {
+        let now = self.now()?;
+        if now == Some(change.new) {
+            return Ok(());
+        }
+        let new = self.left(self.name())?.filter(|new| new.digest == change.new);
+        let old = self.left(self.subject.id.name_of_old())?;
+        if let (Some(locked), Some(new)) = (self.locked, &new) {
+            let is_half_done = match &old {
+                Some(old) => is_between(locked.file(), &old.file, &new.file)?,
+                None => false,
+            };
+            if now == Some(change.old) || is_half_done {
+                let target = self.place.open_file(true)?;
+                return write_over(&new.file, target.file(), true)
+                    .context(Operation::Recover, self.place.path());
+            }
+        }
+        old.map_or(Ok(()), |old| self.keep(&old))
+    }
+
+    /// A file that was to be created: either it has its name, or it goes with the directories that were made for it.
+    pub(super) fn unmake(&self, directories: &[PathBuf]) -> Result<(), StoreError> {
+        self.discard()?;
+        for directory in directories.iter().rev() {
+            if let Some(place) = place_of(self.workspace, directory).filter(|place| place.missing.is_empty())
+            {
+                // Not empty: it is used.
+                remove_directory(&place.directory, place.name()).ok();
+            }
+        }
+        Ok(())
+    }
+
+    /// A file that was to be removed, and has another name meanwhile.
+    pub(super) fn put_back(&self, committed: bool) -> Result<(), StoreError> {
+        if committed {
+            return Ok(());
+        }
+        let Some(aside) = self.left(self.name())? else { return Ok(()) };
+        let name = Path::new(self.place.name());
+        give_back(&aside.directory, Path::new(&aside.name), name).or_else(|error| match error.kind() {
+            ErrorKind::AlreadyExists => self.keep(&aside),
+            _ => Err(StoreError::from_io(Operation::Recover, self.place.path(), error)),
+        })
+    }
+
+    /// Keeps bytes that no file holds any more: in the history, or else where they are, under a name that nobody cleans up.
+    fn keep(&self, left: &Left) -> Result<(), StoreError> {
+        let path = self.place.path();
+        let relative = self.place.relative();
+        let size = left.file.size();
+        let kept = if size <= self.workspace.max_kept_bytes {
+            let bytes = read_range(&left.file, 0..size).context(Operation::Read, path)?;
+            self.workspace.history.keep_displaced(path, relative, &bytes).ok()
+        } else {
+            None
+        };
+        if let Some(edit_id) = kept {
+            tracing::warn!(file = %path.display(), %edit_id, "another program's write met an edit that was cut off; what it displaced is in the history");
+            return Ok(());
+        }
+        let name = rescued(path, &left.name);
+        let renamed = left.directory.rename(&left.name, &left.directory, &name);
+        renamed.context(Operation::Recover, path)?;
+        tracing::warn!(file = %path.display(), ?name, "another program's write met an edit that was cut off; what it displaced is beside it");
+        Ok(())
+    }
+}
+
+/// A name that tells a person what it is.
+fn rescued(path: &Path, temporary: &OsStr) -> OsString {
+    let id: String = temporary.to_string_lossy().chars().filter(char::is_ascii_hexdigit).take(8).collect();
+    let stem: String = path.file_name().unwrap_or_default().to_string_lossy().chars().take(40).collect();
+    OsString::from(format!("{stem}.displaced-{id}"))
+}
+
+/// Whether a file can come of writing `new` over `old`, as far as that got: whichever pages of it reached the disk, and
+/// zeros where it has grown and none did.
+fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, StoreError> {
+    if file.size() < old.size().min(new.size()) || file.size() > old.size().max(new.size()) {
+        return Ok(false);
+    }
+    let mut blocks = [vec![0; CHUNK], vec![0; CHUNK], vec![0; CHUNK]];
+    let mut offset = 0;
+    while offset < file.size() {
+        let [now, was, will] = &mut blocks;
+        let read = |file: &OpenFile, block: &mut Vec<u8>| {
+            file.read_at(offset, block).context(Operation::Read, file.path())
+        };
+        let got = read(file, now)?;
+        let (old_got, new_got) = (read(old, was)?, read(new, will)?);
+        if got == 0 {
+            return Ok(false);
+        }
+        let is_growth = |at: usize| offset + at as u64 >= old.size();
+        let fits = now.iter().take(got).enumerate().all(|(at, byte)| {
+            (at < old_got && was.get(at) == Some(byte))
+                || (at < new_got && will.get(at) == Some(byte))
+                || (*byte == 0 && is_growth(at))
+        });
+        if !fits {
+            return Ok(false);
+        }
+        offset += got as u64;
+    }
+    Ok(true)
+}
