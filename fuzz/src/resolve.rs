@@ -8,6 +8,7 @@ use mcp_text_editor_core::regions::{Region, regions};
 use mcp_text_editor_core::rejection::{Evidence, Rejection};
 use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Plan, Position, Resolution};
 use mcp_text_editor_core::scan::Scan;
+use mcp_text_editor_core::scanned::Scanned;
 
 use crate::input::Input;
 use crate::model::{self, Line};
@@ -83,10 +84,14 @@ fn tag(bytes: &[u8]) -> DigestPrefix {
 }
 
 impl File {
+    fn scanned(&self) -> Scanned<'_, [u8]> {
+        Scanned::new(self.bytes.as_slice(), &self.scan)
+    }
+
     /// The bytes of some lines, which exist.
     fn bytes_of(&self, first: usize, count: usize) -> &[u8] {
         let lines = LineRange::inclusive(first as u64 + 1, (first + count) as u64).expect("in order");
-        let Ok(range) = self.scan.lines.bytes_of(self.bytes.as_slice(), lines);
+        let Ok(range) = self.scanned().bytes_of(lines);
         &self.bytes[bounds(&range)]
     }
 
@@ -99,13 +104,8 @@ impl File {
     }
 
     fn patch(&self, patches: &[Patch], strict: bool) -> Resolution {
-        let Ok(done) = resolve::patch(
-            self.bytes.as_slice(),
-            &self.scan,
-            None,
-            patches,
-            Options { strict, ..Options::default() },
-        );
+        let Ok(done) =
+            resolve::patch(self.scanned(), None, patches, Options { strict, ..Options::default() });
         done
     }
 
@@ -157,7 +157,7 @@ impl File {
         let fresh = scan(&new, Some(self.scan.encoding));
         assert_eq!((fresh.undecodable, fresh.encoding, fresh.bom), (None, self.scan.encoding, self.scan.bom));
         let text = fresh.encoding.decode(&new[start..]).expect("the scan says that it decodes");
-        let Ok(found) = regions((self.bytes.as_slice(), &self.scan), (new.as_slice(), &fresh), plan);
+        let Ok(found) = regions(self.scanned(), Scanned::new(new.as_slice(), &fresh), plan);
         check_regions(&found, (self, &self.text), (&new, &fresh, &text));
         text
     }
@@ -175,7 +175,7 @@ fn check_regions(found: &[Region], (file, old): (&File, &str), (new, fresh, text
             "{found:?}"
         );
         last = [region.lines.end(), region.replaced.end()];
-        let Ok(range) = fresh.lines.bytes_of(new, region.lines);
+        let Ok(range) = Scanned::new(new, fresh).bytes_of(region.lines);
         assert_eq!(region.digest, Digest::of(&new[bounds(&range)]));
     }
     // What no region names has not changed; save that a file without any LF can come to have one.
@@ -323,12 +323,11 @@ fn insert(file: &File, new: &str, above: usize, [known, at_end, before]: [bool; 
     let new = if new.is_empty() { "\n" } else { new };
     let expected = model::join(&model::insert_lines(&file.lines, above, new));
     let tag = tag(if known { &file.bytes } else { b"another file" });
-    let bytes = file.bytes.as_slice();
     let position = if before { Position::Before(above as u64 + 1) } else { Position::After(above as u64) };
-    let Ok(resolution) = resolve::insert(bytes, &file.scan, Some(&tag), new, position);
+    let Ok(resolution) = resolve::insert(file.scanned(), Some(&tag), new, position);
     let is_it = known || tag.matches(&file.scan.digest);
     if at_end && is_it {
-        let Ok(appended) = resolve::append(bytes, &file.scan, Some(&tag), new);
+        let Ok(appended) = resolve::append(file.scanned(), Some(&tag), new);
         assert_eq!(appended, resolution);
     }
     if is_it {
@@ -364,7 +363,7 @@ fn delete(file: &File, numbers: [usize; 4], [runs, backwards, _]: [bool; 3]) {
         .filter(|(index, _)| !is_chosen(*index))
         .map(|(_, line)| line.clone())
         .collect();
-    let Ok(resolution) = resolve::delete(file.bytes.as_slice(), &file.scan, Some(&tag(&file.bytes)), &ranges);
+    let Ok(resolution) = resolve::delete(file.scanned(), Some(&tag(&file.bytes)), &ranges);
     file.expect(resolution, "", &model::join(&kept));
 }
 

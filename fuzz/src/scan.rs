@@ -5,6 +5,7 @@ use mcp_text_editor_core::encoding::{Encoding, Unit, Validator};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::line_ending::{Convention, LineEnding};
 use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
 
 use crate::input::{Input, chunks};
 
@@ -100,7 +101,7 @@ fn check_lines(file: &[u8], start: usize, scan: &Scan) {
         lines.push((from, file.len(), None, file.len()));
     }
 
-    let all = &scan.lines;
+    let (scanned, all) = (Scanned::new(file, scan), &scan.lines);
     assert_eq!(all.count(), lines.len() as u64);
     assert_eq!(all.bytes(), start as u64..file.len() as u64);
     assert_eq!(all.is_unterminated(), lines.last().is_some_and(|line| line.2.is_none()));
@@ -110,7 +111,7 @@ fn check_lines(file: &[u8], start: usize, scan: &Scan) {
     assert_eq!([census.lf, census.crlf, census.cr], expected);
 
     let mut seen = Vec::new();
-    let Ok(()) = all.for_each(file, LineNumber::FIRST, all.bytes(), usize::MAX, |line| {
+    let Ok(()) = scanned.for_each_line(LineNumber::FIRST, all.bytes(), usize::MAX, |line| {
         assert_eq!(line.number.index(), seen.len() as u64);
         assert!(line.is_whole());
         seen.push((
@@ -125,20 +126,20 @@ fn check_lines(file: &[u8], start: usize, scan: &Scan) {
 
     // The way from a number to its bytes and back, at places spread over the file.
     let step = lines.len() / 16 + 1;
-    let mut cursor = all.cursor(file);
+    let mut cursor = scanned.cursor();
     for (index, line) in lines.iter().enumerate().step_by(step) {
         let number = LineNumber::from_index(index as u64);
-        let Ok(offset) = all.offset_of(file, number);
+        let Ok(offset) = scanned.offset_of(number);
         assert_eq!(offset, line.0 as u64);
-        let Ok(bytes) = all.bytes_of(file, LineRange::new(number, 1));
+        let Ok(bytes) = scanned.bytes_of(LineRange::new(number, 1));
         assert_eq!(bytes, line.0 as u64..line.3 as u64);
         for at in [line.0, line.0.midpoint(line.3), line.3 - 1] {
-            let Ok(found) = all.line_at(file, at as u64);
+            let Ok(found) = scanned.line_at(at as u64);
             assert_eq!(found, (number, line.0 as u64), "byte {at}");
             let Ok(found) = cursor.line_at(at as u64);
             assert_eq!(found, (number, line.0 as u64), "byte {at} by cursor");
         }
     }
-    let Ok(end) = all.offset_of(file, LineNumber::from_index(lines.len() as u64));
+    let Ok(end) = scanned.offset_of(LineNumber::from_index(lines.len() as u64));
     assert_eq!(end, file.len() as u64);
 }

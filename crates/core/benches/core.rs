@@ -15,6 +15,7 @@ use mcp_text_editor_core::matching::{Keep, Needle, Tier, search};
 use mcp_text_editor_core::nearest::Nearest;
 use mcp_text_editor_core::resolve::{GuardedRange, Options, Patch, patch};
 use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 use memchr::{memchr_iter, memmem};
@@ -85,9 +86,8 @@ fn lines(c: &mut Criterion<Ratio>) {
         let bytes = text(bytes, ASCII, "\n").into_bytes();
         let scan = scan(&bytes, Encoding::Utf8);
         let count = scan.lines.count();
-        let source = bytes.as_slice();
-        let look_up =
-            |n: u64| scan.lines.offset_of(source, LineNumber::from_index(n * 7919 % count)).unwrap();
+        let file = Scanned::new(bytes.as_slice(), &scan);
+        let look_up = |n: u64| file.offset_of(LineNumber::from_index(n * 7919 % count)).unwrap();
         let stride = bytes.len().div_ceil(4096).next_power_of_two().max(1024);
         let blocks: Vec<&[u8]> = bytes.chunks(stride).cycle().take(1000).collect();
         let floor = || blocks.iter().map(|block| memchr_iter(b'\n', block).count()).sum::<usize>();
@@ -118,14 +118,19 @@ fn searches(c: &mut Criterion<Ratio>) {
         let scan = scan(bytes, Encoding::Utf8);
         let needle = [Needle { text, whole_lines: false, keep }];
         let floor = || memmem::find_iter(bytes, text.as_bytes()).count();
-        compare(c, &format!("search/{name}"), || search(bytes, &scan, &needle, tier).unwrap(), floor);
+        compare(
+            c,
+            &format!("search/{name}"),
+            || search(Scanned::new(bytes, &scan), &needle, tier).unwrap(),
+            floor,
+        );
     }
     for (name, encoding, bytes) in files(size).into_iter().skip(3) {
         let scan = scan(&bytes, encoding);
         let needle = [Needle { text: LAST, whole_lines: false, keep: closest }];
         let raw = encoding.encode(LAST).unwrap();
         let floor = || memmem::find_iter(&bytes, &raw).count();
-        let subject = || search(bytes.as_slice(), &scan, &needle, Tier::Exact).unwrap();
+        let subject = || search(Scanned::new(bytes.as_slice(), &scan), &needle, Tier::Exact).unwrap();
         compare(c, &format!("search/{name}"), subject, floor);
     }
 }
@@ -150,7 +155,8 @@ fn patches(c: &mut Criterion<Ratio>) {
             .collect();
         let subject = || {
             let source = bytes.as_slice();
-            let plan = patch(source, &scan, None, &patches, Options::default()).unwrap().unwrap();
+            let plan =
+                patch(Scanned::new(source, &scan), None, &patches, Options::default()).unwrap().unwrap();
             let new = Spliced::new(source, &plan.splices);
             read_range(&new, 0..new.size()).unwrap()
         };

@@ -18,6 +18,7 @@ pub mod regions;
 pub mod rejection;
 pub mod resolve;
 pub mod scan;
+pub mod scanned;
 pub mod show;
 pub mod source;
 pub mod splice;

@@ -28,7 +28,7 @@ pub struct Lines {
     marks: Vec<Mark>,
 }
 
-/// One line, as [`Lines::for_each`] hands it out.
+/// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) hands it out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line<'a> {
     /// Its number.
@@ -125,34 +125,8 @@ impl Lines {
         (mark, self.marks.get(after).map_or(self.bytes.end, |next| next.offset))
     }
 
-    /// The offset at which a line begins; of a line after the last one, the end of the file.
-    pub fn offset_of<S: Source + ?Sized>(&self, source: &S, line: LineNumber) -> Result<u64, S::Error> {
-        self.cursor(source).offset_of(line)
-    }
-
-    /// The bytes of some lines, terminators included; lines that do not exist have none.
-    pub fn bytes_of<S: Source + ?Sized>(&self, source: &S, range: LineRange) -> Result<Range<u64>, S::Error> {
-        let start = self.offset_of(source, range.start())?;
-        let end = if range.is_empty() {
-            start
-        } else {
-            self.offset_of(source, LineNumber::from_index(range.end()))?
-        };
-        Ok(start..end)
-    }
-
-    /// The number of the line that holds the byte at `offset`, and where it begins. At the end of the file: the last
-    /// line if it lacks its terminator, else the line that would come next.
-    pub fn line_at<S: Source + ?Sized>(
-        &self,
-        source: &S,
-        offset: u64,
-    ) -> Result<(LineNumber, u64), S::Error> {
-        self.cursor(source).line_at(offset)
-    }
-
     /// Finds the lines of many offsets, in rising order, at the cost of reading what lies between them once.
-    pub fn cursor<'a, S: Source + ?Sized>(&'a self, source: &'a S) -> Cursor<'a, S> {
+    pub(crate) fn cursor<'a, S: Source + ?Sized>(&'a self, source: &'a S) -> Cursor<'a, S> {
         Cursor {
             lines: self,
             source,
@@ -191,7 +165,7 @@ impl Lines {
 
     /// Hands out the lines of `bytes`, which begin with the line `first` and end with a line or the file, until `each`
     /// returns false. Of a line's text at most `longest` bytes are kept, cut at a code unit.
-    pub fn for_each<S: Source + ?Sized>(
+    pub(crate) fn for_each<S: Source + ?Sized>(
         &self,
         source: &S,
         first: LineNumber,
@@ -251,7 +225,7 @@ impl Lines {
     }
 }
 
-/// A place in the file that moves forward from line to line. See [`Lines::cursor`].
+/// A place in the file that moves forward from line to line. See [`Scanned::cursor`](crate::scanned::Scanned::cursor).
 #[derive(Debug)]
 pub struct Cursor<'a, S: ?Sized> {
     lines: &'a Lines,
@@ -272,7 +246,8 @@ const SHORTEST_READ: u64 = 1024;
 const COUNTED: usize = 1024;
 
 impl<S: Source + ?Sized> Cursor<'_, S> {
-    /// As [`Lines::line_at`].
+    /// The number of the line that holds the byte at `offset`, and where it begins. At the end of the file: the last
+    /// line if it lacks its terminator, else the line that would come next.
     pub fn line_at(&mut self, offset: u64) -> Result<(LineNumber, u64), S::Error> {
         let lines = self.lines;
         // A place inside a code unit is that unit's.
@@ -296,13 +271,13 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         // Where no line begins between the mark and the offset, the line began before the mark.
         let start = match self.start {
             Some(start) => start,
-            None => lines.offset_of(self.source, number)?,
+            None => lines.cursor(self.source).offset_of(number)?,
         };
         (self.offset, self.start) = (to, Some(start));
         Ok((number, start))
     }
 
-    /// As [`Lines::offset_of`].
+    /// The offset at which a line begins; of a line after the last one, the end of the file.
     pub fn offset_of(&mut self, line: LineNumber) -> Result<u64, S::Error> {
         let (lines, wanted) = (self.lines, line.index());
         if wanted == 0 || wanted > lines.terminators {
@@ -468,9 +443,9 @@ mod tests {
         let source = OneLineEnd { size: 40 << 20, at: 30 << 20 };
         let census = Census { lf: 1, ..Census::default() };
         let lines = Lines::new(Unit::Byte, Convention::Lf, 0..source.size, 1, true, census, Vec::new());
-        let Ok(start) = lines.offset_of(&source, LineNumber::from_index(1));
+        let Ok(start) = lines.cursor(&source).offset_of(LineNumber::from_index(1));
         assert_eq!(start, (30 << 20) + 1);
-        let Ok(found) = lines.line_at(&source, source.size - 1);
+        let Ok(found) = lines.cursor(&source).line_at(source.size - 1);
         assert_eq!(found, (LineNumber::from_index(1), start));
     }
 }

@@ -9,7 +9,7 @@ use crate::line::{LineNumber, LineRange};
 use crate::lines::Cursor;
 use crate::matching::Tier;
 use crate::resolve::Plan;
-use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::Source;
 
 /// The whole lines that an edit left, and those that they replaced.
@@ -28,34 +28,29 @@ pub struct Region {
 /// The regions of an edit, in file order. Both files are read; an error is of either.
 ///
 /// Where the edit changes what ends a line (a file without any LF ends its lines at CR), all lines are one region.
-pub fn regions<O, N>(
-    (old, old_scan): (&O, &Scan),
-    (new, new_scan): (&N, &Scan),
-    plan: &Plan,
-) -> Result<Vec<Region>, O::Error>
+pub fn regions<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, plan: &Plan) -> Result<Vec<Region>, O::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
 {
-    if old_scan.lines.convention() != new_scan.lines.convention() {
+    if old.scan.lines.convention() != new.scan.lines.convention() {
         let tier = plan.facts.iter().map(|fact| fact.tier).max().unwrap_or(Tier::Exact);
-        let digest = new_scan.digest_of(new, new_scan.lines.bytes())?;
+        let digest = new.digest_of(new.scan.lines.bytes())?;
         return Ok(vec![Region {
-            lines: new_scan.lines.all(),
+            lines: new.scan.lines.all(),
             digest,
-            replaced: old_scan.lines.all(),
+            replaced: old.scan.lines.all(),
             tier,
         }]);
     }
     let mut files = Files {
-        old_scan,
-        splices: old_scan.lines.cursor(old),
-        ends: old_scan.lines.cursor(old),
+        old,
+        splices: old.cursor(),
+        ends: old.cursor(),
         new,
-        new_scan,
-        joints: new_scan.lines.cursor(new),
-        left: new_scan.lines.cursor(new),
-        left_ends: new_scan.lines.cursor(new),
+        joints: new.cursor(),
+        left: new.cursor(),
+        left_ends: new.cursor(),
     };
     let mut regions = Vec::new();
     let mut open: Option<Open> = None;
@@ -100,13 +95,12 @@ struct Open {
 
 /// Both files, with a cursor for each question, so that each is read once for each question, however many regions there are.
 struct Files<'a, O: ?Sized, N: ?Sized> {
-    old_scan: &'a Scan,
+    old: Scanned<'a, O>,
     /// The lines in which splices begin.
     splices: Cursor<'a, O>,
     /// The lines in which regions end.
     ends: Cursor<'a, O>,
-    new: &'a N,
-    new_scan: &'a Scan,
+    new: Scanned<'a, N>,
     /// The lines that follow a splice.
     joints: Cursor<'a, N>,
     /// The lines that are left, and where these end.
@@ -125,7 +119,7 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
     ) -> Result<Option<(Joint, u64)>, O::Error> {
         if lead > 0 && open.is_none() {
             let begin = Joint { old: before.old, new: before.new + lead };
-            return Ok(Some((begin, self.old_scan.lines.count())));
+            return Ok(Some((begin, self.old.scan.lines.count())));
         }
         let (line, start) = self.splices.line_at(before.old)?;
         let begin = Joint { old: start, new: before.new.saturating_sub(before.old.saturating_sub(start)) };
@@ -145,8 +139,8 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
     /// The first place at or after the end of a splice at which a line begins in both files, or both end; and how many old
     /// lines stand above.
     fn end(&mut self, after: Joint) -> Result<(Joint, u64), O::Error> {
-        if after.old >= self.old_scan.lines.bytes().end {
-            return Ok((after, self.old_scan.lines.count()));
+        if after.old >= self.old.scan.lines.bytes().end {
+            return Ok((after, self.old.scan.lines.count()));
         }
         let (line, start) = self.ends.line_at(after.old)?;
         if start == after.old && self.begins_line(after.new)? {
@@ -160,14 +154,14 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
         let ((begin, above), (end, upto)) = (open.begin, self.end(open.after)?);
         let replaced = LineRange::new(LineNumber::from_index(above), upto.saturating_sub(above));
         let (first, _) = self.left.line_at(begin.new)?;
-        let upto = if end.new >= self.new_scan.lines.bytes().end {
-            self.new_scan.lines.count()
+        let upto = if end.new >= self.new.scan.lines.bytes().end {
+            self.new.scan.lines.count()
         } else {
             self.left_ends.line_at(end.new)?.0.index()
         };
         Ok(Region {
             lines: LineRange::new(first, upto.saturating_sub(first.index())),
-            digest: self.new_scan.digest_of(self.new, begin.new..end.new)?,
+            digest: self.new.digest_of(begin.new..end.new)?,
             replaced,
             tier: open.tier,
         })
@@ -178,7 +172,7 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
 mod tests {
     use super::*;
     use crate::resolve::{GuardedRange, Options, Patch, Position, Resolution, insert, patch};
-    use crate::scan::Scanner;
+    use crate::scan::{Scan, Scanner};
     use crate::source::read_range;
     use crate::splice::Spliced;
 
@@ -193,7 +187,9 @@ mod tests {
         let (old, plan) = (scan(file.as_bytes()), resolution.unwrap());
         let spliced = Spliced::new(file.as_bytes(), &plan.splices);
         let new = read_range(&spliced, 0..spliced.size()).unwrap();
-        let found = regions((file.as_bytes(), &old), (new.as_slice(), &scan(&new)), &plan).unwrap();
+        let new_scan = scan(&new);
+        let both = (Scanned::new(file.as_bytes(), &old), Scanned::new(new.as_slice(), &new_scan));
+        let found = regions(both.0, both.1, &plan).unwrap();
         let regions = found.iter().map(|region| format!("{:?} to {:?}", region.replaced, region.lines));
         format!(
             "{file:?} -> {:?}: {}\n",
@@ -219,7 +215,13 @@ mod tests {
             let patches: Vec<Patch> = patches.collect();
             told(
                 file,
-                patch(file.as_bytes(), &scan(file.as_bytes()), None, &patches, Options::default()).unwrap(),
+                patch(
+                    Scanned::new(file.as_bytes(), &scan(file.as_bytes())),
+                    None,
+                    &patches,
+                    Options::default(),
+                )
+                .unwrap(),
             )
         };
         rows.iter().map(tell).collect::<Vec<_>>().concat()
@@ -262,7 +264,8 @@ mod tests {
                 replace_all: true,
             })
             .collect();
-        let plan = patch(file.as_bytes(), &scan(file.as_bytes()), None, &patches, Options::default());
+        let plan =
+            patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &patches, Options::default());
         let plan = plan.unwrap().unwrap();
         let new = Spliced::new(file.as_bytes(), &plan.splices);
         let edited = String::from_utf8(read_range(&new, 0..new.size()).unwrap()).unwrap();
@@ -308,7 +311,11 @@ mod tests {
     #[test]
     fn inserted_lines_replace_none() {
         let check = |file: &str, position| {
-            told(file, insert(file.as_bytes(), &scan(file.as_bytes()), None, "x\ny", position).unwrap())
+            told(
+                file,
+                insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, "x\ny", position)
+                    .unwrap(),
+            )
         };
         insta::assert_snapshot!(check("a\nb\n", Position::After(0)), @r#""a\nb\n" -> "x\ny\na\nb\n": 1-0 to 1-2"#);
         insta::assert_snapshot!(check("a\nb\n", Position::After(1)), @r#""a\nb\n" -> "a\nx\ny\nb\n": 2-1 to 2-3"#);

@@ -3,13 +3,10 @@
 //!
 //! A scan does not hold text. It says where lines are ([`crate::lines::Lines`]), and text is read from there.
 
-use std::ops::Range;
-
-use crate::digest::{Digest, Hasher, digest_of};
+use crate::digest::{Digest, Hasher};
 use crate::encoding::{Encoding, Unit, Validator, sniff_bom};
 use crate::line_ending::{CR, Census, Convention, LF, unit_value, width};
 use crate::lines::{Lines, Mark};
-use crate::source::Source;
 
 /// What one pass over a file has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,13 +25,6 @@ pub struct Scan {
     pub nul: Option<u64>,
     /// The offset of the first bytes that do not decode.
     pub undecodable: Option<u64>,
-}
-
-impl Scan {
-    /// The digest of some bytes of the file; nothing is read for that of all of them.
-    pub fn digest_of<S: Source + ?Sized>(&self, source: &S, range: Range<u64>) -> Result<Digest, S::Error> {
-        if range == (0..self.size) { Ok(self.digest) } else { digest_of(source, range) }
-    }
 }
 
 /// Takes a file's bytes in order and ends in a [`Scan`].

@@ -9,6 +9,7 @@ use crate::lines::Line;
 use crate::measure::Measure;
 use crate::rejection::Excerpt;
 use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::{Source, for_each_chunk};
 
 /// Some lines, as far as the budget went.
@@ -73,18 +74,18 @@ impl Budget {
 /// Shows `lines`, which exist, from the character `from_char` (counted from 1) of the first one on. Returns what is
 /// shown and how much of the budget it took. At least one character is shown, however small the budget.
 pub fn show<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     lines: LineRange,
     from_char: u64,
     budget: Budget,
 ) -> Result<(Shown, usize), S::Error> {
-    let bytes = scan.lines.bytes_of(source, lines)?;
+    let bytes = file.bytes_of(lines)?;
     let from = bytes.start;
-    let mut page = Page { scan, budget, content: String::new(), used: 0, shown: 0, end: from, long: None };
+    let mut page =
+        Page { scan: file.scan, budget, content: String::new(), used: 0, shown: 0, end: from, long: None };
     if !lines.is_empty() {
         let mut first = from_char > 1;
-        scan.lines.for_each(source, lines.start(), bytes.clone(), budget.longest_line(), |line| {
+        file.for_each_line(lines.start(), bytes.clone(), budget.longest_line(), |line| {
             let more = if std::mem::take(&mut first) { page.set_long(&line) } else { page.push(&line) };
             more && line.number.get() < lines.end()
         })?;
@@ -92,7 +93,7 @@ pub fn show<S: Source + ?Sized>(
     let mut cut = None;
     let mut line_length = None;
     if let Some(long) = page.long.take() {
-        let part = part_of_line(source, scan, &long, from_char, budget)?;
+        let part = part_of_line(file, &long, from_char, budget)?;
         page.used += part.weight + budget.gutter(long.number);
         page.content.push_str(&part.text);
         page.shown = 1;
@@ -110,7 +111,7 @@ pub fn show<S: Source + ?Sized>(
             page.end = long.end;
             let next = LineNumber::from_index(long.number.get());
             if next.get() <= lines.end() {
-                scan.lines.for_each(source, next, long.end..bytes.end, budget.longest_line(), |line| {
+                file.for_each_line(next, long.end..bytes.end, budget.longest_line(), |line| {
                     page.push_whole(&line) && line.number.get() < lines.end()
                 })?;
             }
@@ -121,7 +122,7 @@ pub fn show<S: Source + ?Sized>(
         cut = Some(Cut { next_start: LineNumber::from_index(shown.end()), next_char: None });
     }
     let whole = from_char <= 1 && line_length.is_none();
-    let digest = if whole { Some(scan.digest_of(source, from..page.end)?) } else { None };
+    let digest = if whole { Some(file.digest_of(from..page.end)?) } else { None };
     let from_char = from_char.max(1);
     Ok((Shown { lines: shown, content: page.content, digest, from_char, cut, line_length }, page.used))
 }
@@ -192,8 +193,7 @@ struct Part {
 }
 
 fn part_of_line<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     line: &LongLine,
     from_char: u64,
     budget: Budget,
@@ -202,9 +202,9 @@ fn part_of_line<S: Source + ?Sized>(
     let measure = budget.measure;
     let mut part = Part { text: String::new(), weight: 0, next_char: from_char.max(1), length: 0 };
     let mut full = false;
-    let mut decoder = Decoder::new(scan.encoding, line.text.start);
+    let mut decoder = Decoder::new(file.scan.encoding, line.text.start);
     let mut piece = Decoded::default();
-    for_each_chunk(source, line.text.clone(), |offset, chunk| {
+    for_each_chunk(file.source, line.text.clone(), |offset, chunk| {
         decoder.feed(chunk, offset + chunk.len() as u64 >= line.text.end, &mut piece);
         for character in piece.text.chars() {
             part.length += 1;
@@ -234,8 +234,7 @@ fn part_of_line<S: Source + ?Sized>(
 
 /// Some of the lines `of`, for an error: from a character (counted from 1) of one of them on.
 pub(crate) fn excerpt<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     of: LineRange,
     (start, from_char): (LineNumber, u64),
     max_lines: u64,
@@ -243,7 +242,7 @@ pub(crate) fn excerpt<S: Source + ?Sized>(
 ) -> Result<Excerpt, S::Error> {
     let left = of.end().saturating_sub(start.index());
     let some = LineRange::new(start, left.min(max_lines));
-    let (shown, _) = show(source, scan, some, from_char, Budget::bytes(max_bytes))?;
+    let (shown, _) = show(file, some, from_char, Budget::bytes(max_bytes))?;
     let truncated = shown.cut.is_some() || some.count() < left;
     Ok(Excerpt { of, start, from_char: shown.from_char, text: shown.content, truncated })
 }
@@ -271,7 +270,8 @@ mod tests {
             scanner.feed(file.as_bytes());
             let lines = LineRange::inclusive(start, end).unwrap();
             let budget = Budget { gutter, ..Budget::bytes(bytes) };
-            let (shown, _) = show(file.as_bytes(), &scanner.finish(), lines, from_char, budget).unwrap();
+            let (shown, _) =
+                show(Scanned::new(file.as_bytes(), &scanner.finish()), lines, from_char, budget).unwrap();
             let Shown { lines: range, content, digest, cut, line_length, .. } = shown;
             let next = cut.map(|cut| (cut.next_start.get(), cut.next_char));
             let digest = if digest.is_some() { "digest" } else { "no digest" };
@@ -371,7 +371,7 @@ mod tests {
             let total = scan.lines.count();
             let (mut start, mut from_char, mut seen) = (1, 1, String::new());
             while let Some(lines) = LineRange::inclusive(start, total) {
-                let (shown, used) = show(file.as_bytes(), &scan, lines, from_char, budget).unwrap();
+                let (shown, used) = show(Scanned::new(file.as_bytes(), &scan), lines, from_char, budget).unwrap();
                 let gutters: usize = (start..=shown.lines.end())
                     .map(|number| budget.gutter(LineNumber::new(number).unwrap()))
                     .sum();

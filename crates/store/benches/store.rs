@@ -16,6 +16,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::resolve::{self, Patch};
 use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::show::{Budget, show};
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
@@ -82,7 +83,7 @@ fn reads(c: &mut Criterion<Ratio>) {
         let place = world.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
         let budget = Budget { gutter: true, ..Budget::bytes(50_000) };
         let shown = document::read(index, &place, None, &|| false, |document| {
-            show(document, &document.scan, lines, 1, budget)
+            show(document.scanned(), lines, 1, budget)
         });
         shown.unwrap()
     };
@@ -139,7 +140,8 @@ fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
     scanner.feed(&bytes);
     let scan = scanner.finish();
     let matching = resolve::Options::default();
-    let plan = resolve::patch(bytes.as_slice(), &scan, None, patches, matching).unwrap().unwrap();
+    let file = Scanned::new(bytes.as_slice(), &scan);
+    let plan = resolve::patch(file, None, patches, matching).unwrap().unwrap();
     let new = Spliced::new(bytes.as_slice(), &plan.splices);
     let content = read_range(&new, 0..new.size()).unwrap();
     let mut scanner = Scanner::new(None);

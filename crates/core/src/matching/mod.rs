@@ -17,7 +17,7 @@ use memchr::memmem;
 use self::text::{Found as Located, Positioned, Text, locate};
 use crate::encoding::Seam;
 use crate::line::LineRange;
-use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::Source;
 
 /// How well a text matched.
@@ -76,8 +76,7 @@ pub struct Found {
 
 /// Finds all needles in one pass over a file that is known to decode, and in a second one where they stand.
 pub fn search<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     needles: &[Needle<'_>],
     tier: Tier,
 ) -> Result<Vec<Found>, S::Error> {
@@ -94,7 +93,7 @@ pub fn search<S: Source + ?Sized>(
     });
     // How many occurrences are kept for needles that want all of theirs.
     let mut kept = 0;
-    let checkpoints = Text::searched(scan, tier, offsets).read(source, scan, |text, last| {
+    let checkpoints = Text::searched(file.scan, tier, offsets).read(file, |text, last| {
         if last || text.window.text.len() as u64 >= enough {
             for pattern in &mut patterns {
                 pattern.search(text, tier, last, &mut kept);
@@ -108,8 +107,7 @@ pub fn search<S: Source + ?Sized>(
         patterns.iter().flat_map(Pattern::hits).flat_map(|hit| [hit.start, hit.end]).collect();
     indices.sort_unstable();
     indices.dedup();
-    let located =
-        if indices.is_empty() { Vec::new() } else { locate(source, scan, tier, &checkpoints, &indices)? };
+    let located = if indices.is_empty() { Vec::new() } else { locate(file, tier, &checkpoints, &indices)? };
     let look_up = |index: u64| {
         let at = indices.binary_search(&index).ok().and_then(|at| located.get(at)).copied();
         at.unwrap_or(Located { spot: None, near: 0 })
@@ -127,11 +125,10 @@ struct Hit {
 
 /// The lines that occurrences touch.
 pub(crate) fn lines_of<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     places: &[Occurrence],
 ) -> Result<Vec<LineRange>, S::Error> {
-    let mut cursor = scan.lines.cursor(source);
+    let mut cursor = file.cursor();
     let touched = places.iter().map(|place| {
         let (first, _) = cursor.line_at(place.at.start)?;
         let (last, _) = cursor.line_at(place.at.end.saturating_sub(1).max(place.at.start))?;
@@ -383,7 +380,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scan::Scanner;
+    use crate::scan::{Scan, Scanner};
 
     fn scan(bytes: &[u8]) -> Scan {
         let mut scanner = Scanner::new(None);
@@ -422,11 +419,13 @@ mod tests {
             }
             for tier in [Tier::Exact, Tier::TrailingWhitespace] {
                 let needle = Needle { text: "here\nit", whole_lines: false, keep: Keep::All(10) };
-                let found = search(file.as_bytes(), &scan(file.as_bytes()), &[needle], tier).unwrap();
+                let found =
+                    search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[needle], tier).unwrap();
                 let places: Vec<_> = found[0].places.iter().map(|place| place.at.clone()).collect();
                 assert_eq!(places, wanted);
                 let late = Needle { keep: Keep::Closest(file.len() as u64), ..needle };
-                let late = search(file.as_bytes(), &scan(file.as_bytes()), &[late], tier).unwrap();
+                let late =
+                    search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[late], tier).unwrap();
                 assert!(late[0].places.iter().all(|place| wanted.contains(&place.at) && place.editable));
             }
         }
@@ -437,7 +436,8 @@ mod tests {
         let tell = |&(file, text): &(&str, &str)| {
             let places = |tier, whole_lines, keep| {
                 let needle = Needle { text, whole_lines, keep };
-                let found = search(file.as_bytes(), &scan(file.as_bytes()), &[needle], tier).unwrap();
+                let found =
+                    search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[needle], tier).unwrap();
                 let end = |at_end| if at_end { " at the end" } else { "" };
                 let places =
                     found[0].places.iter().map(|place| format!("{:?}{}", place.at, end(place.at_end)));
@@ -489,8 +489,8 @@ mod tests {
             let starts: Vec<u64> = (0..file.len()).filter(|at| file[*at..].starts_with(&needle)).map(|at| at as u64).collect();
             let wanted = Needle { text: &needle, whole_lines: false, keep: Keep::Closest(0) };
             for found in [
-                search(file.as_bytes(), &scan(file.as_bytes()), &[wanted], Tier::Exact).unwrap(),
-                search(&Slow(file.as_bytes()), &scan(file.as_bytes()), &[wanted], Tier::Exact).unwrap(),
+                search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[wanted], Tier::Exact).unwrap(),
+                search(Scanned::new(&Slow(file.as_bytes()), &scan(file.as_bytes())), &[wanted], Tier::Exact).unwrap(),
             ] {
                 prop_assert_eq!(found[0].count, starts.len() as u64);
                 let places: Vec<u64> = found[0].places.iter().map(|place| place.at.start).collect();
@@ -527,8 +527,8 @@ mod tests {
             let scan = scanner.finish();
             let wanted = Needle { text: &needle, whole_lines: false, keep: Keep::Closest(to) };
             for found in [
-                search(bytes.as_slice(), &scan, &[wanted], Tier::Exact).unwrap(),
-                search(&Slow(&bytes), &scan, &[wanted], Tier::Exact).unwrap(),
+                search(Scanned::new(bytes.as_slice(), &scan), &[wanted], Tier::Exact).unwrap(),
+                search(Scanned::new(&Slow(&bytes), &scan), &[wanted], Tier::Exact).unwrap(),
             ] {
                 prop_assert_eq!(found[0].count, all.len() as u64);
                 let told: Vec<Range<u64>> = found[0].places.iter().map(|place| place.at.clone()).collect();
@@ -549,8 +549,8 @@ mod tests {
             for tier in [Tier::Exact, Tier::TrailingWhitespace] {
                 for keep in [Keep::Closest(7), Keep::All(1000)] {
                     let wanted = Needle { text: &text, whole_lines, keep };
-                    let at_once = search(file.as_bytes(), &scan(file.as_bytes()), &[wanted], tier).unwrap();
-                    let slowly = search(&Slow(file.as_bytes()), &scan(file.as_bytes()), &[wanted], tier).unwrap();
+                    let at_once = search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[wanted], tier).unwrap();
+                    let slowly = search(Scanned::new(&Slow(file.as_bytes()), &scan(file.as_bytes())), &[wanted], tier).unwrap();
                     prop_assert_eq!(at_once, slowly);
                 }
             }

@@ -11,6 +11,7 @@ use super::Tier;
 use crate::encoding::{Decoded, Decoder, Encoding, Seam};
 use crate::line_ending::Convention;
 use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::{CHUNK, Source, for_each_chunk};
 
 /// So many bytes are decoded at a time.
@@ -249,14 +250,13 @@ impl Text {
     /// time with `true`, unless it has said by `false` that it has enough. Returns from where on it can be read again.
     pub(super) fn read<S: Source + ?Sized>(
         mut self,
-        source: &S,
-        scan: &Scan,
+        file: Scanned<'_, S>,
         mut each: impl FnMut(&mut Self, bool) -> bool,
     ) -> Result<Vec<Checkpoint>, S::Error> {
         let bytes = self.bytes.clone();
-        let mut decoder = Decoder::new(scan.encoding, bytes.start);
+        let mut decoder = Decoder::new(file.scan.encoding, bytes.start);
         let mut piece = Decoded::default();
-        for_each_chunk(source, bytes.clone(), |offset, chunk| {
+        for_each_chunk(file.source, bytes.clone(), |offset, chunk| {
             let last = offset + chunk.len() as u64 >= bytes.end;
             if self.linear {
                 self.pass_linear(offset, chunk.len());
@@ -398,13 +398,12 @@ impl Text {
 /// Looks up places in the text, given by index, sorted and each once: what has been searched is read again from the last
 /// checkpoint before the first of them up to the last. What stands in the file as it is compared need not be read.
 pub(super) fn locate<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     tier: Tier,
     checkpoints: &[Checkpoint],
     indices: &[u64],
 ) -> Result<Vec<Found>, S::Error> {
-    let mut text = Text::new(scan, tier, true);
+    let mut text = Text::new(file.scan, tier, true);
     let mut found = Vec::with_capacity(indices.len());
     if text.verbatim {
         let Range { start, end } = text.bytes;
@@ -422,7 +421,7 @@ pub(super) fn locate<S: Source + ?Sized>(
         text = text.starting_at(*checkpoint);
     }
     let mut wanted = indices.iter().copied().peekable();
-    text.read(source, scan, |text, last| {
+    text.read(file, |text, last| {
         let window = &mut text.window;
         // What the place at the end of the window is, is known only with what follows.
         while let Some(index) = wanted.next_if(|index| last || *index < window.end()) {
@@ -433,7 +432,7 @@ pub(super) fn locate<S: Source + ?Sized>(
         next != u64::MAX
     })?;
     // Only of a file that shrinks while it is read.
-    let end = scan.lines.bytes().end;
+    let end = file.scan.lines.bytes().end;
     found.resize(indices.len(), Found { spot: None, near: end });
     Ok(found)
 }

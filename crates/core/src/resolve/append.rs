@@ -1,7 +1,7 @@
 //! `append_text_file_contents`: new lines at the end.
 
 use crate::digest::DigestPrefix;
-use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::Source;
 
 use super::insert::unguarded;
@@ -9,13 +9,12 @@ use super::{Position, Resolution, guarded};
 
 /// Appends lines: what [`insert`](fn@super::insert) does after the last line.
 pub fn append<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
     contents: &str,
 ) -> Result<Resolution, S::Error> {
-    let resolution = unguarded(source, scan, contents, Position::After(scan.lines.count()))?;
-    Ok(guarded(scan, file_hash, resolution))
+    let resolution = unguarded(file, contents, Position::After(file.scan.lines.count()))?;
+    Ok(guarded(file.scan, file_hash, resolution))
 }
 
 #[cfg(test)]
@@ -25,7 +24,8 @@ mod tests {
 
     fn check(rows: &[(&str, &str)]) -> String {
         let tell = |(file, contents): &(&str, &str)| {
-            let resolution = append(file.as_bytes(), &scan(file.as_bytes()), None, contents).unwrap();
+            let resolution =
+                append(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, contents).unwrap();
             format!("{file:?} -> {}\n", told(file, resolution))
         };
         rows.iter().map(tell).collect::<Vec<_>>().concat()

@@ -3,7 +3,7 @@
 use crate::digest::DigestPrefix;
 use crate::matching::Tier;
 use crate::rejection::{At, Rejection};
-use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 
@@ -15,37 +15,36 @@ use super::{
 
 /// Deletes lines.
 pub fn delete<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
     ranges: &[GuardedRange],
 ) -> Result<Resolution, S::Error> {
     let (mut claims, mut rejections, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (number, range) in ranges.iter().enumerate() {
         let at = At { entry: 0, patch: 0, range: Some(number) };
-        let lines = match existing_lines(scan, at, range.start, range.end) {
+        let lines = match existing_lines(file.scan, at, range.start, range.end) {
             Ok(lines) => lines,
             Err(rejection) => {
                 rejections.push(rejection);
                 continue;
             }
         };
-        let bytes = scan.lines.bytes_of(source, lines)?;
+        let bytes = file.bytes_of(lines)?;
         if let Some(tag) = &range.range_hash {
-            let digest = scan.digest_of(source, bytes.clone())?;
+            let digest = file.digest_of(bytes.clone())?;
             if !tag.matches(&digest) {
                 failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there: false });
             }
         }
-        if seams_around(source, scan, &bytes)?.is_none() {
+        if seams_around(file, &bytes)?.is_none() {
             rejections.push(Rejection::ShiftState { at, lines });
         }
         let splice = Splice { at: bytes, insert: Vec::new() };
         claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier: Tier::Exact, lead: 0 } });
     }
-    explain(source, scan, Options::default(), failed, &mut rejections)?;
-    let resolution = guarded(scan, file_hash, plan(source, scan, claims, rejections)?);
-    unless_moved(source, scan, resolution, ranges)
+    explain(file, Options::default(), failed, &mut rejections)?;
+    let resolution = guarded(file.scan, file_hash, plan(file, claims, rejections)?);
+    unless_moved(file, resolution, ranges)
 }
 
 #[cfg(test)]
@@ -64,7 +63,8 @@ mod tests {
                 range_hash: Some(tag(bytes)),
             };
             let ranges: Vec<GuardedRange> = ranges.iter().map(range).collect();
-            let resolution = delete(file.as_bytes(), &scan(file.as_bytes()), None, &ranges).unwrap();
+            let resolution =
+                delete(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &ranges).unwrap();
             format!("{file:?} -> {}\n", told(file, resolution))
         };
         rows.iter().map(tell).collect::<Vec<_>>().concat()

@@ -6,7 +6,7 @@ use crate::line::{LineNumber, LineRange};
 use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search};
 use crate::nearest::{Near, Nearest};
 use crate::rejection::{At, Evidence, Excerpt, Rejection};
-use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::show::{Budget, excerpt, show};
 use crate::source::{Source, read_range};
 
@@ -44,14 +44,13 @@ const MAX_HASHED: u64 = 32 * 1024 * 1024;
 
 /// Turns failures into rejections with all that helps to repair them.
 pub(super) fn explain<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     options: Options,
     failed: Vec<Failed<'_>>,
     rejections: &mut Vec<Rejection>,
 ) -> Result<(), S::Error> {
     for (index, failure) in failed.into_iter().enumerate() {
-        let view = View { source, scan, options, thorough: index < MAX_EXPLAINED };
+        let view = View { file, options, thorough: index < MAX_EXPLAINED };
         rejections.push(match failure {
             Failed::Content { at, lines, old, new } => {
                 Rejection::ContentMismatch { at, lines, evidence: Box::new(view.content(lines, old, new)?) }
@@ -74,17 +73,18 @@ pub(super) fn explain<S: Source + ?Sized>(
 
 /// Whether any of these ranges, all of which exist, can have moved: the same lines stand elsewhere, too, or that is not known.
 pub(super) fn may_have_moved<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     ranges: &[GuardedRange],
 ) -> Result<bool, S::Error> {
     if ranges.len() > MAX_EXPLAINED {
         return Ok(true);
     }
-    let view = View { source, scan, options: Options::default(), thorough: true };
+    let view = View { file, options: Options::default(), thorough: true };
     for range in ranges {
-        let Ok(lines) = existing_lines(scan, At::default(), range.start, range.end) else { return Ok(true) };
-        let digest = scan.digest_of(source, scan.lines.bytes_of(source, lines)?)?;
+        let Ok(lines) = existing_lines(file.scan, At::default(), range.start, range.end) else {
+            return Ok(true);
+        };
+        let digest = file.digest_of(file.bytes_of(lines)?)?;
         let Some(tag) = DigestPrefix::parse(&digest.to_string()) else { return Ok(true) };
         if view.with_digest(lines, &tag)?.len() != 1 {
             return Ok(true);
@@ -109,8 +109,7 @@ enum Wanted {
 }
 
 struct View<'a, S: ?Sized> {
-    source: &'a S,
-    scan: &'a Scan,
+    file: Scanned<'a, S>,
     options: Options,
     thorough: bool,
 }
@@ -121,7 +120,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     fn from(&self, of: LineRange, start: LineNumber, from_char: u64) -> Result<Excerpt, S::Error> {
-        excerpt(self.source, self.scan, of, (start, from_char), MAX_LINES, MAX_BYTES)
+        excerpt(self.file, of, (start, from_char), MAX_LINES, MAX_BYTES)
     }
 
     /// As much of the lines as is told, so that what differs is in it: where they are too many, from the line before on; where
@@ -144,18 +143,18 @@ impl<S: Source + ?Sized> View<'_, S> {
 
     /// All of the lines, unless that is more than `most` bytes.
     fn whole(&self, lines: LineRange, most: usize) -> Result<Option<String>, S::Error> {
-        let (shown, _) = show(self.source, self.scan, lines, 1, Budget::bytes(most))?;
+        let (shown, _) = show(self.file, lines, 1, Budget::bytes(most))?;
         Ok(shown.cut.is_none().then_some(shown.content))
     }
 
     /// Where the lines first differ from `old`; `None` if they do not, or not before `old` has more.
     fn difference(&self, lines: LineRange, old: &str, as_: Wanted) -> Result<Option<Difference>, S::Error> {
-        let bytes = self.scan.lines.bytes_of(self.source, lines)?;
+        let bytes = self.file.bytes_of(lines)?;
         // Of a longer line the beginning is enough.
-        let longest = self.scan.encoding.max_bytes(old.len()).saturating_add(64);
+        let longest = self.file.scan.encoding.max_bytes(old.len()).saturating_add(64);
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n').peekable();
         let mut difference = None;
-        self.scan.lines.for_each(self.source, lines.start(), bytes, longest, |line| {
+        self.file.for_each_line(lines.start(), bytes, longest, |line| {
             let found = self.decode_head(line.text);
             let old = wanted.next();
             let is_end = [line.number == lines.start(), wanted.peek().is_none()];
@@ -288,13 +287,13 @@ impl<S: Source + ?Sized> View<'_, S> {
         near: Option<LineRange>,
     ) -> Result<Vec<LineRange>, S::Error> {
         let to = match near {
-            Some(lines) => self.scan.lines.offset_of(self.source, lines.start())?,
+            Some(lines) => self.file.offset_of(lines.start())?,
             None => 0,
         };
         let needle = Needle { text, whole_lines, keep: Keep::Closest(to) };
-        let found = search(self.source, self.scan, &[needle], tier)?;
+        let found = search(self.file, &[needle], tier)?;
         let places = found.first().map(|found| found.places.as_slice()).unwrap_or_default();
-        let mut lines = lines_of(self.source, self.scan, places)?;
+        let mut lines = lines_of(self.file, places)?;
         lines.dedup();
         if let Some(near) = near {
             lines.sort_by_key(|lines| lines.distance(near));
@@ -303,14 +302,14 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     fn nearest(&self, old: &str, near: Option<LineRange>) -> Result<Vec<Near>, S::Error> {
-        let lines = &self.scan.lines;
         let from = match near {
-            Some(range) => lines.offset_of(self.source, range.start())?.saturating_sub(MAX_SEARCHED / 2),
+            Some(range) => self.file.offset_of(range.start())?.saturating_sub(MAX_SEARCHED / 2),
             None => 0,
         };
-        let (first, start) = lines.line_at(self.source, from.max(lines.bytes().start))?;
+        let text = self.file.scan.lines.bytes();
+        let (first, start) = self.file.line_at(from.max(text.start))?;
         let mut nearest = Nearest::new(old, near);
-        lines.for_each(self.source, first, start..lines.bytes().end, LONGEST_LINE, |line| {
+        self.file.for_each_line(first, start..text.end, LONGEST_LINE, |line| {
             nearest.feed(line.number, &self.decode_head(line.text));
             line.end - start < MAX_SEARCHED
         })?;
@@ -319,7 +318,7 @@ impl<S: Source + ?Sized> View<'_, S> {
 
     /// The text of a line whose end may have been cut off.
     fn decode_head(&self, bytes: &[u8]) -> String {
-        let encoding = self.scan.encoding;
+        let encoding = self.file.scan.encoding;
         encoding
             .decode(bytes)
             .or_else(|fault| encoding.decode(bytes.get(..fault.offset).unwrap_or_default()))
@@ -328,15 +327,16 @@ impl<S: Source + ?Sized> View<'_, S> {
 
     /// Where as many lines as `lines` have the digest that the client remembers.
     fn with_digest(&self, lines: LineRange, tag: &DigestPrefix) -> Result<Vec<LineRange>, S::Error> {
-        let all = &self.scan.lines;
-        let (size, count) = (self.scan.size, usize::try_from(lines.count()).unwrap_or(usize::MAX));
+        let all = &self.file.scan.lines;
+        let (size, count) = (self.file.scan.size, usize::try_from(lines.count()).unwrap_or(usize::MAX));
         if size > MAX_HASHED || lines.count().saturating_mul(size) > MAX_HASHED || lines.count() > all.count()
         {
             return Ok(Vec::new());
         }
-        let bytes = read_range(self.source, 0..size)?;
+        let bytes = read_range(self.file.source, 0..size)?;
         let mut starts = Vec::new();
-        all.for_each(bytes.as_slice(), all.all().start(), all.bytes(), 0, |line| {
+        let held = Scanned::new(bytes.as_slice(), self.file.scan);
+        held.for_each_line(all.all().start(), all.bytes(), 0, |line| {
             starts.push(line.start);
             true
         })

@@ -4,7 +4,7 @@ use crate::digest::DigestPrefix;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::rejection::{At, Fit, Rejection};
-use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::show::excerpt;
 use crate::source::Source;
 use crate::splice::Splice;
@@ -30,25 +30,24 @@ const MAX_BYTES: usize = 2000;
 /// The digest of the file is all that guards the place. In another file only the top is surely what was meant: also the
 /// last line can be one that was further up.
 pub fn insert<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
     contents: &str,
     position: Position,
 ) -> Result<Resolution, S::Error> {
-    let mut resolution = guarded(scan, file_hash, unguarded(source, scan, contents, position)?);
+    let mut resolution = guarded(file.scan, file_hash, unguarded(file, contents, position)?);
     if let Err(rejections) = &mut resolution
         && let [Rejection::HashMismatch { fit: fit @ Fit::Holds, .. }] = rejections.as_mut_slice()
         && let Position::After(named @ 1..) | Position::Before(named @ 2..) = position
     {
-        let total = scan.lines.count();
+        let total = file.scan.lines.count();
         // One line more is the end.
         let line = LineNumber::from_index(named.min(total) - 1);
         let first = line.index().saturating_sub(AROUND);
         let last = (line.get() + AROUND).min(total);
         let around = LineRange::new(LineNumber::from_index(first), last - first);
         let from = (around.start(), 1);
-        let around = Box::new(excerpt(source, scan, around, from, around.count(), MAX_BYTES)?);
+        let around = Box::new(excerpt(file, around, from, around.count(), MAX_BYTES)?);
         *fit = Fit::Unsure { line, around };
     }
     Ok(resolution)
@@ -56,19 +55,18 @@ pub fn insert<S: Source + ?Sized>(
 
 /// As [`insert`], whatever file was meant.
 pub(super) fn unguarded<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     contents: &str,
     position: Position,
 ) -> Result<Resolution, S::Error> {
-    let total = scan.lines.count();
+    let total = file.scan.lines.count();
     let (named, above) = match position {
         Position::After(line) => (line, Some(line)),
         Position::Before(line) => (line, line.checked_sub(1)),
     };
     let mut rejections = Vec::new();
     let mut claims = Vec::new();
-    if let Err(fault) = scan.encoding.encode(contents) {
+    if let Err(fault) = file.scan.encoding.encode(contents) {
         let (line, column) = place_of(contents, &fault);
         rejections.push(Rejection::Unencodable {
             at: At::default(),
@@ -83,35 +81,37 @@ pub(super) fn unguarded<S: Source + ?Sized>(
             rejections.push(Rejection::LineOutOfRange { at: At::default(), start, end: None, total });
         }
         Some(above) => {
-            let claim = lines_after(source, scan, above, contents)?;
+            let claim = lines_after(file, above, contents)?;
             if let Some(claim) = &claim
-                && seams_around(source, scan, &claim.splice.at)?.is_none()
+                && seams_around(file, &claim.splice.at)?.is_none()
             {
                 rejections.push(Rejection::ShiftState { at: At::default(), lines: claim.lines });
             }
             claims.extend(claim);
         }
     }
-    plan(source, scan, claims, rejections)
+    plan(file, claims, rejections)
 }
 
 /// New lines after the line `above`, which is 0 for the top of the file; `None` if the encoding lacks a character.
 fn lines_after<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     above: u64,
     contents: &str,
 ) -> Result<Option<Claim>, S::Error> {
     let here = LineRange::new(LineNumber::from_index(above), 0);
-    let offset = scan.lines.offset_of(source, here.start())?;
+    let offset = file.offset_of(here.start())?;
     // A last line without a terminator is ended first, like the lines that follow it.
-    let lead =
-        if above > 0 && above == scan.lines.count() && scan.lines.is_unterminated() { "\n" } else { "" };
+    let lead = if above > 0 && above == file.scan.lines.count() && file.scan.lines.is_unterminated() {
+        "\n"
+    } else {
+        ""
+    };
     let end = if contents.ends_with('\n') { "" } else { "\n" };
     let text = [lead, contents, end].concat();
     // In a mixed file every inserted line takes the one terminator of its neighbour.
-    let terminators = Terminators::of(source, scan, here, 1)?;
-    let encode = |text| terminators.encode(text, scan.encoding).ok();
+    let terminators = Terminators::of(file, here, 1)?;
+    let encode = |text| terminators.encode(text, file.scan.encoding).ok();
     let claim = encode(lead).zip(encode(&text)).map(|(lead, insert)| Claim {
         at: At::default(),
         lines: here,
@@ -129,7 +129,8 @@ mod tests {
 
     fn check(rows: &[(&str, Position, &str)]) -> String {
         let tell = |(file, position, contents): &(&str, Position, &str)| {
-            let resolution = insert(file.as_bytes(), &scan(file.as_bytes()), None, contents, *position);
+            let resolution =
+                insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, contents, *position);
             format!("{file:?} {position:?} -> {}\n", told(file, resolution.unwrap()))
         };
         rows.iter().map(tell).collect::<Vec<_>>().concat()
@@ -176,7 +177,11 @@ mod tests {
     fn the_file_must_be_the_one_that_was_read() {
         let resolve = |file: &str, known: &str, position| {
             let tag = tag(known);
-            told(file, insert(file.as_bytes(), &scan(file.as_bytes()), Some(&tag), "x", position).unwrap())
+            told(
+                file,
+                insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), Some(&tag), "x", position)
+                    .unwrap(),
+            )
         };
         insta::assert_snapshot!(resolve("a\n", "a\n", After(1)), @r#""a\nx\n""#);
         insta::assert_snapshot!(resolve("a\n", "b\n", After(2)), @"HashMismatch, Broken; LineOutOfRange 2 to None of 1");

@@ -17,6 +17,7 @@ use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::rejection::{At, Fit, Rejection};
 use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::{Source, for_each_chunk, read_range};
 use crate::splice::{Splice, SpliceSet, Spliced};
 
@@ -101,14 +102,13 @@ fn guarded(scan: &Scan, expected: Option<&DigestPrefix>, resolution: Resolution)
 /// The same, if the file is not the one that was meant, for a request that names lines by their numbers: they hold what they
 /// should, and can be others all the same.
 fn unless_moved<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     mut resolution: Resolution,
     ranges: &[GuardedRange],
 ) -> Result<Resolution, S::Error> {
     if let Err(rejections) = &mut resolution
         && let [Rejection::HashMismatch { fit: fit @ Fit::Holds, .. }] = rejections.as_mut_slice()
-        && evidence::may_have_moved(source, scan, ranges)?
+        && evidence::may_have_moved(file, ranges)?
     {
         *fit = Fit::Repeated;
     }
@@ -142,12 +142,11 @@ struct Claim {
 /// The places around some whole lines, between which new text is to be fitted in; `None` where a stateful encoding is not
 /// in its ASCII state there.
 fn seams_around<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     bytes: &Range<u64>,
 ) -> Result<Option<(Seam, Seam)>, S::Error> {
-    if scan.encoding.is_stateful()
-        && !(ascii_state_at(source, bytes.start)? && ascii_state_at(source, bytes.end)?)
+    if file.scan.encoding.is_stateful()
+        && !(ascii_state_at(file.source, bytes.start)? && ascii_state_at(file.source, bytes.end)?)
     {
         return Ok(None);
     }
@@ -175,8 +174,7 @@ fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Result<bool, S
 
 /// Puts the claims of a call together, or says which of them cannot be.
 fn plan<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     claims: Vec<Claim>,
     mut rejections: Vec<Rejection>,
 ) -> Result<Resolution, S::Error> {
@@ -187,15 +185,15 @@ fn plan<S: Source + ?Sized>(
     let lead = claims.iter().any(|claim| claim.fact.lead > 0);
     match SpliceSet::new(claims.into_iter().map(|claim| claim.splice).collect()) {
         Ok(splices) if rejections.is_empty() => {
-            if scan.encoding.is_stateful() && !still_decodes(source, scan, &splices)? {
+            if file.scan.encoding.is_stateful() && !still_decodes(file, &splices)? {
                 let shifts = named.iter().map(|(at, lines)| Rejection::ShiftState { at: *at, lines: *lines });
                 return Ok(Err(shifts.collect()));
             }
-            if changes_bom(source, scan, &splices)? {
+            if changes_bom(file, &splices)? {
                 let at = named.first().map(|(at, _)| *at).unwrap_or_default();
                 return Ok(Err(vec![Rejection::ByteOrderMark { at }]));
             }
-            let unchanged = splices.is_identity(source)?;
+            let unchanged = splices.is_identity(file.source)?;
             Ok(Ok(Plan { splices, facts, adds_final_newline: lead, unchanged }))
         }
         Ok(_) => Ok(Err(rejections)),
@@ -212,19 +210,19 @@ fn plan<S: Source + ?Sized>(
 
 /// Whether the new bytes begin with a byte order mark where the old did not, or with another: FF FE, that of UTF-16, is
 /// part of UTF-32's where U+0000 comes to stand behind it. In encodings that have no mark its bytes are text.
-fn changes_bom<S: Source + ?Sized>(source: &S, scan: &Scan, splices: &SpliceSet) -> Result<bool, S::Error> {
-    if !scan.encoding.is_unicode() {
+fn changes_bom<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
+    if !file.scan.encoding.is_unicode() {
         return Ok(false);
     }
-    let new = Spliced::new(source, splices);
-    Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != scan.bom.then_some(scan.encoding))
+    let new = Spliced::new(file.source, splices);
+    Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != file.scan.bom.then_some(file.scan.encoding))
 }
 
 /// Whether the new bytes decode. Of ISO-2022-JP that is not a matter of course: an escape sequence may come to stand
 /// beside another, which is an error by the WHATWG standard.
-fn still_decodes<S: Source + ?Sized>(source: &S, scan: &Scan, splices: &SpliceSet) -> Result<bool, S::Error> {
-    let new = Spliced::new(source, splices);
-    let mut validator = Validator::new(scan.encoding);
+fn still_decodes<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
+    let new = Spliced::new(file.source, splices);
+    let mut validator = Validator::new(file.scan.encoding);
     for_each_chunk(&new, 0..new.size(), |_, chunk| {
         validator.feed(chunk);
         true
@@ -308,10 +306,11 @@ mod tests {
     fn no_edit_makes_another_byte_order_mark() {
         let delete_first = |file: &[u8]| {
             let scan = scan(file);
-            let Ok(line) = scan.lines.bytes_of(file, LineRange::new(LineNumber::FIRST, 1));
+            let scanned = Scanned::new(file, &scan);
+            let Ok(line) = scanned.bytes_of(LineRange::new(LineNumber::FIRST, 1));
             let Ok(digest) = digest_of(file, line);
             let range_hash = DigestPrefix::parse(&digest.to_string());
-            let Ok(done) = delete(file, &scan, None, &[GuardedRange { start: 1, end: Some(1), range_hash }]);
+            let Ok(done) = delete(scanned, None, &[GuardedRange { start: 1, end: Some(1), range_hash }]);
             done.map(|plan| plan.splices)
                 .map_err(|rejections| rejections.iter().map(brief).collect::<String>())
         };

@@ -7,7 +7,7 @@ use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Found, Keep, Needle, Tier, lines_of, search};
 use crate::rejection::{At, Evidence, Rejection};
-use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 
@@ -33,15 +33,13 @@ pub struct Patch {
 
 /// Finds what the patches replace in a file, and with which bytes.
 pub fn patch<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
+    file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
     patches: &[Patch],
     options: Options,
 ) -> Result<Resolution, S::Error> {
     let mut work = Work {
-        source,
-        scan,
+        file,
         options,
         claims: Vec::new(),
         rejections: Vec::new(),
@@ -52,7 +50,7 @@ pub fn patch<S: Source + ?Sized>(
         too_much: None,
     };
     for (index, patch) in patches.iter().enumerate() {
-        let size = match scan.encoding.encode(&patch.new_string) {
+        let size = match file.scan.encoding.encode(&patch.new_string) {
             Ok(bytes) => bytes.len(),
             Err(fault) => {
                 // Told once, however many places it is for, and whether or not they are found.
@@ -72,15 +70,14 @@ pub fn patch<S: Source + ?Sized>(
     if let Some(at) = too_much {
         rejections.push(Rejection::TooMuchText { at, bytes: inserted, most: options.max_inserted });
     }
-    explain(source, scan, options, failed, &mut rejections)?;
-    let resolution = guarded(scan, file_hash, plan(source, scan, claims, rejections)?);
+    explain(file, options, failed, &mut rejections)?;
+    let resolution = guarded(file.scan, file_hash, plan(file, claims, rejections)?);
     let ranges: Vec<GuardedRange> = patches.iter().flat_map(|patch| patch.ranges.iter().cloned()).collect();
-    unless_moved(source, scan, resolution, &ranges)
+    unless_moved(file, resolution, &ranges)
 }
 
 struct Work<'a, S: ?Sized> {
-    source: &'a S,
-    scan: &'a Scan,
+    file: Scanned<'a, S>,
     options: Options,
     claims: Vec<Claim>,
     rejections: Vec<Rejection>,
@@ -109,14 +106,14 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
 
     /// A patch of whole lines.
     fn ranged(&mut self, at: At, patch: &'a Patch, range: &'a GuardedRange) -> Result<(), S::Error> {
-        let lines = match existing_lines(self.scan, at, range.start, range.end) {
+        let lines = match existing_lines(self.file.scan, at, range.start, range.end) {
             Ok(lines) => lines,
             Err(rejection) => {
                 self.rejections.push(rejection);
                 return Ok(());
             }
         };
-        let bytes = self.scan.lines.bytes_of(self.source, lines)?;
+        let bytes = self.file.bytes_of(lines)?;
         let mut tier = Some(Tier::Exact);
         let mut is_old_there = false;
         if let Some(old) = &patch.old_string {
@@ -127,7 +124,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             }
         }
         if let Some(tag) = &range.range_hash {
-            let digest = self.scan.digest_of(self.source, bytes.clone())?;
+            let digest = self.file.digest_of(bytes.clone())?;
             if !tag.matches(&digest) {
                 self.failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there });
                 tier = None;
@@ -142,7 +139,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             return Ok(());
         }
         let new = self.whole_lines(lines, patch);
-        let Some(seams) = seams_around(self.source, self.scan, &bytes)? else {
+        let Some(seams) = seams_around(self.file, &bytes)? else {
             self.rejections.push(Rejection::ShiftState { at, lines });
             self.occupy(at, lines, bytes);
             return Ok(());
@@ -162,7 +159,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         if new.is_empty() {
             return String::new();
         }
-        let at_end = lines.end() == self.scan.lines.count() && self.scan.lines.is_unterminated();
+        let at_end = lines.end() == self.file.scan.lines.count() && self.file.scan.lines.is_unterminated();
         match &patch.old_string {
             _ if !at_end => ended(new),
             Some(old) if old.ends_with('\n') => without_final_newline(new, true),
@@ -180,9 +177,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         tier: Tier,
     ) -> Result<(), S::Error> {
         let wanted = memchr::memchr_iter(b'\n', new.as_bytes()).count();
-        let terminators = Terminators::of(self.source, self.scan, lines, wanted)?;
+        let terminators = Terminators::of(self.file, lines, wanted)?;
         let place = seams.0.offset..seams.1.offset;
-        match terminators.encode_between(new, self.scan.encoding, seams) {
+        match terminators.encode_between(new, self.file.scan.encoding, seams) {
             Ok(insert) => {
                 let splice = Splice { at: place, insert };
                 self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier, lead: 0 } });
@@ -197,16 +194,16 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     fn compare(&self, lines: LineRange, bytes: Range<u64>, old: &str) -> Result<Option<Tier>, S::Error> {
         // A line that is much longer than any it could match need not be kept whole to be found different; trailing
         // blanks are looked through up to a megabyte.
-        let longest = self.scan.encoding.max_bytes(old.len()).saturating_add(1024 * 1024);
+        let longest = self.file.scan.encoding.max_bytes(old.len()).saturating_add(1024 * 1024);
         // Read as if it ended like a line.
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
         let mut tier = Some(Tier::Exact);
         let mut last = LineNumber::FIRST;
         let mut left = lines.count();
-        self.scan.lines.for_each(self.source, lines.start(), bytes, longest, |line| {
+        self.file.for_each_line(lines.start(), bytes, longest, |line| {
             left -= 1;
             last = line.number;
-            let found = if line.is_whole() { self.scan.encoding.decode(line.text).ok() } else { None };
+            let found = if line.is_whole() { self.file.scan.encoding.decode(line.text).ok() } else { None };
             tier = match (wanted.next(), found, tier) {
                 (Some(wanted), Some(found), Some(tier)) if wanted == found => Some(tier),
                 (Some(wanted), Some(found), Some(_))
@@ -227,8 +224,8 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         for (index, patch) in patches.iter().enumerate().filter(|(_, patch)| patch.ranges.is_empty()) {
             let at = At { entry: 0, patch: index, range: None };
             match patch.old_string.as_deref() {
-                Some("") if self.scan.lines.count() == 0 => {
-                    let end = self.scan.lines.bytes().end;
+                Some("") if self.file.scan.lines.count() == 0 => {
+                    let end = self.file.scan.lines.bytes().end;
                     let none = LineRange::new(LineNumber::FIRST, 0);
                     self.claim(
                         at,
@@ -255,7 +252,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 Needle { text: old, whole_lines: false, keep }
             };
             let needles: Vec<Needle<'_>> = waiting.iter().map(needle).collect();
-            let found = search(self.source, self.scan, &needles, tier)?;
+            let found = search(self.file, &needles, tier)?;
             let mut next = Vec::new();
             for ((at, patch, old), found) in waiting.into_iter().zip(found) {
                 if found.count == 0 {
@@ -285,7 +282,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 return Ok(());
             }
         }
-        let mut touched = lines_of(self.source, self.scan, &found.places)?;
+        let mut touched = lines_of(self.file, &found.places)?;
         if !patch.replace_all && found.count > 1 {
             touched.dedup();
             let evidence = Box::new(Evidence { found_at: touched, ..Evidence::default() });
@@ -314,7 +311,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     }
 
     fn starts_line(&self, offset: u64) -> Result<bool, S::Error> {
-        self.scan.lines.line_at(self.source, offset).map(|(_, start)| start == offset)
+        self.file.line_at(offset).map(|(_, start)| start == offset)
     }
 }
 
@@ -353,7 +350,8 @@ mod tests {
 
     fn told_of(rows: &[(&str, &[Patch])], options: Options) -> String {
         let tell = |(file, patches): &(&str, &[Patch])| {
-            let resolution = patch(file.as_bytes(), &scan(file.as_bytes()), None, patches, options).unwrap();
+            let resolution =
+                patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, patches, options).unwrap();
             format!("{file:?} -> {}\n", told(file, resolution))
         };
         rows.iter().map(tell).collect::<Vec<_>>().concat()

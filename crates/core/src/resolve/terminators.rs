@@ -7,6 +7,7 @@ use crate::encoding::{Encoding, Seam, Unencodable};
 use crate::line::{LineNumber, LineRange};
 use crate::line_ending::LineEnding;
 use crate::scan::Scan;
+use crate::scanned::Scanned;
 use crate::source::Source;
 
 /// The terminators that new lines take, one after the other.
@@ -18,12 +19,11 @@ pub(super) struct Terminators {
 impl Terminators {
     /// Those for `wanted` lines that replace `lines`, which may be none.
     pub(super) fn of<S: Source + ?Sized>(
-        source: &S,
-        scan: &Scan,
+        file: Scanned<'_, S>,
         lines: LineRange,
         wanted: usize,
     ) -> Result<Self, S::Error> {
-        if let Some(only) = uniform(scan) {
+        if let Some(only) = uniform(file.scan) {
             return Ok(Self { replaced: Vec::new(), last: only });
         }
         if wanted == 0 {
@@ -31,7 +31,7 @@ impl Terminators {
         }
         let most = lines.count().min(u64::try_from(wanted).unwrap_or(u64::MAX));
         // Their ends alone are looked at: there may be many places on one long line.
-        let mut cursor = scan.lines.cursor(source);
+        let mut cursor = file.cursor();
         let mut replaced = Vec::new();
         for index in lines.start().index()..lines.start().index().saturating_add(most) {
             replaced.extend(cursor.ending_of(LineNumber::from_index(index))?);
@@ -40,7 +40,7 @@ impl Terminators {
         // then the one before it is the nearest above.
         let last = match replaced.last() {
             Some(last) => *last,
-            None => nearest(source, scan, lines)?,
+            None => nearest(file, lines)?,
         };
         Ok(Self { replaced, last })
     }
@@ -93,24 +93,20 @@ fn uniform(scan: &Scan) -> Option<LineEnding> {
 }
 
 /// The terminator of the nearest line above `lines`, else below them.
-fn nearest<S: Source + ?Sized>(source: &S, scan: &Scan, lines: LineRange) -> Result<LineEnding, S::Error> {
+fn nearest<S: Source + ?Sized>(file: Scanned<'_, S>, lines: LineRange) -> Result<LineEnding, S::Error> {
     let above = lines.start().index();
     // The line above lacks a terminator only where it is the file's last.
     for number in [above, above.saturating_sub(1), lines.end() + 1] {
-        if let Some(ending) = ending_of(source, scan, number)? {
+        if let Some(ending) = ending_of(file, number)? {
             return Ok(ending);
         }
     }
     Ok(LineEnding::Lf)
 }
 
-fn ending_of<S: Source + ?Sized>(
-    source: &S,
-    scan: &Scan,
-    number: u64,
-) -> Result<Option<LineEnding>, S::Error> {
-    let Some(line) = LineNumber::new(number).filter(|line| line.get() <= scan.lines.count()) else {
+fn ending_of<S: Source + ?Sized>(file: Scanned<'_, S>, number: u64) -> Result<Option<LineEnding>, S::Error> {
+    let Some(line) = LineNumber::new(number).filter(|line| line.get() <= file.scan.lines.count()) else {
         return Ok(None);
     };
-    scan.lines.cursor(source).ending_of(line)
+    file.cursor().ending_of(line)
 }

@@ -5,6 +5,7 @@ use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::regions;
 use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Position, Resolution};
 use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 use proptest::prelude::*;
@@ -61,7 +62,9 @@ fn check_plan(old: &str, resolution: Resolution, expected: &str) -> Result<(), T
     prop_assert_eq!(String::from_utf8_lossy(&new), expected);
     prop_assert_eq!(plan.unchanged, old == expected);
     let (old_scan, new_scan) = (scan(old.as_bytes()), scan(&new));
-    let regions = regions((old.as_bytes(), &old_scan), (new.as_slice(), &new_scan), &plan).unwrap();
+    let (old_file, new_file) =
+        (Scanned::new(old.as_bytes(), &old_scan), Scanned::new(new.as_slice(), &new_scan));
+    let regions = regions(old_file, new_file, &plan).unwrap();
     let fresh = model::lines(expected);
     for region in &regions {
         let (start, end) = (region.lines.start().get() as usize, region.lines.end() as usize);
@@ -114,14 +117,15 @@ proptest! {
     #[test]
     fn a_line_number_and_its_offset_find_each_other(file in file()) {
         let (scan, lines) = (scan(file.as_bytes()), model::lines(&file));
+        let scanned = Scanned::new(file.as_bytes(), &scan);
         prop_assert_eq!(scan.lines.count(), lines.len() as u64);
         let mut offset = 0;
         for (line, number) in lines.iter().zip(1..) {
             let line_number = mcp_text_editor_core::line::LineNumber::new(number).unwrap();
-            prop_assert_eq!(scan.lines.offset_of(file.as_bytes(), line_number).unwrap(), offset);
+            prop_assert_eq!(scanned.offset_of(line_number).unwrap(), offset);
             let end = offset + (line.0.len() + line.1.len()) as u64;
             for at in offset..end {
-                prop_assert_eq!(scan.lines.line_at(file.as_bytes(), at).unwrap(), (line_number, offset));
+                prop_assert_eq!(scanned.line_at(at).unwrap(), (line_number, offset));
             }
             offset = end;
         }
@@ -134,14 +138,15 @@ proptest! {
         // Long enough for marks; with some lines that reach over several of them.
         let file = [file.repeat(60), "x".repeat(5000), file.repeat(60)].concat();
         let scan = scan(file.as_bytes());
-        let mut cursor = scan.lines.cursor(file.as_bytes());
+        let scanned = Scanned::new(file.as_bytes(), &scan);
+        let mut cursor = scanned.cursor();
         let mut steps: Vec<(bool, u64)> =
             steps.iter().map(|(by_line, index)| (*by_line, index.index(file.len() + 1) as u64)).collect();
         if sorted {
             steps.sort_by_key(|(_, offset)| *offset);
         }
         for (by_line, offset) in steps {
-            let (line, start) = scan.lines.line_at(file.as_bytes(), offset).unwrap();
+            let (line, start) = scanned.line_at(offset).unwrap();
             if by_line {
                 prop_assert_eq!(cursor.offset_of(line).unwrap(), start);
             } else {
@@ -165,7 +170,7 @@ proptest! {
         let old_ends = (!by_hash).then(|| old.ends_with('\n'));
         let expected = model::join(&model::replace_lines(&lines, at, count, &new, old_ends));
         let patch = ranged((!by_hash).then_some(old), &new, at + 1, at + count, hash);
-        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options::default()).unwrap();
+        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options::default()).unwrap();
         check_plan(&file, resolution, &expected)?;
     }
 
@@ -178,7 +183,7 @@ proptest! {
         prop_assume!(!(old.contains('\r')));
         let places = model::occurrences(&model::lines(&file), &old);
         let patch = Patch { old_string: Some(old.clone()), new_string: new.clone(), ranges: vec![], replace_all: false };
-        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options { strict: true, ..Options::default() }).unwrap();
+        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options { strict: true, ..Options::default() }).unwrap();
         match places.as_slice() {
             [place] => check_plan(&file, resolution, &model::replace_text(&file, *place, &old, &new))?,
             places => prop_assert!(resolution.is_err(), "{places:?}"),
@@ -188,7 +193,7 @@ proptest! {
     #[test]
     fn every_occurrence_is_replaced(file in file(), new in "[abc]{0,3}", old in "[ab]{1,2}") {
         let patch = Patch { old_string: Some(old.clone()), new_string: new.clone(), ranges: vec![], replace_all: true };
-        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options { strict: true, ..Options::default() }).unwrap();
+        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options { strict: true, ..Options::default() }).unwrap();
         if file.contains(&old) {
             check_plan(&file, resolution, &file.replace(&old, &new))?;
         } else {
@@ -202,7 +207,7 @@ proptest! {
         let above = above.index(lines.len() + 1);
         let new = if new.is_empty() { "\n".to_owned() } else { new };
         let expected = model::join(&model::insert_lines(&lines, above, &new));
-        let resolution = resolve::insert(file.as_bytes(), &scan(file.as_bytes()), Some(&tag(file.as_bytes())), &new, Position::After(above as u64)).unwrap();
+        let resolution = resolve::insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), Some(&tag(file.as_bytes())), &new, Position::After(above as u64)).unwrap();
         check_plan(&file, resolution, &expected)?;
     }
 
@@ -219,7 +224,7 @@ proptest! {
         ranges.reverse();
         prop_assume!(!ranges.is_empty());
         let kept: Vec<Line> = lines.iter().zip(&chosen).filter(|(_, chosen)| !**chosen).map(|(line, _)| line.clone()).chain(lines.iter().skip(chosen.len()).cloned()).collect();
-        let resolution = resolve::delete(file.as_bytes(), &scan(file.as_bytes()), Some(&tag(file.as_bytes())), &ranges).unwrap();
+        let resolution = resolve::delete(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), Some(&tag(file.as_bytes())), &ranges).unwrap();
         check_plan(&file, resolution, &model::join(&kept))?;
     }
 
@@ -234,7 +239,7 @@ proptest! {
         // Blanks are added, so that the first tier never matches.
         let patch = ranged(Some(old.clone()), &new, at + 1, at + count, None);
         let expected = model::join(&model::replace_lines(&lines, at, count, &new, Some(true)));
-        let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options::default()).unwrap();
+        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options::default()).unwrap();
         check_plan(&file, resolution, &expected)?;
         // The same by text alone, where it is unique.
         let stripped: Vec<Line> = lines.iter().map(|line| (strip(line), line.1)).collect();
@@ -245,7 +250,7 @@ proptest! {
             old.pop();
             old.push('\n');
             let patch = Patch { old_string: Some(old), new_string: new.clone(), ranges: vec![], replace_all: false };
-            let resolution = resolve::patch(file.as_bytes(), &scan(file.as_bytes()), None, &[patch], Options::default()).unwrap();
+            let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options::default()).unwrap();
             let offset = model::join(&lines[..at]).len();
             let end = offset + model::join(&lines[at..at + count]).len();
             let expected = model::replace_text(&file, (offset, end), "\n", &new);

@@ -10,6 +10,7 @@ use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::{Region, regions};
 use mcp_text_editor_core::resolve::{Plan, SpliceInfo};
 use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 use proptest::prelude::*;
@@ -78,8 +79,10 @@ fn told(old: &str, splices: &[Splice]) -> (String, Vec<Region>) {
     let view = Spliced::new(old.as_bytes(), &splices);
     let new = read_range(&view, 0..view.size()).unwrap();
     let plan = Plan { splices, facts, adds_final_newline: false, unchanged: false };
-    let found =
-        regions((old.as_bytes(), &scan(old.as_bytes())), (new.as_slice(), &scan(&new)), &plan).unwrap();
+    let (old_scan, new_scan) = (scan(old.as_bytes()), scan(&new));
+    let (old_file, new_file) =
+        (Scanned::new(old.as_bytes(), &old_scan), Scanned::new(new.as_slice(), &new_scan));
+    let found = regions(old_file, new_file, &plan).unwrap();
     (String::from_utf8(new).unwrap(), found)
 }
 

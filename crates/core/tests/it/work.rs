@@ -10,6 +10,7 @@ use mcp_text_editor_core::regions::regions;
 use mcp_text_editor_core::rejection::Rejection;
 use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Plan};
 use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
@@ -75,7 +76,9 @@ fn as_many_patches_as_lines_read_each_line_a_bounded_number_of_times() {
         // Backwards, so that nothing comes sorted.
         let patches: Vec<Patch> =
             (1..=i64::try_from(many).unwrap()).rev().map(|line| of_line(line, "new")).collect();
-        let plan = resolve::patch(&file, &file.scan(), None, &patches, Options::default()).unwrap().unwrap();
+        let plan = resolve::patch(Scanned::new(&file, &file.scan()), None, &patches, Options::default())
+            .unwrap()
+            .unwrap();
         let new = Spliced::new(&file, &plan.splices);
         let bytes = read_range(&new, 0..new.size()).unwrap();
         assert_eq!(bytes, "new\n".repeat(many).into_bytes());
@@ -90,8 +93,9 @@ fn overlaps_of_many_patches_are_found_in_passing() {
     // Each of them overlaps each; told are as many as there are patches, not as there are pairs.
     let file = Counted::of_lines(10);
     let patches: Vec<Patch> = (0..20_000).map(|_| of_line(3, "x")).collect();
-    let rejections =
-        resolve::patch(&file, &file.scan(), None, &patches, Options::default()).unwrap().unwrap_err();
+    let rejections = resolve::patch(Scanned::new(&file, &file.scan()), None, &patches, Options::default())
+        .unwrap()
+        .unwrap_err();
     assert_eq!(rejections.len(), 19_999);
     assert!(rejections.iter().all(|one| matches!(one, Rejection::Overlap { .. })));
 }
@@ -106,7 +110,7 @@ fn deletions_of_every_line_likewise() {
             GuardedRange { start: line, end: Some(line), range_hash: DigestPrefix::parse(&digest) }
         };
         let ranges: Vec<GuardedRange> = (1..=many).rev().map(range).collect();
-        assert!(resolve::delete(&file, &file.scan(), None, &ranges).unwrap().is_ok());
+        assert!(resolve::delete(Scanned::new(&file, &file.scan()), None, &ranges).unwrap().is_ok());
         file.read.get()
     };
     let (few, many) = (cost(1_000), cost(8_000));
@@ -121,7 +125,8 @@ fn occurrences_are_counted_over_all_patches() {
     let scan = scanner.finish();
     let check = |max_occurrences: u64| {
         let options = Options { max_occurrences, ..Options::default() };
-        resolve::patch(bytes.as_bytes(), &scan, None, &[all("a", "x"), all("b", "y")], options).unwrap()
+        resolve::patch(Scanned::new(bytes.as_bytes(), &scan), None, &[all("a", "x"), all("b", "y")], options)
+            .unwrap()
     };
     assert!(check(1_200).is_ok());
     let [Rejection::TooManyOccurrences { at, count: 1_200, most: 1_199 }] = check(1_199).unwrap_err()[..]
@@ -142,7 +147,7 @@ fn new_text_counts_once_for_each_place() {
     let everywhere = [all("line", &long)];
     let check = |patches: &[Patch], max_inserted: u64| {
         let options = Options { max_inserted, ..Options::default() };
-        resolve::patch(&file, &file.scan(), None, patches, options).unwrap()
+        resolve::patch(Scanned::new(&file, &file.scan()), None, patches, options).unwrap()
     };
     for patches in [&each[..], &everywhere] {
         assert!(check(patches, 1_000_000).is_ok());
@@ -159,7 +164,7 @@ fn new_text_counts_once_for_each_place() {
     let scan = scanner.finish();
     let check_wide = |max_inserted: u64| {
         let options = Options { max_inserted, ..Options::default() };
-        resolve::patch(&wide, &scan, None, &[all("line", "xyz")], options).unwrap()
+        resolve::patch(Scanned::new(&wide, &scan), None, &[all("line", "xyz")], options).unwrap()
     };
     assert!(check_wide(60).is_ok());
     assert!(matches!(check_wide(59).unwrap_err()[..], [Rejection::TooMuchText { bytes: 60, most: 59, .. }]));
@@ -172,14 +177,18 @@ fn new_text_counts_once_for_each_place() {
 fn regions_there_and_back(bytes: Vec<u8>, old: &str, new: &str) -> ([Vec<LineRange>; 2], u64) {
     let before = Counted::of(bytes);
     let options = Options { max_occurrences: u64::MAX, ..Options::default() };
-    let plan = resolve::patch(&before, &before.scan(), None, &[all(old, new)], options).unwrap().unwrap();
+    let plan = resolve::patch(Scanned::new(&before, &before.scan()), None, &[all(old, new)], options)
+        .unwrap()
+        .unwrap();
     let view = Spliced::new(&before, &plan.splices);
     let after = Counted::of(read_range(&view, 0..view.size()).unwrap());
     let splices = plan.splices.inverse(&before).unwrap();
     let back = Plan { splices, ..plan.clone() };
     let edited = before.read.replace(0);
-    let there = regions((&before, &before.scan()), (&after, &after.scan()), &plan).unwrap();
-    let back = regions((&after, &after.scan()), (&before, &before.scan()), &back).unwrap();
+    let (old_scan, new_scan) = (before.scan(), after.scan());
+    let (old, new) = (Scanned::new(&before, &old_scan), Scanned::new(&after, &new_scan));
+    let there = regions(old, new, &plan).unwrap();
+    let back = regions(new, old, &back).unwrap();
     let of_both = before.read.get() + after.read.get() + edited;
     let lines = [there, back].map(|found| found.iter().map(|region| region.replaced).collect());
     (lines, of_both / (before.size() + after.size()).max(1))

@@ -127,7 +127,7 @@ fn read_file(
             for (range, lines) in &wanted {
                 let from_char = range.from_char.unwrap_or(1);
                 let Some(budget) = page.budget(&read, *lines, from_char) else { break };
-                let (shown, used) = show(document, &document.scan, *lines, from_char, budget)?;
+                let (shown, used) = show(document.scanned(), *lines, from_char, budget)?;
                 if !page.take(&read, &shown, used) {
                     break;
                 }
@@ -332,7 +332,7 @@ fn exists(
                     return Ok(Err(fault.looks_like()));
                 }
                 let scan = &document.scan;
-                let lines = scan.digest_of(document, scan.lines.bytes())?;
+                let lines = document.scanned().digest_of(scan.lines.bytes())?;
                 Ok(Ok((scan.digest, scan.lines.count(), lines)))
             };
             match document::read(&context.workspace.scan_cache, &place, encoding, is_cancelled, read).ok()? {

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::scanned::Scanned;
 use serde_json::{Value, json};
 
 use crate::schemas::admit_output;
@@ -118,7 +119,7 @@ impl World {
         let Some(lines) = lines else { return Digest::of(&bytes).to_string() };
         let mut scanner = Scanner::new(None);
         scanner.feed(&bytes);
-        let place = scanner.finish().lines.bytes_of(bytes.as_slice(), lines).unwrap();
+        let place = Scanned::new(bytes.as_slice(), &scanner.finish()).bytes_of(lines).unwrap();
         let (start, end) = (usize::try_from(place.start).unwrap(), usize::try_from(place.end).unwrap());
         Digest::of(&bytes[start..end]).to_string()
     }

@@ -10,6 +10,7 @@ use mcp_text_editor_core::regions::{Region, regions};
 use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve::{self, Patch, Plan, Resolution, SpliceInfo};
 use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
@@ -290,12 +291,12 @@ fn plan(
     if let Some(fault) = document.not_text().context(Operation::Read, group.place.path())? {
         return Ok(Err(vec![EditProblem { entry: group.entry, reason: Reason::NotText(fault) }]));
     }
-    let (scan, hash) = (&document.scan, group.file_hash);
+    let (file, hash) = (document.scanned(), group.file_hash);
     let resolution = match group.change {
-        Change::Patch(_) => resolve::patch(document, scan, hash, &group.patches, options.matching),
-        Change::Append(contents) => resolve::append(document, scan, hash, contents),
-        Change::Insert(contents, position) => resolve::insert(document, scan, hash, contents, position),
-        Change::Delete(ranges) => resolve::delete(document, scan, hash, ranges),
+        Change::Patch(_) => resolve::patch(file, hash, &group.patches, options.matching),
+        Change::Append(contents) => resolve::append(file, hash, contents),
+        Change::Insert(contents, position) => resolve::insert(file, hash, contents, position),
+        Change::Delete(ranges) => resolve::delete(file, hash, ranges),
         // Done above.
         Change::Restore { .. } => return Ok(Err(Vec::new())),
     };
@@ -303,7 +304,7 @@ fn plan(
     Ok(resolution.map_err(|rejections| {
         let refusals = rejections.into_iter().map(|mut rejection| {
             let entry = origin(&mut rejection, group);
-            let (digest, total_lines) = (Some(scan.digest), scan.lines.count());
+            let (digest, total_lines) = (Some(file.scan.digest), file.scan.lines.count());
             EditProblem { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
         });
         refusals.collect()
@@ -381,8 +382,8 @@ impl Work<'_> {
                 StoreError::from_io(Operation::WriteTemporary, path, error)
             })?
         };
-        let regions =
-            regions((document, &document.scan), (&new, &scan), plan).context(Operation::Read, path)?;
+        let new = Scanned::new(&new, &scan);
+        let regions = regions(document.scanned(), new, plan).context(Operation::Read, path)?;
         let mut edited = Edited {
             entry: group.entry,
             digest: Some(scan.digest),
@@ -398,7 +399,7 @@ impl Work<'_> {
             edited.warnings.push(Warning::FinalNewlineAdded);
         }
         if options.dry_run {
-            let text = self.diff((&new, &scan), &edited.regions, group.file_path)?;
+            let text = self.diff(new, &edited.regions, group.file_path)?;
             (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
         }
         let Some(temporary) = temporary else { return Ok((edited, None)) };
@@ -412,7 +413,7 @@ impl Work<'_> {
             old: document.scan.digest,
             new: scan.digest,
             unsettled: None,
-            kept: self.kept((&new, &scan), &edited.regions, room)?,
+            kept: self.kept(new, &edited.regions, room)?,
         };
         Ok((edited, Some(written)))
     }
@@ -430,20 +431,15 @@ impl Work<'_> {
         Ok(InPlace::after(file, temporary.keep_metadata(file)?))
     }
 
-    fn diff(
-        self,
-        (new, scan): (&View<'_>, &Scan),
-        regions: &[Region],
-        path: &str,
-    ) -> Result<String, StoreError> {
-        let old = (self.document, &self.document.scan);
-        diff(old, (new, scan), regions, path).context(Operation::Read, self.group.place.path())
+    fn diff(self, new: Scanned<'_, View<'_>>, regions: &[Region], path: &str) -> Result<String, StoreError> {
+        let old = self.document.scanned();
+        diff(old, new, regions, path).context(Operation::Read, self.group.place.path())
     }
 
     /// What the history is to keep of the edit. `room` is how much it may still take of the call.
     fn kept(
         self,
-        (new, scan): (&View<'_>, &Scan),
+        new: Scanned<'_, View<'_>>,
         regions: &[Region],
         room: &mut u64,
     ) -> Result<Result<FileEdit, NotKept>, StoreError> {
@@ -463,9 +459,9 @@ impl Work<'_> {
             relative,
             encoding: self.document.scan.encoding,
             before: Some(self.document.scan.digest),
-            after: Some(scan.digest),
+            after: Some(new.scan.digest),
             undo: Undo::Splices(inverse),
-            diff: self.diff((new, scan), regions, &place.path().to_string_lossy())?,
+            diff: self.diff(new, regions, &place.path().to_string_lossy())?,
         }))
     }
 }

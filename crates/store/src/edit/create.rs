@@ -9,7 +9,8 @@ use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve;
-use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::scanned::Scanned;
 
 use crate::access::place::WritablePlace;
 use crate::commit::publish_new::{Creation, check_directory};
@@ -60,7 +61,8 @@ pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> 
     scanner.feed(&bytes);
     let scan = scanner.finish();
     let whole = |error| vec![Reason::Store(error)];
-    let fresh = fresh_region(bytes.as_slice(), &scan);
+    let file = Scanned::new(bytes.as_slice(), &scan);
+    let fresh = fresh_region(file);
     let mut edited = Edited {
         entry: 0,
         digest: Some(scan.digest),
@@ -72,7 +74,7 @@ pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> 
     if options.dry_run {
         check_free(&place).map_err(whole)?;
         let empty = Scanner::new(Some(label.encoding)).finish();
-        let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, new.file_path);
+        let text = diff(Scanned::new(&[][..], &empty), file, &edited.regions, new.file_path);
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
         return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
@@ -81,8 +83,8 @@ pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> 
         workspace.history.keeps_place(&place)?;
         let path = place.path().to_string_lossy();
         let empty = Scanner::new(Some(label.encoding)).finish();
-        let text = diff((&[][..], &empty), (bytes.as_slice(), &scan), &edited.regions, &path);
-        let file = FileEdit {
+        let text = diff(Scanned::new(&[][..], &empty), file, &edited.regions, &path);
+        let created = FileEdit {
             path: place.path().to_owned(),
             relative,
             encoding: label.encoding,
@@ -91,7 +93,11 @@ pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> 
             undo: Undo::Remove { directories: directories.to_vec() },
             diff: text.unwrap_or_else(|never| match never {}),
         };
-        workspace.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files: vec![file] })
+        workspace.history.record(&NewEdit {
+            tool: options.tool,
+            undoes: options.undoes,
+            files: vec![created],
+        })
     });
     let kept = made.map_err(whole)?;
     let edit_id = kept.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
@@ -142,10 +148,10 @@ fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {
 }
 
 /// All lines of a new file, as one region; none for an empty one.
-fn fresh_region(bytes: &[u8], scan: &Scan) -> Option<Region> {
-    let lines = scan.lines.all();
-    let text = scan.lines.bytes();
-    let digest = scan.digest_of(bytes, text).unwrap_or_else(|never| match never {});
+fn fresh_region(file: Scanned<'_, [u8]>) -> Option<Region> {
+    let lines = file.scan.lines.all();
+    let text = file.scan.lines.bytes();
+    let digest = file.digest_of(text).unwrap_or_else(|never| match never {});
     let replaced = LineRange::new(LineNumber::FIRST, 0);
     (!lines.is_empty()).then_some(Region { lines, digest, replaced, tier: Tier::Exact })
 }

@@ -11,7 +11,8 @@ use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::resolve::Options as Matching;
-use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, read_range};
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
@@ -266,7 +267,7 @@ impl Work<'_> {
         let everything = SpliceSet::new(vec![Splice { at: 0..document.scan.size, insert: Vec::new() }]);
         let everything = everything.unwrap_or_default();
         let nothing = Spliced::new(&document, &everything);
-        let text = whole_diff((&document, &document.scan), (&nothing, &none), place).map_err(fail)?;
+        let text = whole_diff(document.scanned(), Scanned::new(&nothing, &none), place).map_err(fail)?;
         let mut edited = Edited {
             entry: 0,
             digest: dry_run.then_some(digest),
@@ -303,7 +304,8 @@ impl Work<'_> {
         scanner.feed(contents);
         let scan = scanner.finish();
         let none = Scanner::new(Some(encoding)).finish();
-        let text = whole_diff((&[][..], &none), (contents, &scan), &place);
+        let (before, after) = (Scanned::new(&[][..], &none), Scanned::new(contents, &scan));
+        let text = whole_diff(before, after, &place);
         let text = text.unwrap_or_else(|never| match never {});
         let is_taken = || {
             let digest =
@@ -314,7 +316,7 @@ impl Work<'_> {
             StoreErrorKind::AlreadyExists => is_taken().unwrap_or(Reason::Store(error)),
             _ => Reason::Store(error),
         };
-        let region = all_lines((&[][..], &none), (contents, &scan));
+        let region = all_lines(before, after);
         let mut edited = Edited {
             entry: 0,
             digest: Some(scan.digest),
@@ -365,29 +367,25 @@ fn unnameable(path: &Path) -> Reason {
 }
 
 /// What happens to all lines of a file that comes or goes; `None` if there are none.
-fn all_lines<O, N>((_, old): (&O, &Scan), (new, scan): (&N, &Scan)) -> Result<Option<Region>, N::Error>
+fn all_lines<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>) -> Result<Option<Region>, N::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
 {
-    let (lines, replaced) = (scan.lines.all(), old.lines.all());
+    let (lines, replaced) = (new.scan.lines.all(), old.scan.lines.all());
     if lines.is_empty() && replaced.is_empty() {
         return Ok(None);
     }
-    let digest = scan.digest_of(new, scan.lines.bytes())?;
+    let digest = new.digest_of(new.scan.lines.bytes())?;
     Ok(Some(Region { lines, digest, replaced, tier: Tier::Exact }))
 }
 
-fn whole_diff<O, N>(
-    (old, old_scan): (&O, &Scan),
-    (new, new_scan): (&N, &Scan),
-    place: &Place,
-) -> Result<String, O::Error>
+fn whole_diff<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, place: &Place) -> Result<String, O::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
 {
-    let region = all_lines((old, old_scan), (new, new_scan))?;
+    let region = all_lines(old, new)?;
     let regions: Vec<Region> = region.into_iter().collect();
-    diff((old, old_scan), (new, new_scan), &regions, &place.path().to_string_lossy())
+    diff(old, new, &regions, &place.path().to_string_lossy())
 }

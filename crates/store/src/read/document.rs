@@ -8,6 +8,7 @@ use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide, sniff_bom};
 use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 
 use crate::access::place::{OpenFile, Place};
@@ -288,6 +289,12 @@ impl<'a> Document<'a> {
         self.file.is_unchanged()
     }
 
+    /// The document and its scan as one value, as the core asks for it.
+    #[must_use]
+    pub fn scanned(&self) -> Scanned<'_, Self> {
+        Scanned::new(self, &self.scan)
+    }
+
     /// Why it is no text, if it is none. Reads it again to say what it looks like.
     pub fn not_text(&self) -> io::Result<Option<NotText>> {
         if let Some(offset) = self.scan.nul {
@@ -297,7 +304,7 @@ impl<'a> Document<'a> {
             return Ok(Some(NotText::Binary { offset, looks_like, bom: marked.is_some() }));
         }
         let Some(offset) = self.scan.undecodable else { return Ok(None) };
-        let (line, _) = self.scan.lines.line_at(self, offset)?;
+        let (line, _) = self.scanned().line_at(offset)?;
         let mut guesser = Guesser::new();
         for_each_chunk(self, 0..self.size(), |_, chunk| {
             guesser.feed(chunk);

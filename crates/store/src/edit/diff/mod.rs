@@ -11,6 +11,7 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::lines::Cursor;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::scan::Scan;
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::Source;
 
 use long::{Shown, tell_apart};
@@ -26,8 +27,8 @@ const LONGEST_LINE: usize = 4096;
 
 /// Compares two states of a file, which differ in `regions`.
 pub(crate) fn diff<O, N>(
-    (old, old_scan): (&O, &Scan),
-    (new, new_scan): (&N, &Scan),
+    old: Scanned<'_, O>,
+    new: Scanned<'_, N>,
     regions: &[Region],
     path: &str,
 ) -> Result<String, O::Error>
@@ -40,7 +41,7 @@ where
         return Ok(summary(path, regions));
     }
     // Read once each, however many regions there are.
-    let (mut of_old, mut of_new) = (old_scan.lines.cursor(old), new_scan.lines.cursor(new));
+    let (mut of_old, mut of_new) = (old.cursor(), new.cursor());
     let places = regions
         .iter()
         .map(|region| Ok((bytes_of(&mut of_old, region.replaced)?, bytes_of(&mut of_new, region.lines)?)));
@@ -54,22 +55,22 @@ where
     let changes = regions.iter().zip(places).map(|(region, (in_old, in_new))| {
         let start = region.replaced.start();
         let mut of_old = long::Side {
-            source: old,
-            encoding: old_scan.encoding,
-            lines: text((old, old_scan), region.replaced, in_old)?,
+            source: old.source,
+            encoding: old.scan.encoding,
+            lines: text(old, region.replaced, in_old)?,
         };
         let mut of_new = long::Side {
-            source: new,
-            encoding: new_scan.encoding,
-            lines: text((new, new_scan), region.lines, in_new)?,
+            source: new.source,
+            encoding: new.scan.encoding,
+            lines: text(new, region.lines, in_new)?,
         };
         tell_apart(&mut of_old, &mut of_new)?;
         Ok(Change { start, old: texts(of_old.lines), new: texts(of_new.lines) })
     });
     let changes = changes.collect::<Result<Vec<Change>, O::Error>>()?;
     let side = |scan: &Scan| Side { path, unterminated: scan.lines.is_unterminated() };
-    let context = |lines| text((old, old_scan), lines, old_scan.lines.bytes_of(old, lines)?).map(texts);
-    unified(side(old_scan), side(new_scan), old_scan.lines.count(), &changes, MAX_BYTES, context)
+    let context = |lines| text(old, lines, old.bytes_of(lines)?).map(texts);
+    unified(side(old.scan), side(new.scan), old.scan.lines.count(), &changes, MAX_BYTES, context)
 }
 
 /// Hunk headers alone.
@@ -100,7 +101,7 @@ fn at_most(lines: LineRange, bytes: &Range<u64>) -> u64 {
 
 /// The text of some lines, whose bytes are known.
 fn text<S: Source + ?Sized>(
-    (source, scan): (&S, &Scan),
+    file: Scanned<'_, S>,
     lines: LineRange,
     bytes: Range<u64>,
 ) -> Result<Vec<Shown>, S::Error> {
@@ -108,8 +109,8 @@ fn text<S: Source + ?Sized>(
     if lines.is_empty() {
         return Ok(found);
     }
-    scan.lines.for_each(source, lines.start(), bytes, LONGEST_LINE, |line| {
-        let encoding = scan.encoding;
+    file.for_each_line(lines.start(), bytes, LONGEST_LINE, |line| {
+        let encoding = file.scan.encoding;
         let valid = |fault: usize| encoding.decode(line.text.get(..fault).unwrap_or_default()).ok();
         let text = encoding.decode(line.text).or_else(|fault| valid(fault.offset).ok_or(fault));
         let mut text = text.unwrap_or_default();

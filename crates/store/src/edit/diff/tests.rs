@@ -2,6 +2,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::scanned::Scanned;
 use proptest::prelude::*;
 
 use super::*;
@@ -24,7 +25,7 @@ fn diff_of(old: &[u8], new: &[u8], encoding: Encoding) -> String {
         replaced: old_scan.lines.all(),
         tier: Tier::Exact,
     };
-    diff((old, &old_scan), (new, &new_scan), &[all], "/file").unwrap()
+    diff(Scanned::new(old, &old_scan), Scanned::new(new, &new_scan), &[all], "/file").unwrap()
 }
 
 fn encoded(text: &str, encoding: Encoding) -> Vec<u8> {
