@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::time::SystemTime;
 
+use mcp_text_editor_core::diff;
 use mcp_text_editor_core::digest::{Digest, DigestPrefix, Hasher};
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
@@ -18,7 +19,6 @@ use crate::access::place::WritablePlace;
 use crate::commit::exchange::Method;
 use crate::commit::overwrite::InPlace;
 use crate::commit::transaction::{Ready, Transaction};
-use crate::edit::diff::diff;
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::{Differing, EditProblem, Reason};
 use crate::edit::request::{Change, Edit, Options};
@@ -433,7 +433,7 @@ impl Work<'_> {
 
     fn diff(self, new: Scanned<'_, View<'_>>, regions: &[Region], path: &str) -> Result<String, StoreError> {
         let old = self.document.scanned();
-        diff(old, new, regions, path).context(Operation::Read, self.group.place.path())
+        diff::between(old, new, regions, path).context(Operation::Read, self.group.place.path())
     }
 
     /// What the history is to keep of the edit. `room` is how much it may still take of the call.

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::diff;
 use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::matching::Tier;
@@ -16,7 +17,6 @@ use crate::access::place::WritablePlace;
 use crate::commit::publish_new::{Creation, check_directory};
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
-use crate::edit::diff::diff;
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::Reason;
 use crate::edit::request::Options;
@@ -74,7 +74,7 @@ pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> 
     if options.dry_run {
         check_free(&place).map_err(whole)?;
         let empty = Scanner::new(Some(label.encoding)).finish();
-        let text = diff(Scanned::new(&[][..], &empty), file, &edited.regions, new.file_path);
+        let text = diff::between(Scanned::new(&[][..], &empty), file, &edited.regions, new.file_path);
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
         return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
@@ -83,7 +83,7 @@ pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> 
         workspace.history.keeps_place(&place)?;
         let path = place.path().to_string_lossy();
         let empty = Scanner::new(Some(label.encoding)).finish();
-        let text = diff(Scanned::new(&[][..], &empty), file, &edited.regions, &path);
+        let text = diff::between(Scanned::new(&[][..], &empty), file, &edited.regions, &path);
         let created = FileEdit {
             path: place.path().to_owned(),
             relative,

@@ -4,7 +4,6 @@
 mod attempt;
 mod call;
 pub mod create;
-mod diff;
 mod outcome;
 mod problem;
 mod request;

@@ -6,6 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::diff;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
@@ -21,7 +22,6 @@ use crate::access::roots::PathError;
 use crate::commit::remove::{Removal, Removed, remove};
 use crate::edit::call::edit;
 use crate::edit::create::{check_free, create_recorded};
-use crate::edit::diff::diff;
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{self, Change, Edit};
@@ -387,5 +387,5 @@ where
 {
     let region = all_lines(old, new)?;
     let regions: Vec<Region> = region.into_iter().collect();
-    diff(old, new, &regions, &place.path().to_string_lossy())
+    diff::between(old, new, &regions, &place.path().to_string_lossy())
 }

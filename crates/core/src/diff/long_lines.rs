@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use mcp_text_editor_core::digest::{Digest, Hasher};
-use mcp_text_editor_core::encoding::{Decoded, Decoder, Encoding};
-use mcp_text_editor_core::source::{CHUNK, Source};
+use crate::digest::{Digest, Hasher};
+use crate::encoding::{Decoded, Decoder, Encoding};
+use crate::source::{CHUNK, Source};
 
-use super::LONGEST_LINE;
+/// Of a line no more than this is shown: its beginning, or a part where it differs from the other side's.
+pub(super) const LONGEST_LINE: usize = 4096;
 
 /// Before the first character that differs, so many are shown.
 const BEFORE: u64 = 40;

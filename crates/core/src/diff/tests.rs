@@ -1,11 +1,14 @@
-use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::encoding::{Encoding, Label};
-use mcp_text_editor_core::matching::Tier;
-use mcp_text_editor_core::scan::Scanner;
-use mcp_text_editor_core::scanned::Scanned;
 use proptest::prelude::*;
 
-use super::*;
+use crate::digest::Digest;
+use crate::encoding::{Encoding, Label};
+use crate::matching::Tier;
+use crate::regions::Region;
+use crate::scan::Scanner;
+use crate::scanned::Scanned;
+
+use super::between::between;
+use super::long_lines::LONGEST_LINE;
 
 fn encoding(name: &str) -> Encoding {
     Label::parse(name).unwrap().encoding
@@ -25,7 +28,7 @@ fn diff_of(old: &[u8], new: &[u8], encoding: Encoding) -> String {
         replaced: old_scan.lines.all(),
         tier: Tier::Exact,
     };
-    diff(Scanned::new(old, &old_scan), Scanned::new(new, &new_scan), &[all], "/file").unwrap()
+    between(Scanned::new(old, &old_scan), Scanned::new(new, &new_scan), &[all], "/file").unwrap()
 }
 
 fn encoded(text: &str, encoding: Encoding) -> Vec<u8> {

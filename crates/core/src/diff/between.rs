@@ -1,20 +1,15 @@
-//! What a dry run would change, as a unified diff of at most a few hundred lines.
-
-mod long;
-#[cfg(test)]
-mod tests;
+//! The diff of two states of a file, read only where they differ, and of bounded size whatever they hold.
 
 use std::ops::Range;
 
-use mcp_text_editor_core::diff::{Change, Side, unified};
-use mcp_text_editor_core::line::{LineNumber, LineRange};
-use mcp_text_editor_core::lines::Cursor;
-use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_core::scan::Scan;
-use mcp_text_editor_core::scanned::Scanned;
-use mcp_text_editor_core::source::Source;
-
-use long::{Shown, tell_apart};
+use crate::diff::long_lines::{self, LONGEST_LINE, Shown, tell_apart};
+use crate::diff::unified::{Change, Side, unified};
+use crate::line::{LineNumber, LineRange};
+use crate::lines::Cursor;
+use crate::regions::Region;
+use crate::scan::Scan;
+use crate::scanned::Scanned;
+use crate::source::Source;
 
 /// The diff ends at a line's end before it has more bytes than this.
 const MAX_BYTES: usize = 40_000;
@@ -22,11 +17,13 @@ const MAX_BYTES: usize = 40_000;
 const MAX_LINES: u64 = 50_000;
 /// Likewise changes of more bytes than this, on both sides together and as far as they are shown: they are held in memory.
 const MAX_COMPARED: u64 = 16 * 1024 * 1024;
-/// Of a line no more than this is shown: its beginning, or a part where it differs from the other side's.
-const LONGEST_LINE: usize = 4096;
 
-/// Compares two states of a file, which differ in `regions`.
-pub(crate) fn diff<O, N>(
+/// Compares two states of a file, which differ in `regions`, as a unified diff whose header calls both of them `path`.
+///
+/// At most 40 000 bytes, cut at a line's end. Of a line at most 4096 bytes are shown. Changes of more than 50 000 lines, or of
+/// more than 16 MiB, are only counted: then there are hunk headers and nothing else. Both files are read
+/// where they differ and nowhere else; an error is of either.
+pub fn between<O, N>(
     old: Scanned<'_, O>,
     new: Scanned<'_, N>,
     regions: &[Region],
@@ -54,12 +51,12 @@ where
     }
     let changes = regions.iter().zip(places).map(|(region, (in_old, in_new))| {
         let start = region.replaced.start();
-        let mut of_old = long::Side {
+        let mut of_old = long_lines::Side {
             source: old.source,
             encoding: old.scan.encoding,
             lines: text(old, region.replaced, in_old)?,
         };
-        let mut of_new = long::Side {
+        let mut of_new = long_lines::Side {
             source: new.source,
             encoding: new.scan.encoding,
             lines: text(new, region.lines, in_new)?,
