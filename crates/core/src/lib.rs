@@ -8,6 +8,8 @@ pub mod cause;
 pub mod diff;
 pub mod digest;
 pub mod encoding;
+pub mod file_names;
+pub mod invisible;
 pub mod line;
 pub mod line_ending;
 pub mod lines;

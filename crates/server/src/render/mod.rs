@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use mcp_text_editor_core::invisible::is_default_ignorable;
 use serde_json::Value;
 
 pub mod directories;
@@ -61,19 +62,13 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Whether a character ends a line, is not seen, or has others shown in another order: controls, U+2028 and U+2029, and
-/// `Default_Ignorable_Code_Point` of Unicode, among which are all that set directions. Some belong to good names (a joiner in
-/// Persian, or in an emoji); spelled out they can be sent back as they are.
+/// Whether a character ends a line, is not seen, or has others shown in another order: controls, U+2028 and U+2029, the
+/// interlinear annotations U+FFF9 to U+FFFB, and what Unicode ignores by default, among which are all characters that set
+/// directions. Some belong to good names (a joiner in Persian, or in an emoji); spelled out they can be sent back as they are.
 fn is_unseen(character: char) -> bool {
     character.is_control()
-        || matches!(
-            character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-                | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
+        || is_default_ignorable(character)
+        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')
 }
 
 fn spell_out(character: char, out: &mut String) {

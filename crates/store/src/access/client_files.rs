@@ -4,7 +4,7 @@
 //! A client may be started in any directory, so a row holds in every directory below a root. Files that hold text for a
 //! model (`AGENTS.md`, rules, memories) are not here: what a model is told starts no program by itself.
 
-use crate::access::names::{Name, could_be};
+use mcp_text_editor_core::file_names::{FoldedName, could_be};
 
 /// A project file, or directory, by which clients start programs.
 #[derive(PartialEq, Eq, Debug)]
@@ -297,7 +297,7 @@ impl ClientFile {
     }
 
     /// Whether a path could be taken for it, or for what is below it.
-    fn matches(&self, path: &[Name], root: usize) -> bool {
+    fn matches(&self, path: &[FoldedName], root: usize) -> bool {
         let length = self.names().count();
         let stands_at = |start: usize| {
             let here = path.get(start..start + length).unwrap_or_default();
@@ -312,6 +312,6 @@ impl ClientFile {
 }
 
 /// The client's file that a path could be taken for, or be below; `root` is how many of its names are the root's.
-pub(crate) fn client_file(path: &[Name], root: usize) -> Option<&'static ClientFile> {
+pub(crate) fn client_file(path: &[FoldedName], root: usize) -> Option<&'static ClientFile> {
     CLIENT_FILES.iter().find(|file| file.matches(path, root))
 }

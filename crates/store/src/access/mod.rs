@@ -4,7 +4,6 @@ mod aliases;
 pub mod client_files;
 pub(crate) mod directory;
 pub mod landlock;
-mod names;
 #[cfg(feature = "without-containment")]
 mod no_containment;
 pub mod patterns;

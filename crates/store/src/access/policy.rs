@@ -6,9 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::file_names::{FoldedName, is_git, same_name};
+
 use crate::access::aliases::Aliases;
 use crate::access::client_files::client_file;
-use crate::access::names::{Name, is_git, same_name};
 use crate::access::patterns::Patterns;
 use crate::access::place::Place;
 use crate::access::protection::Protection;
@@ -127,7 +128,7 @@ impl Policy {
 
 /// What protects a path by what it is called.
 fn by_name(path: &Path, relative: &Path) -> Option<Protection> {
-    let names: Vec<Name> = path.iter().map(Name::new).collect();
+    let names: Vec<FoldedName> = path.iter().map(FoldedName::new).collect();
     // A root inside `.git` was named by a person, so only what is below it counts.
     let root = names.len().saturating_sub(relative.iter().count());
     if names.iter().skip(root).any(is_git) {

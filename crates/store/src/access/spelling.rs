@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::fs::Dir;
+use mcp_text_editor_core::file_names::same_name;
 
 use crate::access::directory::open_directory;
-use crate::access::names::same_name;
 use crate::access::place::Place;
 use crate::os;
 

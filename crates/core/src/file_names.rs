@@ -1,34 +1,40 @@
-//! Names that mean more than they say: whether a file system could take a name for another, such as `.git`. What follows
-//! from that is the policy's.
+//! Which file names a file system could take for one another: [`could_be`] and [`same_name`]. What follows for a file that
+//! could be `.git` is decided by the caller.
 //!
-//! A name may lie on a file system that ignores letter case (NTFS, APFS, ext4 with casefold), trailing dots and spaces, and
-//! what follows a colon (Windows), or characters that are not seen (HFS+, ext4 with casefold), and that has short names
-//! (`GIT~1`). All of that is looked for everywhere, as git does (`verify_path`, its `utf8.c` and `path.c`): the directory
-//! may be shared with another system.
+//! File systems ignore letter case (NTFS, APFS, ext4 with casefold), trailing dots and spaces and what follows a colon
+//! (Windows), or invisible characters (HFS+, ext4 with casefold), and some have short names (`GIT~1`). Each of these rules is
+//! applied on every system, as git does (`verify_path`, its `utf8.c` and `path.c`): the directory may be shared with another.
 
 use std::ffi::OsStr;
 
-/// A name as the most careless of file systems reads it.
-#[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Name {
+use crate::invisible::is_default_ignorable;
+
+/// One component of a path, folded as the least strict of file systems reads it: made once, compared with many names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoldedName {
     folded: String,
     may_be_short: bool,
 }
 
-impl Name {
-    pub(crate) fn new(name: &OsStr) -> Self {
+impl FoldedName {
+    /// Folds a name. Bytes that are no Unicode become U+FFFD, so names that differ in these alone are folded alike.
+    #[must_use]
+    pub fn new(name: &OsStr) -> Self {
         let folded = folded(name);
         Self { may_be_short: folded.contains('~'), folded }
     }
 }
 
 /// Whether a name could be taken for `.git`.
-pub(crate) fn is_git(name: &Name) -> bool {
+#[must_use]
+pub fn is_git(name: &FoldedName) -> bool {
     could_be(name, ".git")
 }
 
-/// Whether a name could be taken for this one, in which a `*` may stand for any part.
-pub(crate) fn could_be(name: &Name, meant: &str) -> bool {
+/// Whether a name could be taken for `meant`, which is ASCII and in which the first `*`, if there is one, stands for any part.
+/// A short name (`SETTIN~1.JSO`) could be any file that Windows may have given it to.
+#[must_use]
+pub fn could_be(name: &FoldedName, meant: &str) -> bool {
     let is_meant = match meant.split_once('*') {
         None => name.folded.eq_ignore_ascii_case(meant),
         Some((head, tail)) => {
@@ -40,8 +46,9 @@ pub(crate) fn could_be(name: &Name, meant: &str) -> bool {
     is_meant || (name.may_be_short && is_short(&name.folded, meant))
 }
 
-/// Whether two names are one where letter case, and what is not seen, does not count.
-pub(crate) fn same_name(one: &OsStr, other: &OsStr) -> bool {
+/// Whether two names are one where neither letter case nor invisible characters count. Short names are not looked at.
+#[must_use]
+pub fn same_name(one: &OsStr, other: &OsStr) -> bool {
     one == other || folded(one) == folded(other)
 }
 
@@ -70,11 +77,11 @@ fn is_short(name: &str, meant: &str) -> bool {
     is_hashed || if any { own.starts_with(head) } else { own == head }
 }
 
-/// A name as the most careless of file systems reads it.
+/// A name in lower case, without invisible characters, trailing dots and spaces, and without the name of a stream.
 fn folded(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     let mut seen = String::with_capacity(name.len());
-    for character in name.chars().filter(|character| !is_ignorable(*character)) {
+    for character in name.chars().filter(|character| !is_default_ignorable(*character)) {
         match character {
             // What folds to letters of our names and is not lower case of its own (`CaseFolding.txt` of Unicode, C and F).
             '\u{17f}' => seen.push('s'),
@@ -95,18 +102,6 @@ fn folded(name: &OsStr) -> String {
     let length = seen.trim_end_matches(['.', ' ']).len();
     seen.truncate(length);
     seen
-}
-
-/// `Default_Ignorable_Code_Point` of Unicode, which case-folding file systems pass over; HFS+ passes over some of them.
-fn is_ignorable(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 #[cfg(test)]
@@ -131,7 +126,7 @@ mod tests {
             ".git:x",
             ".git .:x",
         ] {
-            assert!(is_git(&Name::new(name.as_ref())), "{name:?}");
+            assert!(is_git(&FoldedName::new(name.as_ref())), "{name:?}");
         }
         for name in [
             "git",
@@ -147,13 +142,13 @@ mod tests {
             ":git",
             "..git",
         ] {
-            assert!(!is_git(&Name::new(name.as_ref())), "{name:?}");
+            assert!(!is_git(&FoldedName::new(name.as_ref())), "{name:?}");
         }
     }
 
     #[test]
     fn what_could_be_taken_for_a_name() {
-        let check = |name: &str, meant: &str| could_be(&Name::new(name.as_ref()), meant);
+        let check = |name: &str, meant: &str| could_be(&FoldedName::new(name.as_ref()), meant);
         for (name, meant) in [
             (".mcp.json", ".mcp.json"),
             (".MCP.json", ".mcp.json"),
