@@ -4,7 +4,7 @@
 
 use mcp_text_editor_core::measure::{Measure, Unit};
 
-use crate::cli::Output;
+use crate::config::Output;
 use crate::room::Room;
 
 /// A program, and how much of a reply its model is shown whole.

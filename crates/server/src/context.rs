@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use mcp_text_editor_store::workspace::Workspace;
 use serde_json::Value;
 
-use crate::cli::Config;
 use crate::clients;
+use crate::config::Config;
 use crate::room::Room;
 
 /// What a call is given: what holds for every call of the process, and what is known of the client that made it.

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcp_text_editor::cli::{self, Action, Landlock, LogLevel, Past, StateOptions};
+use mcp_text_editor::cli::{self, Action, Past};
 use mcp_text_editor::cli::{call, history};
+use mcp_text_editor::config::{Landlock, LogLevel, StateOptions};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
 use mcp_text_editor::render::directories;
@@ -131,12 +132,12 @@ fn open_roots(command: &cli::Command) -> anyhow::Result<Roots> {
     Ok(opened)
 }
 
-fn state_directory<'a>(state_options: &'a cli::StateOptions, action: &Action) -> Option<&'a Path> {
+fn state_directory<'a>(state_options: &'a StateOptions, action: &Action) -> Option<&'a Path> {
     state_options.state_directory.as_deref().filter(|_| !matches!(action, Action::Tools { .. }))
 }
 
 /// What calls work with. A state directory that cannot be had stops nobody: what is lost with it is said where it counts.
-fn open_workspace(opened: Roots, state_options: cli::StateOptions, action: &Action) -> Workspace {
+fn open_workspace(opened: Roots, state_options: StateOptions, action: &Action) -> Workspace {
     let state = state_directory(&state_options, action).map(StateDir::open);
     let roots: Vec<PathBuf> = opened.paths().map(Path::to_owned).collect();
     for root in opened.paths().filter(|root| opened.closes(root)) {

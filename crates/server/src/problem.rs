@@ -5,7 +5,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::rejection::Excerpt;
 
-use crate::tools::Tool;
+use crate::tool_id::ToolId;
 
 macro_rules! codes {
     ($($variant:ident $name:literal $meaning:literal,)*) => {
@@ -89,7 +89,7 @@ pub struct Problem {
     /// The past edit that cannot be taken back, and what is in its way.
     pub conflict: Option<Box<Conflict>>,
     /// The tool to call next; `None` for the one that was called.
-    pub suggestion: Option<&'static str>,
+    pub suggestion: Option<ToolId>,
     /// Whether files may have changed all the same, as they could not be put back.
     pub may_have_written: bool,
 }
@@ -100,7 +100,7 @@ pub struct IfCut {
     /// The hint.
     pub hint: String,
     /// The tool that it names, to be called next; `None` where no tool that reads is offered.
-    pub suggestion: Option<&'static str>,
+    pub suggestion: Option<ToolId>,
 }
 
 /// A past edit of a file that has changed since.
@@ -148,8 +148,8 @@ impl Problem {
 
     /// The same problem, after which this tool is to be called.
     #[must_use]
-    pub fn suggest(mut self, tool: &Tool) -> Self {
-        self.suggestion = Some(tool.name);
+    pub fn suggest(mut self, tool: ToolId) -> Self {
+        self.suggestion = Some(tool);
         self
     }
 
@@ -175,10 +175,10 @@ pub struct Failure {
 impl Failure {
     /// A failure of a tool. The tool to call next is what the first problem suggests, if it `is_offered`, else the same
     /// one with a corrected call.
-    pub fn of_tool(tool: &Tool, problems: Vec<Problem>, is_offered: impl Fn(&str) -> bool) -> Self {
+    pub fn of_tool(tool: ToolId, problems: Vec<Problem>, is_offered: impl Fn(ToolId) -> bool) -> Self {
         let suggested = problems.first().and_then(|problem| problem.suggestion);
-        let suggestion = suggested.filter(|name| is_offered(name)).unwrap_or(tool.name).to_owned();
-        let editing = !tool.read_only && !problems.iter().any(|problem| problem.may_have_written);
+        let suggestion = suggested.filter(|tool| is_offered(*tool)).unwrap_or(tool).name().to_owned();
+        let editing = !tool.is_read_only() && !problems.iter().any(|problem| problem.may_have_written);
         Self { problems, suggestion, editing }
     }
 

@@ -3,7 +3,7 @@
 use mcp_text_editor_core::measure::Measure;
 use mcp_text_editor_core::show::Budget;
 
-use crate::cli::Output;
+use crate::config::Output;
 
 /// An error is this many characters at most, whoever reads it, so no option leaves a reply less.
 const LEAST: usize = 8_000;

@@ -11,7 +11,7 @@ use mcp_text_editor_store::read::document::{self, Document};
 use mcp_text_editor_store::state_dir::StateDir;
 use serde_json::{Value, json};
 
-use crate::cli::{Config, Output};
+use crate::config::{Config, Output};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limit;
 use crate::problem::{Failure, Problem};
@@ -19,17 +19,17 @@ use crate::render::edit::{self as edit_words, Hashes};
 use crate::render::explain::{self, Call, Named};
 use crate::render::json_text;
 use crate::render::read::{self as read_words, FileRead, LeftOut, Page};
+use crate::tool_id::ToolId;
 use crate::tools::append::AppendRequest;
 use crate::tools::create::CreateRequest;
 use crate::tools::delete::DeleteRequest;
 use crate::tools::get::{ReadFile, ReadRange, ReadRequest};
 use crate::tools::insert::InsertRequest;
 use crate::tools::patch::PatchRequest;
-use crate::tools::{self, Tool};
 
 /// Reads ranges of files. One file that cannot be read does not spoil the others.
 pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let call = call(context, &tools::get::TOOL, request.files.len() > 1, cancel);
+    let call = call(context, ToolId::Get, request.files.len() > 1, cancel);
     let ranges = |file: &ReadFile| file.ranges.as_ref().map_or(1, Vec::len);
     let files = request.files.iter().map(|file| (file.file_path.as_str(), ranges(file)));
     let mut page = Page::new(context.room, context.config.output, request.line_numbers, files);
@@ -46,7 +46,7 @@ pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<
             continue;
         }
         if cancel.is_cancelled() {
-            return Err(cancelled(context, &tools::get::TOOL));
+            return Err(cancelled(context, ToolId::Get));
         }
         let before = page.left;
         match read_file(context, call, file, &mut page, is_full, cancel) {
@@ -68,7 +68,7 @@ pub fn get(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<
         }
     }
     if !is_any_read {
-        return Err(failure(context, &tools::get::TOOL, problems));
+        return Err(failure(context, ToolId::Get, problems));
     }
     let next = request.files.get(page.files()).map(|file| file.file_path.as_str());
     Ok(page.finish(request.files.len(), next))
@@ -186,7 +186,7 @@ pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Resu
             change: Change::Patch(&file.patches),
         })
         .collect();
-    edit_files(context, &tools::patch::TOOL, &edits, request.dry_run, cancel)
+    edit_files(context, ToolId::Patch, &edits, request.dry_run, cancel)
 }
 
 /// Adds lines to the end of a file.
@@ -197,7 +197,7 @@ pub fn append(context: &Context, request: &AppendRequest, cancel: &Cancel) -> Re
         file_hash: Some(&request.file_hash),
         change: Change::Append(&request.contents),
     };
-    edit_files(context, &tools::append::TOOL, &[edit], request.dry_run, cancel)
+    edit_files(context, ToolId::Append, &[edit], request.dry_run, cancel)
 }
 
 /// Adds lines between two lines of a file.
@@ -208,7 +208,7 @@ pub fn insert(context: &Context, request: &InsertRequest, cancel: &Cancel) -> Re
         file_hash: Some(&request.file_hash),
         change: Change::Insert(&request.contents, request.position),
     };
-    edit_files(context, &tools::insert::TOOL, &[edit], request.dry_run, cancel)
+    edit_files(context, ToolId::Insert, &[edit], request.dry_run, cancel)
 }
 
 /// Deletes lines of a file.
@@ -219,12 +219,12 @@ pub fn delete(context: &Context, request: &DeleteRequest, cancel: &Cancel) -> Re
         file_hash: Some(&request.file_hash),
         change: Change::Delete(&request.ranges),
     };
-    edit_files(context, &tools::delete::TOOL, &[edit], request.dry_run, cancel)
+    edit_files(context, ToolId::Delete, &[edit], request.dry_run, cancel)
 }
 
 fn edit_files(
     context: &Context,
-    tool: &'static Tool,
+    tool: ToolId,
     edits: &[Edit<'_>],
     dry_run: bool,
     cancel: &Cancel,
@@ -232,7 +232,7 @@ fn edit_files(
     let limits = &context.config.limits;
     let is_cancelled = || cancel.is_cancelled();
     let options = Options {
-        tool: tool.name,
+        tool: tool.name(),
         undoes: None,
         matching: Matching {
             strict: context.config.strict,
@@ -270,12 +270,7 @@ fn ranges_of_patches<'a>(edit: &Edit<'a>) -> Vec<&'a [GuardedRange]> {
 }
 
 /// What the words about a call need to know of it.
-pub(crate) fn call<'a>(
-    context: &'a Context,
-    tool: &'static Tool,
-    many_files: bool,
-    cancel: &'a Cancel,
-) -> Call<'a> {
+pub(crate) fn call<'a>(context: &'a Context, tool: ToolId, many_files: bool, cancel: &'a Cancel) -> Call<'a> {
     let state = context.workspace.state_dir.as_ref().map(StateDir::path);
     let Config { limits, tools: offered, .. } = &*context.config;
     Call { tool, roots: &context.workspace.roots, state, many_files, limits, cancel, offered }
@@ -284,13 +279,13 @@ pub(crate) fn call<'a>(
 /// Creates a file.
 pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let file_path = request.file_path.as_str();
-    let call = call(context, &tools::create::TOOL, false, cancel);
+    let call = call(context, ToolId::Create, false, cancel);
     if cancel.is_cancelled() {
-        return Err(cancelled(context, &tools::create::TOOL));
+        return Err(cancelled(context, ToolId::Create));
     }
     let is_cancelled = || cancel.is_cancelled();
     let options = Options {
-        tool: tools::create::TOOL.name,
+        tool: ToolId::Create.name(),
         undoes: None,
         matching: Matching::default(),
         dry_run: request.dry_run,
@@ -305,7 +300,7 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
             }
             _ => explain::refusal(call, named, &EditProblem { entry: 0, reason }),
         };
-        failure(context, &tools::create::TOOL, reasons.into_iter().map(problem).collect())
+        failure(context, ToolId::Create, reasons.into_iter().map(problem).collect())
     })?;
     Ok(edit_reply(context, &done, |_| file_path, request.dry_run))
 }
@@ -393,11 +388,11 @@ pub(crate) fn json_reply(value: Value) -> Reply {
     Reply { text: json_text(&value), structured: Some(value) }
 }
 
-fn cancelled(context: &Context, tool: &'static Tool) -> Failure {
+fn cancelled(context: &Context, tool: ToolId) -> Failure {
     failure(context, tool, vec![explain::cancelled()])
 }
 
 /// A failure of a tool among those that this process offers.
-pub(crate) fn failure(context: &Context, tool: &'static Tool, problems: Vec<Problem>) -> Failure {
-    Failure::of_tool(tool, problems, |name| context.config.tools.contains(name))
+pub(crate) fn failure(context: &Context, tool: ToolId, problems: Vec<Problem>) -> Failure {
+    Failure::of_tool(tool, problems, |tool| context.config.tools.contains(tool))
 }

@@ -10,18 +10,18 @@ use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::history::{EditId, Entry};
 
 use crate::actions::edit::{call, edit_reply, failure, json_reply};
-use crate::cli::Output;
+use crate::config::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
 use crate::render::explain;
 use crate::render::history as words;
+use crate::tool_id::ToolId;
 use crate::tools::edits::EditsRequest;
 use crate::tools::undo::UndoRequest;
-use crate::tools::{self, Tool};
 
 /// Lists past edits, of which all files lie in the roots.
 pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure> {
-    let tool = &tools::edits::TOOL;
+    let tool = ToolId::Edits;
     let fail = |problem| failure(context, tool, vec![problem]);
     let path = request.file_path.as_deref().map(|path| listed_path(context, path)).transpose();
     let path = path.map_err(|problems| failure(context, tool, problems))?;
@@ -58,7 +58,7 @@ fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Proble
             }
             _ => {
                 let cancel = Cancel::never();
-                let call = call(context, &tools::edits::TOOL, false, &cancel);
+                let call = call(context, ToolId::Edits, false, &cancel);
                 Err(problems.iter().map(|problem| explain::path(call, file_path, problem)).collect())
             }
         },
@@ -67,12 +67,12 @@ fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Proble
 
 /// Takes an edit back.
 pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let tool = &tools::undo::TOOL;
+    let tool = ToolId::Undo;
     let fail = |problem| failure(context, tool, vec![problem]);
     let unknown = || fail(words::unknown(&context.config.tools, &request.edit_id));
     let id = EditId::parse(&request.edit_id).ok_or_else(unknown)?;
     let is_cancelled = || cancel.is_cancelled();
-    let options = Options { tool: tool.name, dry_run: request.dry_run, is_cancelled: &is_cancelled };
+    let options = Options { tool: tool.name(), dry_run: request.dry_run, is_cancelled: &is_cancelled };
     let undone = undo::undo(&context.workspace, &id, options).map_err(|reason| match reason {
         UndoError::Unknown => unknown(),
         UndoError::History(reason) => fail(words::unreadable(context.workspace.state_dir.as_ref(), &reason)),
@@ -89,6 +89,3 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
     let name = |edited: &Edited| paths.get(edited.entry).map(String::as_str).unwrap_or_default();
     Ok(edit_reply(context, &undone.outcome, name, request.dry_run))
 }
-
-/// The tool whose words explain what a person's undo is refused for.
-pub(crate) static FOR_PEOPLE: &Tool = &tools::undo::TOOL;

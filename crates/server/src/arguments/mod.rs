@@ -23,6 +23,7 @@ use crate::clients::ADDED_KEYS;
 use crate::context::Context;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Failure, Problem};
+use crate::tool_id::ToolId;
 use crate::wire::json_weight::weigh;
 
 /// More problems than this are not collected: a hostile call could hold millions.
@@ -113,7 +114,7 @@ impl<'l> Notes<'l> {
     }
 
     /// The request, or every reason why there is none. `tool` is what the error suggests to call again.
-    pub fn finish<T>(self, request: Option<T>, tool: &str, editing: bool) -> Result<T, Failure> {
+    pub fn finish<T>(self, request: Option<T>, tool: ToolId) -> Result<T, Failure> {
         let mut problems: Vec<Problem> =
             self.exceeded().map(|exceeded| self.limits.exceeded(exceeded)).collect();
         let found = self.problems.into_inner();
@@ -133,9 +134,9 @@ impl<'l> Notes<'l> {
                     "the arguments could not be read",
                     "report this as a defect",
                 );
-                Err(Failure::of(problem, tool, editing))
+                Err(Failure::of(problem, tool.name(), !tool.is_read_only()))
             }
-            _ => Err(Failure { problems, suggestion: tool.to_owned(), editing }),
+            _ => Err(Failure { problems, suggestion: tool.name().to_owned(), editing: !tool.is_read_only() }),
         }
     }
 }

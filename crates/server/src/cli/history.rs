@@ -19,13 +19,13 @@ use mcp_text_editor_store::recovery::recover;
 use mcp_text_editor_store::state_dir::StateDir;
 use mcp_text_editor_store::workspace::Workspace;
 
-use crate::actions::history::FOR_PEOPLE;
-use crate::cli::ToolSet;
+use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::render::edit::words;
 use crate::render::explain::Call;
 use crate::render::history::{against, help, kind};
+use crate::tool_id::ToolId;
 
 const ID: Style = AnsiColor::Yellow.on_default();
 const STRONG: Style = Style::new().bold();
@@ -237,7 +237,8 @@ fn refuse(workspace: &Workspace, refused: &Refused, out: &mut impl Write) -> Res
     let state = workspace.state_dir.as_ref().map(StateDir::path);
     // Hints are not shown to people.
     let offered = &ToolSet::default();
-    let call = Call { tool: FOR_PEOPLE, roots: &workspace.roots, state, many_files, limits, cancel, offered };
+    let call =
+        Call { tool: ToolId::Undo, roots: &workspace.roots, state, many_files, limits, cancel, offered };
     let problems = against(call, refused);
     for (_, problem) in &problems {
         writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;

@@ -4,7 +4,6 @@
 pub mod call;
 pub mod history;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,9 +14,9 @@ use mcp_text_editor_store::access::unserved::{Unserved, Wanted, WhyUnserved};
 use mcp_text_editor_store::durability::Durability;
 use mcp_text_editor_store::history::Settings;
 
+use crate::config::{AccessOptions, Config, Landlock, LogLevel, Output, StateOptions, ToolSet};
 use crate::limits::{self, Limit, Limits};
 use crate::render::directories;
-use crate::tools;
 
 /// An MCP server through which a language model reads and edits text files.
 ///
@@ -186,43 +185,6 @@ enum HistorySubcommands {
     },
 }
 
-/// The options that hold for every call of the process.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Config {
-    /// The tools that are offered.
-    pub tools: ToolSet,
-    /// What replies are made for.
-    pub output: Output,
-    /// Whether text must match exactly, blanks at line ends included.
-    pub strict: bool,
-    /// How many bytes of text a read returns at once, where a person has said so; else it goes by the client.
-    pub max_response_bytes: Option<u64>,
-    /// How much a call may ask for.
-    pub limits: Limits,
-}
-
-impl Default for Config {
-    /// The configuration without any option.
-    fn default() -> Self {
-        Self {
-            tools: ToolSet::default(),
-            output: Output::Text,
-            strict: false,
-            max_response_bytes: None,
-            limits: Limits::default(),
-        }
-    }
-}
-
-/// What replies are made for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Output {
-    /// A model that reads.
-    Text,
-    /// A program that parses.
-    Json,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Mode {
     ClaudeCode,
@@ -234,116 +196,8 @@ enum DurabilityOption {
     Process,
 }
 
-/// What is logged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-#[expect(missing_docs, reason = "the names are tracing's")]
-pub enum LogLevel {
-    Off,
-    Error,
-    Warn,
-    Info,
-    Debug,
-    Trace,
-}
-
-/// The tools that a process offers; fixed for its life, because clients read the list once.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ToolSet(Vec<&'static str>);
-
-impl ToolSet {
-    /// Whether the tool of this name is offered.
-    #[must_use]
-    pub fn contains(&self, name: &str) -> bool {
-        self.0.contains(&name)
-    }
-
-    fn of(wanted: impl Fn(&tools::Tool) -> bool) -> Self {
-        Self(tools::ALL.iter().filter(|tool| wanted(tool)).map(|tool| tool.name).collect())
-    }
-}
-
-impl Default for ToolSet {
-    /// What is offered where nothing else is asked for.
-    fn default() -> Self {
-        Self::of(|tool| !tools::ON_REQUEST.contains(&tool.name))
-    }
-}
-
-impl FromStr for ToolSet {
-    type Err = String;
-
-    /// Reads the name of a set, or names of tools with commas; the error names the word that is neither.
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "default" | "edit" => return Ok(Self::default()),
-            "all" => return Ok(Self::of(|_| true)),
-            "read-only" => {
-                return Ok(Self::of(|tool| tool.read_only && !tools::ON_REQUEST.contains(&tool.name)));
-            }
-            "claude-code" => return Ok(Self::of(|tool| tool.name == tools::patch::TOOL.name)),
-            _ => {}
-        }
-        let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-        if let Some(unknown) = names.iter().find(|name| tools::ALL.iter().all(|tool| tool.name != **name)) {
-            let known: Vec<&str> = tools::ALL.iter().map(|tool| tool.name).collect();
-            return Err(format!("there is no tool `{unknown}`; there are {}", known.join(", ")));
-        }
-        if names.is_empty() {
-            return Err("it names no tool".to_owned());
-        }
-        Ok(Self::of(|tool| names.contains(&tool.name)))
-    }
-}
-
-impl fmt::Display for ToolSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join(","))
-    }
-}
-
-/// How safe edits are, and what is kept of them.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StateOptions {
-    /// What an edit survives once it is answered.
-    pub durability: Durability,
-    /// Files that are written over, not replaced.
-    pub in_place: Patterns,
-    /// The state directory; `None` where the platform names none.
-    pub state_directory: Option<PathBuf>,
-    /// The one that a server uses whose client passed on no variable of the environment but `HOME`, if that is another. A
-    /// directory that was named as an option is meant alone.
-    pub other_state_directory: Option<PathBuf>,
-    /// What is kept of past edits; `None` for nothing.
-    pub history: Option<Settings>,
-}
-
 /// Files of which no history is kept, whatever the options say: they hold secrets.
 const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
-
-/// What may not be done in the allowed directories.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct AccessOptions {
-    /// Whether nothing is written at all.
-    pub read_only: bool,
-    /// Files that are not written, besides those that are not by default.
-    pub protected: Patterns,
-    /// Files that are written although they are not by default.
-    pub unprotected: Patterns,
-    /// Whether the kernel is to see to it, too, that nothing outside is reached.
-    pub landlock: Landlock,
-}
-
-/// Whether the kernel is to see to it, too, that nothing outside is reached.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
-pub enum Landlock {
-    /// As far as it can.
-    #[default]
-    Auto,
-    /// In all that concerns files, or the program does not start.
-    Require,
-    /// No.
-    Off,
-}
 
 /// What the process is to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -427,11 +281,8 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         offered = ToolSet::from_str("claude-code")?;
     }
     if options.read_only {
-        let kept = ToolSet::of(|tool| tool.read_only && offered.contains(tool.name));
-        if kept.0.is_empty() {
-            return Err(format!("--read-only leaves none of the tools {offered}"));
-        }
-        offered = kept;
+        let kept = offered.read_only();
+        offered = kept.ok_or_else(|| format!("--read-only leaves none of the tools {offered}"))?;
     }
     let config = Config {
         tools: offered,

@@ -5,7 +5,7 @@ use mcp_text_editor_store::access::roots::Roots;
 
 use crate::render::paths::namable;
 use crate::render::{directories, on_one_line};
-use crate::tools;
+use crate::tool_id::ToolId;
 
 /// All that some models see.
 const HEAD: usize = 240;
@@ -17,38 +17,29 @@ const MAX: usize = 2_048;
 const CUT: &str = " …";
 
 /// The tools that change files.
-const EDITING: &[&str] = &[
-    tools::patch::TOOL.name,
-    tools::append::TOOL.name,
-    tools::insert::TOOL.name,
-    tools::delete::TOOL.name,
-    tools::create::TOOL.name,
-];
+const EDITING: &[ToolId] = &[ToolId::Patch, ToolId::Append, ToolId::Insert, ToolId::Delete, ToolId::Create];
 
 /// What is said of the use: each sentence where one of these tools is offered; none named: always. The first is so long
 /// that [`HEAD`] cuts none of the paths that can come last.
-const USE: &[(&[&str], &str)] = &[
+const USE: &[(&[ToolId], &str)] = &[
     (
         &[],
         " Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next.",
     ),
     (
-        &[tools::get::TOOL.name],
+        &[ToolId::Get],
         " Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them.",
     ),
     (
-        &[tools::patch::TOOL.name],
+        &[ToolId::Patch],
         " Change text with patch_text_file_contents, many places and files at once: name unique text by old_string, or lines by \
          ranges with range_hash.",
     ),
-    (&[tools::append::TOOL.name], " Add lines at the end with append_text_file_contents and the file_hash."),
-    (&[tools::insert::TOOL.name], " Add lines elsewhere with insert_text_file_contents and the file_hash."),
-    (&[tools::delete::TOOL.name], " Remove lines with delete_text_file_contents and the hashes."),
-    (
-        &[tools::undo::TOOL.name],
-        " Take an edit back with undo_text_file_edits and the edit_id that its reply gave.",
-    ),
-    (&[tools::create::TOOL.name], " Make files with create_text_file, which never overwrites."),
+    (&[ToolId::Append], " Add lines at the end with append_text_file_contents and the file_hash."),
+    (&[ToolId::Insert], " Add lines elsewhere with insert_text_file_contents and the file_hash."),
+    (&[ToolId::Delete], " Remove lines with delete_text_file_contents and the hashes."),
+    (&[ToolId::Undo], " Take an edit back with undo_text_file_edits and the edit_id that its reply gave."),
+    (&[ToolId::Create], " Make files with create_text_file, which never overwrites."),
     (
         EDITING,
         " An edit returns the new hashes and line numbers: go on from those without a read. A failed edit changes \
@@ -63,7 +54,7 @@ struct Missing {
 }
 
 /// The instructions of a server that offers these tools in these directories.
-pub(crate) fn instructions(offered: impl Fn(&str) -> bool, roots: &Roots) -> String {
+pub(crate) fn instructions(offered: impl Fn(ToolId) -> bool, roots: &Roots) -> String {
     let served: Vec<String> = namable(roots).into_iter().map(on_one_line).collect();
     let missing = roots
         .unserved()
@@ -72,8 +63,8 @@ pub(crate) fn instructions(offered: impl Fn(&str) -> bool, roots: &Roots) -> Str
     compose(offered, &served, &missing.collect::<Vec<_>>())
 }
 
-fn compose(offered: impl Fn(&str) -> bool, served: &[String], missing: &[Missing]) -> String {
-    let edits = EDITING.iter().any(|name| offered(name));
+fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missing]) -> String {
+    let edits = EDITING.iter().any(|tool| offered(*tool));
     if served.is_empty() && !missing.is_empty() {
         return nothing_served(edits, missing);
     }
@@ -86,7 +77,7 @@ fn compose(offered: impl Fn(&str) -> bool, served: &[String], missing: &[Missing
     let (shown, told) = head(HEAD - out.length, served, missing);
     out.push(&told);
     for (named, sentence) in USE {
-        if named.is_empty() || named.iter().any(|name| offered(name)) {
+        if named.is_empty() || named.iter().any(|tool| offered(*tool)) {
             out.push(sentence);
         }
     }
@@ -210,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::cli::ToolSet;
+    use crate::config::ToolSet;
 
     fn set(names: &str) -> ToolSet {
         names.parse().unwrap()
@@ -220,7 +211,7 @@ mod tests {
         let served: Vec<String> = served.iter().map(|name| (*name).to_owned()).collect();
         let offered = set(tools);
         compose(
-            |name| offered.contains(name),
+            |tool| offered.contains(tool),
             &served,
             &missing.iter().map(|name| absent(name)).collect::<Vec<_>>(),
         )
@@ -263,14 +254,14 @@ mod tests {
         #[test]
         fn no_path_is_cut_and_no_tool_named_that_is_not_offered(
             served in names(), missing in names(),
-            tools in prop::sample::subsequence(tools::ALL, 1..=tools::ALL.len()),
+            tools in prop::sample::subsequence(ToolId::ALL, 1..=ToolId::ALL.len()),
         ) {
-            let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
+            let offered = |tool: ToolId| tools.contains(&tool);
             let absent: Vec<Missing> = missing.iter().map(|name| absent(name)).collect();
             let told = compose(offered, &served, &absent);
             prop_assert!(length(&told) <= MAX);
-            for tool in tools::ALL {
-                prop_assert!(offered(tool.name) || !told.contains(tool.name), "{}: {}", tool.name, told);
+            for tool in ToolId::ALL {
+                prop_assert!(offered(*tool) || !told.contains(tool.name()), "{}: {}", tool.name(), told);
             }
             let head: String = told.chars().take(HEAD).collect();
             for name in served.iter().chain(&missing) {

@@ -18,12 +18,13 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
-use crate::cli::{Config, Output};
+use crate::config::{Config, Output};
 use crate::context::{Cancel, Context, Reply, Withdrawal};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Failure, Problem};
 use crate::protocol::instructions::instructions;
 use crate::render::{directories, explain, layout};
+use crate::tool_id::ToolId;
 use crate::tools::{self, Tool};
 
 /// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
@@ -67,14 +68,14 @@ impl Server {
     #[must_use]
     pub fn listed(&self) -> Vec<rmcp::model::Tool> {
         let config = &self.context.config;
-        let offered = self.tools.iter().filter(|tool| config.tools.contains(tool.name));
+        let offered = self.tools.iter().filter(|tool| config.tools.contains(tool.id));
         offered.map(|tool| listed(tool, config)).collect()
     }
 
     /// What a model is told of the server as a whole, its roots included as far as there is room.
     #[must_use]
     pub fn instructions(&self) -> String {
-        instructions(|name| self.context.config.tools.contains(name), &self.context.workspace.roots)
+        instructions(|tool| self.context.config.tools.contains(tool), &self.context.workspace.roots)
     }
 
     /// Runs a call, and tells a client that asked for it from time to time that it goes on, never after it has ended.
@@ -101,7 +102,7 @@ impl Server {
             let elapsed = began.elapsed();
             let what = if is_at_work.load(Ordering::Relaxed) { "at work" } else { "waiting for its turn" };
             let progress = ProgressNotificationParam::new(token.clone(), elapsed.as_secs_f64())
-                .with_message(format!("{}: {what} for {} s", tool.name, elapsed.as_secs()));
+                .with_message(format!("{}: {what} for {} s", tool.name(), elapsed.as_secs()));
             // Who is gone need not be told.
             let _ = context.peer.notify_progress(progress).await;
         }
@@ -109,9 +110,9 @@ impl Server {
 
     fn unknown_tool(&self, name: &str) -> String {
         let name: String = name.chars().take(60).collect();
-        let offered = self.tools.iter().filter(|tool| self.context.config.tools.contains(tool.name));
+        let offered = self.tools.iter().filter(|tool| self.context.config.tools.contains(tool.id));
         let near = offered
-            .map(|tool| (strsim::jaro_winkler(tool.name, &name), tool.name))
+            .map(|tool| (strsim::jaro_winkler(tool.name(), &name), tool.name()))
             .filter(|(likeness, _)| *likeness > 0.8)
             .max_by(|one, other| one.0.total_cmp(&other.0));
         match near {
@@ -130,13 +131,13 @@ impl Server {
     ) -> Result<Reply, Failure> {
         if self.context.workspace.roots.are_all_unserved() {
             let problem = directories::nothing_served(&self.context.workspace.roots);
-            return Err(Failure::of(problem, tool.name, !tool.read_only));
+            return Err(Failure::of(problem, tool.name(), !tool.id.is_read_only()));
         }
         // The semaphore is never closed, so this only waits.
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         is_at_work.store(true, Ordering::Relaxed);
         if cancel.is_cancelled() {
-            return Err(Failure::of(explain::cancelled(), tool.name, !tool.read_only));
+            return Err(Failure::of(explain::cancelled(), tool.name(), !tool.id.is_read_only()));
         }
         let context = context.clone();
         let cancel = cancel.within(Duration::from_secs(context.config.limits.get(Limit::Seconds)));
@@ -200,15 +201,15 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.tools.iter().find(|tool| tool.name == request.name) else {
+        let Some(tool) = self.tools.iter().find(|tool| tool.name() == request.name) else {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
         let client = context.client_info();
         let calls = self.context.of_client(client.as_ref().map(|client| client.name.as_str()));
-        let is_offered = self.context.config.tools.contains(tool.name);
+        let is_offered = self.context.config.tools.contains(tool.id);
         let outcome = if let Some(exceeded) = context.extensions.get::<Exceeded>().filter(|_| is_offered) {
             let problem = self.context.config.limits.exceeded(*exceeded);
-            Err(Failure::of(problem, tool.name, !tool.read_only))
+            Err(Failure::of(problem, tool.name(), !tool.id.is_read_only()))
         } else if is_offered {
             let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();
             let (token, asked) = (context.ct.clone(), withdrawal.clone());
@@ -279,12 +280,12 @@ impl ServerHandler for Server {
 
 fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
     let annotations = ToolAnnotations::new()
-        .read_only(tool.read_only)
+        .read_only(tool.id.is_read_only())
         .destructive(tool.destructive)
         .idempotent(tool.idempotent)
         .open_world(false);
-    let description = tool.description_beside(|name| config.tools.contains(name));
-    let listed = rmcp::model::Tool::new(tool.name, description, Arc::new((tool.input)()))
+    let description = tool.description_beside(|tool| config.tools.contains(tool));
+    let listed = rmcp::model::Tool::new(tool.name(), description, Arc::new((tool.input)()))
         .with_title(tool.title)
         .with_annotations(annotations);
     match config.output {
@@ -302,22 +303,22 @@ fn disabled(tool: &Tool, context: &Context) -> Failure {
     let offered = &context.config.tools;
     let problem = Problem::new(
         Code::ToolDisabled,
-        format!("{} is switched off in this server", tool.name),
+        format!("{} is switched off in this server", tool.name()),
         format!("use one of {offered}; whoever configures the server can offer more with --tools"),
     );
     // What can be called instead: reading, where it is offered.
-    let instead = tools::ALL.iter().find(|tool| offered.contains(tool.name)).map_or("", |tool| tool.name);
-    Failure::of(problem, instead, !tool.read_only)
+    let instead = ToolId::ALL.iter().find(|tool| offered.contains(**tool)).map_or("", |tool| tool.name());
+    Failure::of(problem, instead, !tool.id.is_read_only())
 }
 
 /// What became of the files is not known here, so it is not said that nothing was written.
 fn panicked(tool: &Tool, context: &Context) -> Failure {
-    let hint = if tool.read_only {
+    let hint = if tool.id.is_read_only() {
         "this is a defect of the server, please report it; another way to ask may succeed"
     } else {
         "this is a defect of the server, please report it; read the files to see whether the edit was made"
     };
     let problem = Problem::new(Code::InternalError, "the server failed on this call", hint);
-    let next = Some(tools::get::TOOL.name).filter(|name| context.config.tools.contains(name));
-    Failure::of(problem, next.unwrap_or(tool.name), false)
+    let next = Some(ToolId::Get).filter(|tool| context.config.tools.contains(*tool));
+    Failure::of(problem, next.unwrap_or(tool.id).name(), false)
 }

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use super::explain::{self, Call, Named};
 use super::paths::shown;
 use super::{on_one_line, path_by_itself};
-use crate::cli::ToolSet;
+use crate::config::ToolSet;
 use crate::problem::{Code, Conflict, Later, Problem};
 use crate::room::Room;
-use crate::tools;
+use crate::tool_id::ToolId;
 
 /// What the last line of a list, or what stands around it as JSON, takes at most.
 const ROOM_FOR_NOTE: usize = 200;
@@ -238,14 +238,14 @@ fn beyond_roots(file_path: &str, is_there: bool, is_left: bool) -> (String, Stri
 /// No such edit.
 pub(crate) fn unknown(offered: &ToolSet, edit_id: &str) -> Problem {
     let shown: String = edit_id.chars().take(40).collect();
-    let lists = if offered.contains(tools::edits::TOOL.name) {
-        format!("{} lists the edits that are kept; ", tools::edits::TOOL.name)
+    let lists = if offered.contains(ToolId::Edits) {
+        format!("{} lists the edits that are kept; ", ToolId::Edits.name())
     } else {
         "the id is in the reply to the edit; ".to_owned()
     };
     let hint =
         lists + "old edits are deleted, and edits of files outside the allowed directories are not offered";
-    Problem::new(Code::NotFound, format!("no edit \"{shown}\" is kept"), hint).suggest(&tools::edits::TOOL)
+    Problem::new(Code::NotFound, format!("no edit \"{shown}\" is kept"), hint).suggest(ToolId::Edits)
 }
 
 /// What recovery kept is put back by nobody.
@@ -280,13 +280,13 @@ pub(crate) fn unreadable(state: Option<&StateDir>, reason: &NotKept) -> Problem 
         NotKept::Unavailable { reason, remedy } => {
             let hint = format!("restore the lines you want by a patch; {}", help(state, *remedy));
             Problem::new(Code::IoError, format!("the history of edits cannot be read: {reason}"), hint)
-                .suggest(&tools::patch::TOOL)
+                .suggest(ToolId::Patch)
         }
         _ => Problem::new(
             Code::NotFound,
             "this server keeps no history of edits",
             "restore the lines you want by a patch; whoever configures the server can have it keep a history",
         )
-        .suggest(&tools::patch::TOOL),
+        .suggest(ToolId::Patch),
     }
 }

@@ -209,7 +209,7 @@ fn hint_of(problem: &Problem, detail: Detail) -> &str {
 
 fn suggestion(failure: &Failure, detail: Detail) -> &str {
     let instead = failure.problems.first().and_then(|first| instead(first, detail)?.suggestion);
-    instead.unwrap_or(&failure.suggestion)
+    instead.map_or(failure.suggestion.as_str(), |tool| tool.name())
 }
 
 /// The hint that all problems have in common.
@@ -458,6 +458,7 @@ mod tests {
 
     use super::*;
     use crate::problem::Code;
+    use crate::tool_id::ToolId;
 
     fn lines(start: u64, end: u64) -> LineRange {
         LineRange::inclusive(start, end).unwrap()
@@ -583,7 +584,7 @@ mod tests {
                 actual: Some(Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) }),
                 found_at: vec![far; places],
                 nearest: vec![Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }; 5],
-                if_cut: Some(IfCut { hint: hint.clone() + "…", suggestion: Some("get_text_file_contents") }),
+                if_cut: Some(IfCut { hint: hint.clone() + "…", suggestion: Some(ToolId::Get) }),
                 file_hash: Some(Digest::of(b"")),
                 ..Problem::new(Code::OutsideAllowedDirectories, reason.clone(), hint).of_file(path)
             };

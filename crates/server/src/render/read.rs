@@ -7,7 +7,7 @@ use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::show::{Budget, Cut, Shown};
 use serde_json::{Map, Value, json};
 
-use crate::cli::Output;
+use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
 use crate::render::layout::{problem_json, problem_text};

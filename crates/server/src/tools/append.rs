@@ -9,13 +9,12 @@ use crate::arguments::{Ends, Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, text};
-
-const NAME: &str = "append_text_file_contents";
 
 /// The tool.
 pub const TOOL: Tool = Tool {
-    name: NAME,
+    id: ToolId::Append,
     title: "Append to a text file",
     description: "Add lines to the end of an existing text file. `file_hash` must be that of the file as it is now, from a \
         read or from the reply to the last edit; if the file has changed since, nothing is written and the error has \
@@ -23,7 +22,6 @@ pub const TOOL: Tool = Tool {
         one. The reply has the new `file_hash`, so that the next call needs no read, and the lines where the text now \
         stands.",
     beside: &[],
-    read_only: false,
     destructive: false,
     idempotent: false,
     input,
@@ -70,7 +68,7 @@ pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<AppendReques
 
 fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<AppendRequest, Failure> {
     let request = request(Fields::top(&notes, values));
-    notes.finish(request, NAME, true)
+    notes.finish(request, ToolId::Append)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<AppendRequest> {

@@ -8,20 +8,18 @@ use crate::arguments::{Ends, Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, text};
-
-const NAME: &str = "create_text_file";
 
 /// The tool.
 pub const TOOL: Tool = Tool {
-    name: NAME,
+    id: ToolId::Create,
     title: "Create a text file",
     description: "Create a new text file with exactly these contents; missing parent directories are made. It never \
         overwrites: if the name is taken, the call fails, changes nothing, and returns the file's hash and the call \
         that would replace it. Line ends are written as given, so end the contents with a newline unless the file is to \
         have none. The reply has the `file_hash`, with which lines can be appended or inserted at once.",
-    beside: &[(super::patch::TOOL.name, "To change a file that exists use patch_text_file_contents.")],
-    read_only: false,
+    beside: &[(ToolId::Patch, "To change a file that exists use patch_text_file_contents.")],
     destructive: false,
     idempotent: true,
     input,
@@ -68,7 +66,7 @@ pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<CreateReques
 
 fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<CreateRequest, Failure> {
     let request = request(Fields::top(&notes, values));
-    notes.finish(request, NAME, true)
+    notes.finish(request, ToolId::Create)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<CreateRequest> {

@@ -13,13 +13,12 @@ use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, list};
-
-const NAME: &str = "delete_text_file_contents";
 
 /// The tool.
 pub const TOOL: Tool = Tool {
-    name: NAME,
+    id: ToolId::Delete,
     title: "Delete lines of a text file",
     description: "Delete whole lines of a text file, one or several ranges at once. `file_hash` must be that of the file as \
         it is now, and each range needs the `range_hash` that a read of exactly those lines has shown; read the ranges \
@@ -27,10 +26,9 @@ pub const TOOL: Tool = Tool {
         adjusting; they must not overlap. If anything does not fit, nothing is deleted, and the error has the present \
         text and hashes. The reply has the new `file_hash`. The file itself is never removed.",
     beside: &[(
-        super::patch::TOOL.name,
+        ToolId::Patch,
         "To delete part of a line use patch_text_file_contents with an empty new_string.",
     )],
-    read_only: false,
     destructive: true,
     idempotent: false,
     input,
@@ -81,7 +79,7 @@ pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<DeleteReques
 
 fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<DeleteRequest, Failure> {
     let request = request(Fields::top(&notes, values));
-    notes.finish(request, NAME, true)
+    notes.finish(request, ToolId::Delete)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<DeleteRequest> {

@@ -8,21 +8,19 @@ use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, integer, text};
-
-const NAME: &str = "list_text_file_edits";
 
 /// The tool.
 pub const TOOL: Tool = Tool {
-    name: NAME,
+    id: ToolId::Edits,
     title: "List past edits",
     description: "List the edits that were made through this server, the newest first: each with its edit_id, when and by \
         which tool it was made, and its files. With file_path only those of that file, or of files below that directory.",
     beside: &[(
-        super::undo::TOOL.name,
+        ToolId::Undo,
         "undo_text_file_edits takes an edit back by its edit_id; with dry_run it shows what that would change.",
     )],
-    read_only: true,
     destructive: false,
     idempotent: true,
     input,
@@ -68,5 +66,5 @@ fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<EditsRequest, Fa
     let file_path = fields.optional_path("file_path");
     let limit = fields.positive("limit").unwrap_or(USUAL).min(MAX);
     drop(fields);
-    notes.finish(Some(EditsRequest { file_path, limit }), NAME, false)
+    notes.finish(Some(EditsRequest { file_path, limit }), ToolId::Edits)
 }

@@ -8,13 +8,12 @@ use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, flag, integer, list, object, text};
-
-const NAME: &str = "get_text_file_contents";
 
 /// The tool.
 pub const TOOL: Tool = Tool {
-    name: NAME,
+    id: ToolId::Get,
     title: "Read text files",
     description: "Read text files, whole or by line ranges, many files in one call. Give `file_path` (with `line_start` and \
         `line_end`) for one file, or `files` for several files or ranges, but not both. Paths are absolute. Lines count \
@@ -27,7 +26,6 @@ pub const TOOL: Tool = Tool {
         A long reply is cut at the end of a line and says where to go on. A file that cannot be read does not spoil the \
         others.",
     beside: &[],
-    read_only: true,
     destructive: false,
     idempotent: true,
     input,
@@ -129,7 +127,7 @@ pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<ReadRequest,
 
 fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<ReadRequest, Failure> {
     let request = request(Fields::top(&notes, values));
-    notes.finish(request, NAME, false)
+    notes.finish(request, ToolId::Get)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {

@@ -11,13 +11,12 @@ use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::{Code, Failure};
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, integer, text};
-
-const NAME: &str = "insert_text_file_contents";
 
 /// The tool.
 pub const TOOL: Tool = Tool {
-    name: NAME,
+    id: ToolId::Insert,
     title: "Insert into a text file",
     description: "Insert lines into an existing text file, after or before a line; give exactly one of `after` and \
         `before`. `after: 0` is the top of the file, `after` its last line is the end. `file_hash` must be that of the \
@@ -25,10 +24,9 @@ pub const TOOL: Tool = Tool {
         written and the error has the new hash. The inserted text is ended by a newline. The reply has the new \
         `file_hash`, so that the next call needs no read, and the lines where the text now stands.",
     beside: &[(
-        super::patch::TOOL.name,
+        ToolId::Patch,
         "To insert at several places, or in several files, at once use patch_text_file_contents.",
     )],
-    read_only: false,
     destructive: false,
     idempotent: false,
     input,
@@ -79,7 +77,7 @@ pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<InsertReques
 
 fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<InsertRequest, Failure> {
     let request = request(Fields::top(&notes, values));
-    notes.finish(request, NAME, true)
+    notes.finish(request, ToolId::Insert)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<InsertRequest> {

@@ -18,21 +18,20 @@ use serde_json::{Map, Value};
 use crate::arguments::Fields;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{flag, integer, object, text};
 
 /// What a client is told of a tool, and how it is run.
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// The name by which it is called.
-    pub name: &'static str,
+    /// Which tool it is.
+    pub id: ToolId,
     /// The name that people see.
     pub title: &'static str,
     /// What it does, when to use it which way, what comes back; for a model.
     pub description: &'static str,
-    /// What is said of other tools behind it, each sentence where the tool of this name is offered.
-    pub beside: &'static [(&'static str, &'static str)],
-    /// Whether it leaves every file as it is.
-    pub read_only: bool,
+    /// What is said of other tools behind it, each sentence where that tool is offered.
+    pub beside: &'static [(ToolId, &'static str)],
     /// Whether it can take away what a file holds.
     pub destructive: bool,
     /// Whether a second call with the same arguments changes nothing more.
@@ -46,9 +45,15 @@ pub struct Tool {
 }
 
 impl Tool {
+    /// The name by which it is called.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.id.name()
+    }
+
     /// What it does, with what is to be said of other tools that are offered.
-    pub fn description_beside(&self, is_offered: impl Fn(&str) -> bool) -> String {
-        let sentences = self.beside.iter().filter(|(name, _)| is_offered(name));
+    pub fn description_beside(&self, is_offered: impl Fn(ToolId) -> bool) -> String {
+        let sentences = self.beside.iter().filter(|(tool, _)| is_offered(*tool));
         sentences.fold(self.description.to_owned(), |out, (_, sentence)| out + " " + sentence)
     }
 }
@@ -67,9 +72,6 @@ pub static ALL: &[Tool] = &[
     edits::TOOL,
     undo::TOOL,
 ];
-
-/// The tools that are offered only where all are asked for, or these by name: people have subcommands for them.
-pub static ON_REQUEST: &[&str] = &[edits::TOOL.name, undo::TOOL.name];
 
 /// Reads `end`: null, absent and -1 are the last line.
 fn end_of(fields: &mut Fields<'_>, name: &'static str) -> Option<i64> {

@@ -13,13 +13,12 @@ use crate::arguments::{Ends, Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, flag, list, object, text};
-
-const NAME: &str = "patch_text_file_contents";
 
 /// The tool.
 pub const TOOL: Tool = Tool {
-    name: NAME,
+    id: ToolId::Patch,
     title: "Edit text files",
     description: "Replace text in one or many files, all or nothing: if any part fails, no file is changed, and the error \
         shows the actual text and where the wanted text is. Each patch gives `new_string` and says what it replaces in \
@@ -34,7 +33,6 @@ pub const TOOL: Tool = Tool {
         need no adjusting; they must not overlap. The reply has the new `file_hash`, and lines and `range_hash` of each \
         changed region, so the next edit needs no read.",
     beside: &[],
-    read_only: false,
     destructive: true,
     idempotent: false,
     input,
@@ -111,7 +109,7 @@ pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<PatchRequest
 
 fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<PatchRequest, Failure> {
     let request = request(Fields::top(&notes, values));
-    notes.finish(request, NAME, true)
+    notes.finish(request, ToolId::Patch)
 }
 
 fn request(mut fields: Fields<'_>) -> Option<PatchRequest> {

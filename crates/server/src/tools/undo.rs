@@ -8,20 +8,18 @@ use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, text};
-
-const NAME: &str = "undo_text_file_edits";
 
 /// The tool.
 pub const TOOL: Tool = Tool {
-    name: NAME,
+    id: ToolId::Undo,
     title: "Undo an edit",
     description: "Take back an edit that was made through this server: all of its files get the bytes that they had before, \
         or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
         which can be undone first. Undoing a create removes the file. The undo is an edit itself: to redo, undo the \
         edit_id that it returns.",
     beside: &[],
-    read_only: false,
     destructive: true,
     idempotent: false,
     input,
@@ -62,5 +60,5 @@ fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<UndoRequest, Fai
     let edit_id = fields.required("edit_id", "the `edit_id` of the edit to take back", Fields::label);
     let dry_run = fields.flag("dry_run", false);
     drop(fields);
-    notes.finish(edit_id.map(|edit_id| UndoRequest { edit_id, dry_run }), NAME, true)
+    notes.finish(edit_id.map(|edit_id| UndoRequest { edit_id, dry_run }), ToolId::Undo)
 }

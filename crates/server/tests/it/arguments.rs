@@ -292,7 +292,7 @@ fn keys_that_clients_add_are_ignored_at_the_top() {
         }
         for tool in tools::ALL {
             let schema = (tool.input)();
-            assert!(schema["properties"].get(key.name).is_none(), "{} takes {}", tool.name, key.name);
+            assert!(schema["properties"].get(key.name).is_none(), "{} takes {}", tool.name(), key.name);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use mcp_text_editor::cli::Config;
+use mcp_text_editor::config::Config;
 use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::protocol::server::Server;

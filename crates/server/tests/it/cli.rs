@@ -70,7 +70,7 @@ fn home_and_the_file_system_are_served_only_when_named() {
 #[test]
 fn options_choose_the_tools() {
     let here = tempfile::tempdir().unwrap();
-    let all: Vec<&str> = tools::ALL.iter().map(|tool| tool.name).collect();
+    let all: Vec<&str> = tools::ALL.iter().map(tools::Tool::name).collect();
     let check = |arguments: &[&str], environment: &[(&str, &str)], expected: &[&str]| {
         let (code, out, error) = run_in(here.path(), &[&["tools"], arguments].concat(), environment);
         assert_eq!(code, 0, "{error}");

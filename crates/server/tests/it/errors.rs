@@ -67,7 +67,7 @@ fn names_what_is_offered(world: &World, options: &[&str], calls: &[Call]) {
                 // Of a tool that is switched off, this is said.
                 let said = reply.text.replace(&format!("{tool} is switched off"), "");
                 let strange =
-                    tools::ALL.iter().find(|other| other.name != offered && said.contains(other.name));
+                    tools::ALL.iter().find(|other| other.name() != offered && said.contains(other.name()));
                 assert!(strange.is_none(), "{what}, with {offered} alone: {}", reply.text);
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_text_editor::cli::Config;
+use mcp_text_editor::config::Config;
 use mcp_text_editor::context::{Context, Reply};
 use mcp_text_editor::limits::{Limit, Limits};
 use mcp_text_editor::protocol::server::Server;
@@ -47,7 +47,7 @@ fn call(id: u64, mut meta: Value, token: Option<Value>) -> Value {
     if let Some(token) = token {
         meta["progressToken"] = token;
     }
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name, "_meta": meta}})
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name(), "_meta": meta}})
 }
 
 /// Until so many were begun and not yet let go.

@@ -1,7 +1,7 @@
 //! What `tools/list` says, and that every client can take it.
 
 use mcp_text_editor::cli::call;
-use mcp_text_editor::cli::{Config, Output};
+use mcp_text_editor::config::{Config, Output};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::tools;
@@ -53,8 +53,8 @@ fn lint(schema: &Value, place: &str) {
 /// Refuses what the schema of a tool's output does not admit: what a validator would, and what it does not name, too. `lint`
 /// sees to it that schemas have no other keywords than are looked at here.
 pub(crate) fn admit_output(tool: &str, value: &Value) {
-    let tool = tools::ALL.iter().find(|known| known.name == tool).unwrap();
-    admit(&Value::Object((tool.output)()), value, tool.name);
+    let tool = tools::ALL.iter().find(|known| known.name() == tool).unwrap();
+    admit(&Value::Object((tool.output)()), value, tool.name());
 }
 
 fn admit(schema: &Value, value: &Value, place: &str) {
@@ -150,7 +150,7 @@ fn schemas_name_what_is_read() {
         let mut told = Vec::new();
         names(&schema, &mut told);
         told.sort();
-        assert_eq!(read, told, "{}", tool.name);
+        assert_eq!(read, told, "{}", tool.name());
     }
 }
 
@@ -158,13 +158,13 @@ fn schemas_name_what_is_read() {
 #[test]
 fn only_what_is_offered_is_named() {
     let sets = ["default", "all", "edit", "read-only", "claude-code"].into_iter();
-    for set in sets.chain(tools::ALL.iter().map(|tool| tool.name)) {
+    for set in sets.chain(tools::ALL.iter().map(tools::Tool::name)) {
         let config = Config { output: Output::Json, tools: set.parse().unwrap(), ..Config::default() };
         let server = Server::new(Context::new(config, Workspace::without_state(Roots::open(&[]).unwrap())));
         let listed = server.listed();
         let told = serde_json::to_string(&listed).unwrap() + &server.instructions();
-        for tool in tools::ALL.iter().filter(|tool| listed.iter().all(|listed| listed.name != tool.name)) {
-            assert!(!told.contains(tool.name), "{set}: {} is named", tool.name);
+        for tool in tools::ALL.iter().filter(|tool| listed.iter().all(|listed| listed.name != tool.name())) {
+            assert!(!told.contains(tool.name()), "{set}: {} is named", tool.name());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_text_editor::cli::Config;
+use mcp_text_editor::config::Config;
 use mcp_text_editor::context::{Context, Reply};
 use mcp_text_editor::limits::{Limit, Limits};
 use mcp_text_editor::problem::{Code, Failure, Problem};
@@ -210,7 +210,7 @@ fn lines_of_many_megabytes_are_answered() {
 type Sent = (Value, fn() -> bool);
 
 fn call(id: usize) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name}})
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name()}})
 }
 
 /// What a session in memory answers to so many calls of a tool that is `run`, sent at once, by id; then its input ends.

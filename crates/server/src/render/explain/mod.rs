@@ -15,19 +15,19 @@ use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};
 use mcp_text_editor_store::read::document::NotText;
 use serde_json::{Value, json};
 
-use crate::cli::ToolSet;
+use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::{Limit, Limits};
 use crate::problem::{Code, Problem};
 use crate::render::directories;
 use crate::render::paths::{allowed, list, shown};
-use crate::tools::{self, Tool};
+use crate::tool_id::ToolId;
 
 /// What the words need to know of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'a> {
     /// The tool that was called.
-    pub(crate) tool: &'static Tool,
+    pub(crate) tool: ToolId,
     /// The allowed directories.
     pub(crate) roots: &'a Roots,
     /// The state directory, if there is one.
@@ -47,11 +47,11 @@ impl Call<'_> {
     /// other way.
     fn naming(
         self,
-        tool: &Tool,
+        tool: ToolId,
         words: impl FnOnce(&'static str) -> String,
         otherwise: impl FnOnce() -> String,
     ) -> String {
-        if self.offered.contains(tool.name) { words(tool.name) } else { otherwise() }
+        if self.offered.contains(tool) { words(tool.name()) } else { otherwise() }
     }
 }
 
@@ -171,7 +171,7 @@ fn protected(file_path: &str, protection: &Protection) -> Problem {
         ),
     };
     let reason = format!("{file_path} may be read, but not written: {why}");
-    Problem::new(Code::ProtectedPath, reason, hint).suggest(&tools::get::TOOL)
+    Problem::new(Code::ProtectedPath, reason, hint).suggest(ToolId::Get)
 }
 
 /// What is said of a name that is taken by something other than text.
@@ -194,7 +194,7 @@ fn dangling(call: Call<'_>, target: &Path) -> (String, String) {
     let hint = target.to_str().map_or_else(check, |target| {
         let create = json!({"file_path": target, "contents": "…"});
         call.naming(
-            &tools::create::TOOL,
+            ToolId::Create,
             |name| format!("to create the file that it leads to, call {name} {create}"),
             check,
         )
@@ -205,13 +205,13 @@ fn dangling(call: Call<'_>, target: &Path) -> (String, String) {
 /// What is said of a name that is taken by a text file: `replace` is the call that would replace everything in it.
 pub(crate) fn exists(call: Call<'_>, file_path: &str, replace: &Value) -> Problem {
     let hint = call.naming(
-        &tools::patch::TOOL,
+        ToolId::Patch,
         |name| format!("to replace everything in it, call {name} {replace}"),
         || "choose another name, or edit the file that is there".to_owned(),
     );
     Problem::new(Code::AlreadyExists, format!("{file_path} already exists"), hint)
         .of_file(file_path)
-        .suggest(&tools::patch::TOOL)
+        .suggest(ToolId::Patch)
 }
 
 /// Why an encoding's label is refused.
@@ -231,7 +231,7 @@ pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
 pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
     let (code, reason, hint) = match &error.kind {
         kind if let Some(told) = of_name(call, file_path, kind) => told,
-        StoreErrorKind::NotFound if !call.tool.read_only => {
+        StoreErrorKind::NotFound if !call.tool.is_read_only() => {
             (Code::NotFound, format!("there is no file {file_path}"), to_create(call, file_path))
         }
         StoreErrorKind::NotFound => (
@@ -241,7 +241,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         ),
         StoreErrorKind::AlreadyExists => {
             let hint = call.naming(
-                &tools::patch::TOOL,
+                ToolId::Patch,
                 |name| format!("edit it with {name}, or choose another name"),
                 || "choose another name".to_owned(),
             );
@@ -312,12 +312,12 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
     };
     let problem = Problem::new(code, reason, hint).of_file(file_path);
     match code {
-        Code::NotFound if !call.tool.read_only => problem.suggest(&tools::create::TOOL),
-        Code::AlreadyExists => problem.suggest(&tools::patch::TOOL),
-        Code::Conflict => problem.suggest(&tools::get::TOOL),
-        _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(&tools::patch::TOOL),
+        Code::NotFound if !call.tool.is_read_only() => problem.suggest(ToolId::Create),
+        Code::AlreadyExists => problem.suggest(ToolId::Patch),
+        Code::Conflict => problem.suggest(ToolId::Get),
+        _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(ToolId::Patch),
         // As its hint says.
-        _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(&tools::get::TOOL),
+        _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(ToolId::Get),
         _ => problem,
     }
 }
@@ -326,7 +326,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
 fn to_create(call: Call<'_>, file_path: &str) -> String {
     let create = json!({"file_path": file_path, "contents": "…"});
     call.naming(
-        &tools::create::TOOL,
+        ToolId::Create,
         |name| format!("to create it, call {name} {create}"),
         || "check the path; names are case-sensitive".to_owned(),
     )
@@ -353,7 +353,7 @@ fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Co
             let (what, create) = dangling(call, place.path());
             let reason = format!("{file_path} is {what}");
             let check = "check the path, and where the link leads".to_owned();
-            Some((Code::NotFound, reason, if call.tool.read_only { check } else { create }))
+            Some((Code::NotFound, reason, if call.tool.is_read_only() { check } else { create }))
         }
         StoreErrorKind::NotADirectory if ends_in_slash => Some((
             Code::NotADirectory,

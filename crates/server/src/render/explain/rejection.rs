@@ -12,7 +12,7 @@ use super::{Call, Named};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, IfCut, Problem};
 use crate::render::layout::spelled;
-use crate::tools;
+use crate::tool_id::ToolId;
 
 /// So many lines above and below the one that was named are to be read again.
 const AROUND: u64 = 20;
@@ -36,7 +36,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
             };
             let problem = Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call, *total));
             // An empty file has nothing to be read; the hint is about the same tool.
-            if *total == 0 { problem } else { problem.suggest(&tools::get::TOOL) }
+            if *total == 0 { problem } else { problem.suggest(ToolId::Get) }
         }
         Rejection::EmptyOldString { .. } => Problem::new(
             Code::InvalidArguments,
@@ -44,7 +44,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
                 "an empty old_string without ranges stands for an empty file, and this one has {total_lines} lines"
             ),
             call.naming(
-                &tools::insert::TOOL,
+                ToolId::Insert,
                 |name| format!("say what to replace by its text or by ranges; to add lines, call {name}"),
                 || "say what to replace by its text or by ranges; to add lines, replace one by itself and them".to_owned(),
             ),
@@ -67,7 +67,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
                     spelled(first.1),
                     spelled(second.1)
                 ),
-                if call.tool.name == tools::patch::TOOL.name {
+                if call.tool == ToolId::Patch {
                     "join them into one patch; a range owns its whole lines"
                 } else {
                     "name each line once"
@@ -76,7 +76,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
             return Problem { lines: Some(first.1).filter(|lines| !lines.is_empty()), ..problem };
         }
         Rejection::Unencodable { character, line, column, .. } => {
-            let what = if call.tool.name == tools::patch::TOOL.name { "new_string" } else { "contents" };
+            let what = if call.tool == ToolId::Patch { "new_string" } else { "contents" };
             let encoding = named.encoding.unwrap_or("the file's encoding");
             let code_point = u32::from(*character);
             Problem::new(
@@ -151,13 +151,13 @@ fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, to
         }
         Fit::Broken => problem("and the call does not fit it any more", again(None)),
     };
-    problem.suggest(&tools::get::TOOL)
+    problem.suggest(ToolId::Get)
 }
 
 /// The call that reads the file, or some of its lines; `None` where no tool that reads is offered.
 fn reading(call: Call<'_>, named: Named<'_>, lines: Option<(u64, u64)>) -> Option<String> {
-    let name = tools::get::TOOL.name;
-    call.offered.contains(name).then(|| format!("{name} {}", read_call(named, lines)))
+    let get = ToolId::Get;
+    call.offered.contains(get).then(|| format!("{} {}", get.name(), read_call(named, lines)))
 }
 
 /// A guard that does not hold: what is there instead, and where the wanted text is.
@@ -209,7 +209,7 @@ fn mismatched(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lin
             let (hint, if_cut) = no_match_hint(&meant(*at), evidence);
             let mut problem = Problem { if_cut, ..Problem::new(Code::NoMatch, reason, hint) };
             if evidence.nearest.is_empty() && evidence.actual.is_none() {
-                problem = problem.suggest(&tools::get::TOOL);
+                problem = problem.suggest(ToolId::Get);
             }
             (problem, None, evidence)
         }
@@ -303,7 +303,7 @@ impl<'a> Meant<'a> {
     fn with_range(&self, range: &Value) -> String {
         match &self.part {
             Some(part) => format!("in place of {part} send {range}"),
-            None => format!("call {} with \"ranges\": [{range}]", self.call.tool.name),
+            None => format!("call {} with \"ranges\": [{range}]", self.call.tool.name()),
         }
     }
 
@@ -373,7 +373,7 @@ impl<'a> Meant<'a> {
     }
 
     fn if_cut(&self, hint: String) -> IfCut {
-        let get = tools::get::TOOL.name;
+        let get = ToolId::Get;
         IfCut { hint, suggestion: self.call.offered.contains(get).then_some(get) }
     }
 
@@ -493,16 +493,16 @@ fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> (String, Option<IfCu
 fn out_of_range_hint(call: Call<'_>, total: u64) -> String {
     let tool = call.tool;
     match total {
-        _ if tool.name == tools::insert::TOOL.name => {
+        _ if tool == ToolId::Insert => {
             format!("after takes 0 to {total}, before takes 1 to {}", total + 1)
         }
-        0 if tool.name == tools::patch::TOOL.name => {
+        0 if tool == ToolId::Patch => {
             "the file is empty: to put text into it, send the patch without ranges, with \"old_string\": \"\""
                 .to_owned()
         }
         0 => "the file is empty: nothing is left to do".to_owned(),
         _ => call.naming(
-            &tools::append::TOOL,
+            ToolId::Append,
             |name| format!("lines are 1 to {total}; to add lines at the end, call {name}"),
             || format!("lines are 1 to {total}"),
         ),

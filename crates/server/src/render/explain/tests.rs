@@ -10,7 +10,7 @@ use crate::render::layout;
 const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patches: &[] };
 
 /// What a call of the tool says of this error.
-fn said(tool: &'static Tool, error: StoreError) -> String {
+fn said(tool: ToolId, error: StoreError) -> String {
     let directory = tempfile::tempdir().unwrap();
     let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
     let (limits, cancel, offered) = (&Limits::default(), &Cancel::never(), &ToolSet::default());
@@ -22,12 +22,12 @@ fn said(tool: &'static Tool, error: StoreError) -> String {
 
 #[test]
 fn nothing_was_written_is_said_only_if_it_is_true() {
-    for tool in [&tools::patch::TOOL, &tools::create::TOOL, &tools::undo::TOOL] {
+    for tool in [ToolId::Patch, ToolId::Create, ToolId::Undo] {
         let error = |kind| StoreError::new(Operation::Replace, Path::new("/a/file"), kind);
         assert!(
             said(tool, error(StoreErrorKind::NoSpace)).contains("; nothing was written"),
             "{}",
-            tool.name
+            tool.name()
         );
         let left = said(tool, error(StoreErrorKind::NotRestored { paths: vec!["/a/file".into()] }));
         assert!(!left.contains("nothing was written"), "{left}");
@@ -38,7 +38,7 @@ fn nothing_was_written_is_said_only_if_it_is_true() {
 fn the_disk_that_is_full_is_named() {
     let of = |path| {
         let error = StoreError::new(Operation::WriteJournal, Path::new(path), StoreErrorKind::NoSpace);
-        said(&tools::patch::TOOL, error).lines().next().unwrap().to_owned()
+        said(ToolId::Patch, error).lines().next().unwrap().to_owned()
     };
     insta::assert_snapshot!(of("/a/.mte-0"), @"error: no_space: there is no space left on the disk of /a/file; nothing was written");
     insta::assert_snapshot!(of("/state/journal/0"), @"error: no_space: there is no space left on the disk of /state, this server's state directory; nothing was written");
@@ -48,7 +48,7 @@ fn the_disk_that_is_full_is_named() {
 fn a_quota_is_no_full_disk() {
     let error = std::io::ErrorKind::QuotaExceeded.into();
     let error = StoreError::from_io(Operation::WriteTemporary, Path::new("/a/.mte-0"), error);
-    let said = said(&tools::patch::TOOL, error);
+    let said = said(ToolId::Patch, error);
     insta::assert_snapshot!(said.lines().next().unwrap(), @"error: no_space: the quota is used up on the disk of /a/file; nothing was written");
 }
 
@@ -64,7 +64,7 @@ fn what_is_no_matter_of_permissions_is_not_said_to_be() {
         ("/a/file", StoreErrorKind::NoKey),
     ]
     .map(|(path, kind)| {
-        said(&tools::create::TOOL, StoreError::new(Operation::WriteTemporary, Path::new(path), kind))
+        said(ToolId::Create, StoreError::new(Operation::WriteTemporary, Path::new(path), kind))
     });
     insta::assert_snapshot!(said.join("\n\n").trim_end(), @r"
     error: io_error: /a/file lies on a file system that is mounted read-only; nothing was written

@@ -1,0 +1,165 @@
+//! What holds for the process, and is fixed at its start: the options of every call ([`Config`]), of what may be written
+//! ([`AccessOptions`]) and of what is kept ([`StateOptions`]). How they are typed is decided in `cli`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use mcp_text_editor_store::access::patterns::Patterns;
+use mcp_text_editor_store::history::Settings;
+use mcp_text_editor_store::durability::Durability;
+
+use crate::limits::Limits;
+use crate::tool_id::ToolId;
+
+/// The options that hold for every call of the process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The tools that are offered.
+    pub tools: ToolSet,
+    /// What replies are made for.
+    pub output: Output,
+    /// Whether text must match exactly, blanks at line ends included.
+    pub strict: bool,
+    /// How many bytes of text a read returns at once, where a person has said so; else it goes by the client.
+    pub max_response_bytes: Option<u64>,
+    /// How much a call may ask for.
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    /// The configuration without any option.
+    fn default() -> Self {
+        Self {
+            tools: ToolSet::default(),
+            output: Output::Text,
+            strict: false,
+            max_response_bytes: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What replies are made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Output {
+    /// A model that reads.
+    Text,
+    /// A program that parses.
+    Json,
+}
+
+/// The tools that a process offers; fixed for its life, because clients read the list once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ToolSet(Vec<ToolId>);
+
+impl ToolSet {
+    /// Whether the tool is offered.
+    #[must_use]
+    pub fn contains(&self, tool: ToolId) -> bool {
+        self.0.contains(&tool)
+    }
+
+    /// The tools of this set that leave every file as it is; `None` if there are none.
+    #[must_use]
+    pub fn read_only(&self) -> Option<Self> {
+        let kept = Self::of(|tool| tool.is_read_only() && self.contains(tool));
+        (!kept.0.is_empty()).then_some(kept)
+    }
+
+    fn of(wanted: impl Fn(ToolId) -> bool) -> Self {
+        Self(ToolId::ALL.iter().copied().filter(|tool| wanted(*tool)).collect())
+    }
+}
+
+impl Default for ToolSet {
+    /// What is offered where nothing else is asked for.
+    fn default() -> Self {
+        Self::of(|tool| !tool.is_on_request())
+    }
+}
+
+impl FromStr for ToolSet {
+    type Err = String;
+
+    /// Reads the name of a set, or names of tools with commas; the error names the word that is neither.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "default" | "edit" => return Ok(Self::default()),
+            "all" => return Ok(Self::of(|_| true)),
+            "read-only" => return Ok(Self::of(|tool| tool.is_read_only() && !tool.is_on_request())),
+            "claude-code" => return Ok(Self::of(|tool| tool == ToolId::Patch)),
+            _ => {}
+        }
+        let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        if let Some(unknown) = names.iter().find(|name| ToolId::named(name).is_none()) {
+            let known: Vec<&str> = ToolId::ALL.iter().map(|tool| tool.name()).collect();
+            return Err(format!("there is no tool `{unknown}`; there are {}", known.join(", ")));
+        }
+        if names.is_empty() {
+            return Err("it names no tool".to_owned());
+        }
+        Ok(Self::of(|tool| names.contains(&tool.name())))
+    }
+}
+
+impl fmt::Display for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|tool| tool.name()).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+/// How safe edits are, and what is kept of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StateOptions {
+    /// What an edit survives once it is answered.
+    pub durability: Durability,
+    /// Files that are written over, not replaced.
+    pub in_place: Patterns,
+    /// The state directory; `None` where the platform names none.
+    pub state_directory: Option<PathBuf>,
+    /// The one that a server uses whose client passed on no variable of the environment but `HOME`, if that is another. A
+    /// directory that was named as an option is meant alone.
+    pub other_state_directory: Option<PathBuf>,
+    /// What is kept of past edits; `None` for nothing.
+    pub history: Option<Settings>,
+}
+
+/// What may not be done in the allowed directories.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct AccessOptions {
+    /// Whether nothing is written at all.
+    pub read_only: bool,
+    /// Files that are not written, besides those that are not by default.
+    pub protected: Patterns,
+    /// Files that are written although they are not by default.
+    pub unprotected: Patterns,
+    /// Whether the kernel is to see to it, too, that nothing outside is reached.
+    pub landlock: Landlock,
+}
+
+/// Whether the kernel is to see to it, too, that nothing outside is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
+pub enum Landlock {
+    /// As far as it can.
+    #[default]
+    Auto,
+    /// In all that concerns files, or the program does not start.
+    Require,
+    /// No.
+    Off,
+}
+
+/// What is logged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[expect(missing_docs, reason = "the names are tracing's")]
+pub enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}

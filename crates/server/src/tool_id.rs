@@ -1,0 +1,70 @@
+//! Which tools there are: the names by which they are called, and the sets to which they belong. What a tool says of itself, its
+//! schema and what it does stand in `tools`.
+
+/// A tool of this server.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ToolId {
+    /// Reads files.
+    Get,
+    /// Replaces text in files.
+    Patch,
+    /// Creates a file.
+    Create,
+    /// Adds lines to the end of a file.
+    Append,
+    /// Adds lines between two lines of a file.
+    Insert,
+    /// Deletes lines of a file.
+    Delete,
+    /// Lists past edits.
+    Edits,
+    /// Takes a past edit back.
+    Undo,
+}
+
+impl ToolId {
+    /// Every tool, in the order of `tools/list`.
+    pub const ALL: &[Self] = &[
+        Self::Get,
+        Self::Patch,
+        Self::Create,
+        Self::Append,
+        Self::Insert,
+        Self::Delete,
+        Self::Edits,
+        Self::Undo,
+    ];
+
+    /// The name by which the tool is called. Names never change once released.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get_text_file_contents",
+            Self::Patch => "patch_text_file_contents",
+            Self::Create => "create_text_file",
+            Self::Append => "append_text_file_contents",
+            Self::Insert => "insert_text_file_contents",
+            Self::Delete => "delete_text_file_contents",
+            Self::Edits => "list_text_file_edits",
+            Self::Undo => "undo_text_file_edits",
+        }
+    }
+
+    /// The tool of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|tool| tool.name() == name)
+    }
+
+    /// Whether the tool leaves every file as it is.
+    #[must_use]
+    pub const fn is_read_only(self) -> bool {
+        matches!(self, Self::Get | Self::Edits)
+    }
+
+    /// Whether the tool is offered only where all are asked for, or it by name: people have a subcommand for it.
+    #[must_use]
+    pub const fn is_on_request(self) -> bool {
+        matches!(self, Self::Edits | Self::Undo)
+    }
+}
