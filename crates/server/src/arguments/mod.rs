@@ -23,6 +23,7 @@ use crate::clients::ADDED_KEYS;
 use crate::context::Context;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Failure, Problem};
+use crate::render::limits as words;
 use crate::tool_id::ToolId;
 use crate::wire::json_weight::weigh;
 
@@ -116,7 +117,7 @@ impl<'l> Notes<'l> {
     /// The request, or every reason why there is none. `tool` is what the error suggests to call again.
     pub fn finish<T>(self, request: Option<T>, tool: ToolId) -> Result<T, Failure> {
         let mut problems: Vec<Problem> =
-            self.exceeded().map(|exceeded| self.limits.exceeded(exceeded)).collect();
+            self.exceeded().map(|exceeded| words::exceeded(self.limits, exceeded)).collect();
         let found = self.problems.into_inner();
         // Without other problems the files are looked at, and what is wrong with their names is told with what is wrong
         // with them.

@@ -3,6 +3,7 @@
 
 pub mod call;
 pub mod history;
+pub mod limits;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -15,7 +16,6 @@ use mcp_text_editor_store::durability::Durability;
 use mcp_text_editor_store::history::Settings;
 
 use crate::config::{AccessOptions, Config, Landlock, LogLevel, Output, StateOptions, ToolSet};
-use crate::limits::{self, Limit, Limits};
 use crate::render::directories;
 
 /// An MCP server through which a language model reads and edits text files.
@@ -289,7 +289,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         output: options.output,
         strict: options.strict,
         max_response_bytes: options.max_response_bytes,
-        limits: limits(&options.limit, options.max_line_bytes)?,
+        limits: limits::resolve(&options.limit, options.max_line_bytes)?,
     };
     let patterns = |option: &str, texts: Vec<String>| {
         let texts: Vec<String> = texts.into_iter().filter(|pattern| !pattern.is_empty()).collect();
@@ -363,24 +363,6 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             .collect::<Result<_, _>>()?,
     };
     Ok(Command { config, roots, unserved, access, state_options, log_level: options.log_level, action })
-}
-
-/// The limits as they were set; one that is set twice is a mistake.
-fn limits(settings: &[String], line_bytes: Option<u64>) -> Result<Limits, String> {
-    let mut limits = Limits::default();
-    let mut set: Vec<Limit> = Vec::new();
-    if let Some(bytes) = line_bytes {
-        limits = limits.with(Limit::Line, bytes);
-        set.push(Limit::Line);
-    }
-    for setting in settings.iter().filter(|setting| !setting.trim().is_empty()) {
-        let limit = limits.set(setting).map_err(|message| format!("--limit: {message}"))?;
-        if set.contains(&limit) {
-            return Err(format!("--limit: {} is set more than once", limit.name()));
-        }
-        set.push(limit);
-    }
-    Ok(limits)
 }
 
 /// The state directory that was named, else the platform's own for it.

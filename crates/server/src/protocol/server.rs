@@ -23,7 +23,7 @@ use crate::context::{Cancel, Context, Reply, Withdrawal};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Failure, Problem};
 use crate::protocol::instructions::instructions;
-use crate::render::{directories, explain, layout};
+use crate::render::{directories, explain, layout, limits};
 use crate::tool_id::ToolId;
 use crate::tools::{self, Tool};
 
@@ -208,7 +208,7 @@ impl ServerHandler for Server {
         let calls = self.context.of_client(client.as_ref().map(|client| client.name.as_str()));
         let is_offered = self.context.config.tools.contains(tool.id);
         let outcome = if let Some(exceeded) = context.extensions.get::<Exceeded>().filter(|_| is_offered) {
-            let problem = self.context.config.limits.exceeded(*exceeded);
+            let problem = limits::exceeded(&self.context.config.limits, *exceeded);
             Err(Failure::of(problem, tool.name(), !tool.id.is_read_only()))
         } else if is_offered {
             let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();

@@ -11,6 +11,7 @@ pub mod edit;
 pub mod explain;
 pub mod history;
 pub mod layout;
+pub(crate) mod limits;
 pub(crate) mod paths;
 pub mod read;
 

@@ -1,7 +1,8 @@
 //! Bounds on work: each has a name, and an error that names it; and arguments that are absurd in any way are answered in
 //! bounded memory, after which the session goes on.
 
-use mcp_text_editor::limits;
+use mcp_text_editor::cli::limits;
+use mcp_text_editor::limits::Limit;
 use mcp_text_editor::problem::Code;
 use serde_json::{Value, json};
 
@@ -411,7 +412,7 @@ fn limits_are_set_once_and_by_their_names() {
     let help =
         std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor")).arg("--help").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
-    for limit in limits::Limit::ALL {
+    for limit in Limit::ALL {
         let entry = format!("\n  {} [default: ", limit.name());
         assert!(help.contains(&entry), "{entry:?} is not in {help}");
     }

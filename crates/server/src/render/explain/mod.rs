@@ -19,8 +19,8 @@ use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::{Limit, Limits};
 use crate::problem::{Code, Problem};
-use crate::render::directories;
 use crate::render::paths::{allowed, list, shown};
+use crate::render::{directories, limits};
 use crate::tool_id::ToolId;
 
 /// What the words need to know of a call.
@@ -76,7 +76,7 @@ pub(crate) fn refusal(call: Call<'_>, named: Named<'_>, refusal: &EditProblem) -
         Reason::Differs(what) => differs(named, *what),
         Reason::TooLarge { bytes, becomes } => {
             let what = if *becomes { "would have" } else { "has" };
-            call.limits.problem(Limit::File, format!("{} {what} {bytes} bytes", named.file_path))
+            limits::too_large(call.limits, Limit::File, format!("{} {what} {bytes} bytes", named.file_path))
         }
         Reason::ChangedSince { .. } => Problem::new(
             Code::Conflict,
@@ -339,7 +339,7 @@ pub(crate) fn cancelled() -> Problem {
 
 /// What is said of a call whose time is over.
 pub(crate) fn out_of_time(limits: &Limits) -> Problem {
-    limits.problem(Limit::Seconds, "the call was not done in time, and was stopped")
+    limits::too_large(limits, Limit::Seconds, "the call was not done in time, and was stopped")
 }
 
 /// What is to be said of a dangling link, and of a slash at the end of a path, if that is why.

@@ -12,6 +12,7 @@ use super::{Call, Named};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, IfCut, Problem};
 use crate::render::layout::spelled;
+use crate::render::limits;
 use crate::tool_id::ToolId;
 
 /// So many lines above and below the one that was named are to be read again.
@@ -93,10 +94,10 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
             "widen the edit until it begins and ends where the file is in ASCII, as most lines do",
         ),
         Rejection::TooManyOccurrences { count, .. } => {
-            call.limits.exceeded(Exceeded { limit: Limit::Occurrences, asked: *count })
+            limits::exceeded(call.limits, Exceeded { limit: Limit::Occurrences, asked: *count })
         }
         Rejection::TooMuchText { bytes, .. } => {
-            call.limits.exceeded(Exceeded { limit: Limit::Inserted, asked: *bytes })
+            limits::exceeded(call.limits, Exceeded { limit: Limit::Inserted, asked: *bytes })
         }
         Rejection::RangeHashMismatch { .. }
         | Rejection::ContentMismatch { .. }

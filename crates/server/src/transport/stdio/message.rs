@@ -10,6 +10,7 @@ use serde_json::error::Category;
 use super::frame::Line;
 use super::scan::Scan;
 use crate::limits::{Exceeded, Limit, Limits};
+use crate::render::limits as words;
 use crate::wire::json_weight::{tamed, weigh};
 
 type Message = RxJsonRpcMessage<RoleServer>;
@@ -127,7 +128,7 @@ fn parse_without_arguments(line: &[u8], limits: &Limits, exceeded: Exceeded) -> 
         }
         Some(Err(error)) if error.is_syntax() || error.is_eof() => Err(refusal(&error)),
         _ => {
-            let problem = limits.exceeded(exceeded);
+            let problem = words::exceeded(limits, exceeded);
             Err(ErrorData::invalid_request(format!("{}: {}", problem.reason, problem.hint), None))
         }
     }
