@@ -1,5 +1,4 @@
-//! From a typed request about past edits to what is said of it: what [`crate::actions::edit`] is to the other tools. What people are
-//! shown is [`crate::cli::history`]'s.
+//! Lists past edits, and takes one back. What people are shown of them is written by the command line.
 
 use std::path::PathBuf;
 
@@ -9,15 +8,31 @@ use mcp_text_editor_store::edit::undo::{self, Options, UndoError, is_in_roots};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::history::{EditId, Entry};
 
-use crate::actions::edit::{call, edit_reply, failure, json_reply};
+use super::reply::{call, edit_reply, failure, json_reply};
 use crate::config::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
 use crate::render::explain;
 use crate::render::history as words;
 use crate::tool_id::ToolId;
-use crate::tools::edits::EditsRequest;
-use crate::tools::undo::UndoRequest;
+
+/// Which edits to list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EditsRequest {
+    /// Of which file, or below which directory.
+    pub file_path: Option<String>,
+    /// How many at most.
+    pub limit: u64,
+}
+
+/// The edit to take back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UndoRequest {
+    /// Its id, as the client wrote it.
+    pub edit_id: String,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
 
 /// Lists past edits, of which all files lie in the roots.
 pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure> {

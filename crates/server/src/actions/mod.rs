@@ -1,4 +1,8 @@
-//! From a typed request to the store and back: what a tool does once its arguments are checked.
+//! From a typed request to the store, and back to a reply: what a tool does once its arguments are checked. The requests stand here,
+//! each beside what is done with it.
 
+pub mod create;
 pub mod edit;
 pub mod history;
+pub mod read;
+mod reply;

@@ -1,10 +1,9 @@
 //! `append_text_file_contents`: adds lines to the end of a file.
 
-use mcp_text_editor_core::digest::DigestPrefix;
 use serde_json::{Map, Value};
 
 use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
-use crate::actions::edit;
+use crate::actions::edit::{self, AppendRequest};
 use crate::arguments::{Ends, Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
@@ -28,21 +27,6 @@ pub const TOOL: Tool = Tool {
     output: output::edit,
     run,
 };
-
-/// The lines to append.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AppendRequest {
-    /// The path of the file, as the client wrote it.
-    pub file_path: String,
-    /// The digest that it must have.
-    pub file_hash: DigestPrefix,
-    /// The lines; line ends as `\n`, never empty.
-    pub contents: String,
-    /// The label of the file's encoding.
-    pub encoding: Option<String>,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
 
 fn input() -> Map<String, Value> {
     arguments(

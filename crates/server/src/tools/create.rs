@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Tool, dry_run_schema, output};
-use crate::actions::edit;
+use crate::actions::create::{self, CreateRequest};
 use crate::arguments::{Ends, Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
@@ -27,19 +27,6 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
-/// The file to create.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CreateRequest {
-    /// Its path, as the client wrote it.
-    pub file_path: String,
-    /// Its text, line ends as the client wrote them; may be empty.
-    pub contents: String,
-    /// The label of its encoding.
-    pub encoding: Option<String>,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
-
 fn input() -> Map<String, Value> {
     arguments(
         &[
@@ -56,7 +43,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    edit::create(context, &read(values, Notes::of(context))?, cancel)
+    create::create(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

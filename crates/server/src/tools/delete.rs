@@ -1,6 +1,5 @@
 //! `delete_text_file_contents`: deletes lines of a file.
 
-use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value};
 
@@ -8,7 +7,7 @@ use super::{
     FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, guarded_range,
     guarded_range_schema, misplaced, output,
 };
-use crate::actions::edit;
+use crate::actions::edit::{self, DeleteRequest};
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
@@ -35,21 +34,6 @@ pub const TOOL: Tool = Tool {
     output: output::edit,
     run,
 };
-
-/// The lines to delete.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DeleteRequest {
-    /// The path of the file, as the client wrote it.
-    pub file_path: String,
-    /// The digest that it must have.
-    pub file_hash: DigestPrefix,
-    /// The lines; at least one range, each with its digest.
-    pub ranges: Vec<GuardedRange>,
-    /// The label of the file's encoding.
-    pub encoding: Option<String>,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
 
 fn input() -> Map<String, Value> {
     let range = guarded_range_schema(

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Tool, output};
-use crate::actions::history;
+use crate::actions::history::{self, EditsRequest};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
@@ -32,15 +32,6 @@ pub const TOOL: Tool = Tool {
 const USUAL: u64 = 20;
 /// No more are listed at once.
 pub const MAX: u64 = 1_000;
-
-/// Which edits to list.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EditsRequest {
-    /// Of which file, or below which directory.
-    pub file_path: Option<String>,
-    /// How many at most.
-    pub limit: u64,
-}
 
 fn input() -> Map<String, Value> {
     arguments(

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Tool, encoding_schema, end_of, file_path_schema, output};
-use crate::actions::edit;
+use crate::actions::read::{self, ReadFile, ReadRange, ReadRequest};
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
@@ -32,37 +32,6 @@ pub const TOOL: Tool = Tool {
     output: output::read,
     run,
 };
-
-/// What to read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReadRequest {
-    /// The files; at least one.
-    pub files: Vec<ReadFile>,
-    /// Whether text replies number the lines.
-    pub line_numbers: bool,
-}
-
-/// What to read of a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReadFile {
-    /// Its path, as the client wrote it.
-    pub file_path: String,
-    /// The label of its encoding.
-    pub encoding: Option<String>,
-    /// The ranges; `None` for the whole file, empty for facts only.
-    pub ranges: Option<Vec<ReadRange>>,
-}
-
-/// Lines to read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ReadRange {
-    /// The first line; 0 is 1, a negative one counts from the end.
-    pub start: i64,
-    /// The last line; `None` for that of the file.
-    pub end: Option<i64>,
-    /// The character of the first line to begin with, counted from 1.
-    pub from_char: Option<u64>,
-}
 
 fn input() -> Map<String, Value> {
     let range = object(
@@ -117,7 +86,7 @@ fn input() -> Map<String, Value> {
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    edit::get(context, &read(values, Notes::of(context))?, cancel)
+    read::read(context, &read(values, Notes::of(context))?, cancel)
 }
 
 /// Reads the arguments; the errors are all of theirs.

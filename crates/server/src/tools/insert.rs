@@ -1,12 +1,11 @@
 //! `insert_text_file_contents`: adds lines between two lines of a file.
 
-use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::Position;
 use serde_json::{Map, Value};
 
 use super::append::new_lines;
 use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
-use crate::actions::edit;
+use crate::actions::edit::{self, InsertRequest};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
@@ -33,23 +32,6 @@ pub const TOOL: Tool = Tool {
     output: output::edit,
     run,
 };
-
-/// The lines to insert.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct InsertRequest {
-    /// The path of the file, as the client wrote it.
-    pub file_path: String,
-    /// The digest that it must have.
-    pub file_hash: DigestPrefix,
-    /// Where the lines come.
-    pub position: Position,
-    /// The lines; line ends as `\n`, never empty.
-    pub contents: String,
-    /// The label of the file's encoding.
-    pub encoding: Option<String>,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
 
 fn input() -> Map<String, Value> {
     arguments(

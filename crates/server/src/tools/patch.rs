@@ -1,6 +1,5 @@
 //! `patch_text_file_contents`: replaces text in files, by lines, by digest or by the text itself.
 
-use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::Patch;
 use serde_json::{Map, Value};
 
@@ -8,7 +7,7 @@ use super::{
     Tool, dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema, misplaced,
     output,
 };
-use crate::actions::edit;
+use crate::actions::edit::{self, PatchFile, PatchRequest};
 use crate::arguments::{Ends, Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
@@ -39,28 +38,6 @@ pub const TOOL: Tool = Tool {
     output: output::edit,
     run,
 };
-
-/// What to replace.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PatchRequest {
-    /// The files, as the call lists them; one file may be named twice.
-    pub files: Vec<PatchFile>,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
-
-/// What to replace in a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PatchFile {
-    /// Its path, as the client wrote it.
-    pub file_path: String,
-    /// The label of its encoding.
-    pub encoding: Option<String>,
-    /// The digest that it must have.
-    pub file_hash: Option<DigestPrefix>,
-    /// The patches; at least one.
-    pub patches: Vec<Patch>,
-}
 
 fn input() -> Map<String, Value> {
     let ranges = guarded_range_schema(

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Tool, dry_run_schema, output};
-use crate::actions::history;
+use crate::actions::history::{self, UndoRequest};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
@@ -26,15 +26,6 @@ pub const TOOL: Tool = Tool {
     output: output::edit,
     run,
 };
-
-/// The edit to take back.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UndoRequest {
-    /// Its id, as the client wrote it.
-    pub edit_id: String,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
 
 fn input() -> Map<String, Value> {
     arguments(

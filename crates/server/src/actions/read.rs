@@ -1,0 +1,191 @@
+//! Reads files, or ranges of their lines.
+
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::show::show;
+use mcp_text_editor_store::read::document::{self, Document};
+
+use super::reply::{call, cancelled, failure};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::{Failure, Problem};
+use crate::render::explain::{self, Call, Named};
+use crate::render::read::{self as words, FileRead, LeftOut, Page};
+use crate::tool_id::ToolId;
+
+/// What to read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadRequest {
+    /// The files; at least one.
+    pub files: Vec<ReadFile>,
+    /// Whether text replies number the lines.
+    pub line_numbers: bool,
+}
+
+/// What to read of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadFile {
+    /// Its path, as the client wrote it.
+    pub file_path: String,
+    /// The label of its encoding.
+    pub encoding: Option<String>,
+    /// The ranges; `None` for the whole file, empty for facts only.
+    pub ranges: Option<Vec<ReadRange>>,
+}
+
+/// Lines to read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadRange {
+    /// The first line; 0 is 1, a negative one counts from the end.
+    pub start: i64,
+    /// The last line; `None` for that of the file.
+    pub end: Option<i64>,
+    /// The character of the first line to begin with, counted from 1.
+    pub from_char: Option<u64>,
+}
+
+/// Reads ranges of files. One file that cannot be read does not spoil the others.
+pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let call = call(context, ToolId::Get, request.files.len() > 1, cancel);
+    let ranges = |file: &ReadFile| file.ranges.as_ref().map_or(1, Vec::len);
+    let files = request.files.iter().map(|file| (file.file_path.as_str(), ranges(file)));
+    let mut page = Page::new(context.room, context.config.output, request.line_numbers, files);
+    let (mut problems, mut is_any_read, mut is_full) = (Vec::new(), false, false);
+    for file in &request.files {
+        if cancel.is_out_of_time() {
+            // What was read in time is worth having.
+            let problem = explain::out_of_time(&context.config.limits).of_file(&file.file_path);
+            is_full = is_full || !page.failed(std::slice::from_ref(&problem));
+            problems.push(problem);
+            if is_full && is_any_read {
+                break;
+            }
+            continue;
+        }
+        if cancel.is_cancelled() {
+            return Err(cancelled(context, ToolId::Get));
+        }
+        let before = page.left;
+        match read_file(context, call, file, &mut page, is_full, cancel) {
+            Ok(is_told) => {
+                is_any_read = true;
+                is_full |= !is_told;
+            }
+            Err(found) => {
+                // A file that failed leaves its share to the others.
+                page.left = before;
+                page.left.pass(ranges(file), usize::from(ranges(file) == 0));
+                is_full = is_full || !page.failed(&found);
+                problems.extend(found);
+            }
+        }
+        // Without room only the question is left whether all files fail.
+        if is_full && is_any_read {
+            break;
+        }
+    }
+    if !is_any_read {
+        return Err(failure(context, ToolId::Get, problems));
+    }
+    let next = request.files.get(page.files()).map(|file| file.file_path.as_str());
+    Ok(page.finish(request.files.len(), next))
+}
+
+/// Shows a file on the page, unless that is full; false if there was not room for all that was asked of it.
+fn read_file(
+    context: &Context,
+    call: Call<'_>,
+    file: &ReadFile,
+    page: &mut Page,
+    is_full: bool,
+    cancel: &Cancel,
+) -> Result<bool, Vec<Problem>> {
+    let file_path = &file.file_path;
+    let named = Named { file_path, encoding: file.encoding.as_deref(), patches: &[] };
+    let place = context.workspace.roots.resolve(file_path);
+    let label = file.encoding.as_deref().map(Label::parse);
+    let (place, label) = match (place, label) {
+        (Ok(place), Some(Some(label))) => (place, Some(label.encoding)),
+        (Ok(place), None) => (place, None),
+        (place, label) => {
+            let problems = place.err().unwrap_or_default();
+            let unknown = matches!(label, Some(None)).then(|| explain::unknown_encoding(named));
+            return Err(problems
+                .iter()
+                .map(|problem| explain::path(call, file_path, problem))
+                .chain(unknown)
+                .collect());
+        }
+    };
+    let before = page.left;
+    let read =
+        document::read(&context.workspace.scan_cache, &place, label, &|| cancel.is_cancelled(), |document| {
+            page.left = before;
+            if let Some(fault) = document.not_text()? {
+                return Ok(Err(vec![explain::not_text(named, &fault)]));
+            }
+            let whole = [ReadRange { start: 1, end: None, from_char: None }];
+            let asked = file.ranges.as_deref().unwrap_or(&whole);
+            let (mut wanted, mut problems) = (Vec::new(), Vec::new());
+            for range in asked {
+                match lines_of(document, range) {
+                    Ok(lines) => wanted.push((range, lines)),
+                    Err(problem) => problems.push(problem.of_file(file_path)),
+                }
+            }
+            if !problems.is_empty() {
+                return Ok(Err(problems));
+            }
+            let read = FileRead { file_path, scan: &document.scan };
+            if is_full || !page.take_file(&read, wanted.is_empty()) {
+                return Ok(Ok(None));
+            }
+            let mut ranges = Vec::new();
+            for (range, lines) in &wanted {
+                let from_char = range.from_char.unwrap_or(1);
+                let Some(budget) = page.budget(&read, *lines, from_char) else { break };
+                let (shown, used) = show(document.scanned(), *lines, from_char, budget)?;
+                if !page.take(&read, &shown, used) {
+                    break;
+                }
+                page.left.pass(1, 0);
+                ranges.push(shown);
+            }
+            let left_out = wanted.get(ranges.len()).map(|(range, _)| LeftOut {
+                count: wanted.len() - ranges.len(),
+                of: wanted.len(),
+                start: range.start,
+            });
+            Ok(Ok(
+                (left_out.is_none() || !ranges.is_empty()).then(|| (document.scan.clone(), ranges, left_out))
+            ))
+        });
+    let Some((scan, ranges, left_out)) =
+        read.map_err(|error| vec![explain::store(call, file_path, &error)])??
+    else {
+        page.left = before;
+        return Ok(false);
+    };
+    let is_facts = file.ranges.as_ref().is_some_and(Vec::is_empty);
+    page.left.pass(0, usize::from(is_facts));
+    page.file(&FileRead { file_path, scan: &scan }, (!is_facts).then_some(ranges), left_out);
+    Ok(left_out.is_none())
+}
+
+/// The lines of a file that a range means.
+fn lines_of(document: &Document<'_>, range: &ReadRange) -> Result<LineRange, Box<Problem>> {
+    let total = document.scan.lines.count();
+    let start = match u64::try_from(range.start) {
+        Ok(start) => start.max(1),
+        // -50 is the first of the last fifty lines.
+        Err(_) => (total + 1).saturating_sub(range.start.unsigned_abs()).max(1),
+    };
+    let end = match range.end {
+        None => total.max(start - 1),
+        Some(end) => u64::try_from(end)
+            .ok()
+            .filter(|end| *end >= start)
+            .ok_or_else(|| Box::new(words::ends_before(range.start, start, end)))?,
+    };
+    let first = LineNumber::from_index(start - 1);
+    Ok(LineRange::new(first, end.min(total).saturating_sub(start - 1)))
+}
