@@ -1,6 +1,6 @@
 //! What an argument's name may have been meant for: the names that other tools have, and misspellings.
 
-use super::MAX_SHOWN;
+use super::values::MAX_SHOWN;
 
 /// What other tools call it, and what it is called here.
 const OTHER_NAMES: &[(&str, &str)] = &[

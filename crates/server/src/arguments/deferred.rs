@@ -1,5 +1,5 @@
-//! What is wrong in itself with a path or a label, which is otherwise found with the files: told with the other problems of a
-//! call's arguments where there are any, since no file is looked at then.
+//! Checks of paths and labels that are made only where a call's arguments have other problems. No file is looked at then, so what is
+//! wrong with a path or a label in itself would not be told with them. A call without such problems finds it with the files.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::render::explain::{self, Named as File};
 
 /// A path or a label of a call.
 #[derive(Debug)]
-pub(super) struct Late {
+pub(super) struct Deferred {
     /// How many problems were noted before it: its own come behind them.
     pub(super) after: usize,
     /// The file that it is about.
@@ -27,20 +27,20 @@ pub(super) enum Named {
 }
 
 /// The problems of a call, with those of what it names, in call order.
-pub(super) fn merged(roots: &Roots, found: Vec<Problem>, late: Vec<Late>) -> Vec<Problem> {
+pub(super) fn merged(roots: &Roots, found: Vec<Problem>, deferred: Vec<Deferred>) -> Vec<Problem> {
     let mut out = Vec::with_capacity(found.len());
-    let mut late = late.into_iter().peekable();
+    let mut deferred = deferred.into_iter().peekable();
     for (index, problem) in found.into_iter().enumerate() {
-        while let Some(late) = late.next_if(|late| late.after <= index) {
-            out.extend(late.problems(roots));
+        while let Some(check) = deferred.next_if(|check| check.after <= index) {
+            out.extend(check.problems(roots));
         }
         out.push(problem);
     }
-    out.extend(late.flat_map(|late| late.problems(roots)));
+    out.extend(deferred.flat_map(|check| check.problems(roots)));
     out
 }
 
-impl Late {
+impl Deferred {
     fn problems(&self, roots: &Roots) -> Vec<Problem> {
         match &self.named {
             Named::Path(path) => {

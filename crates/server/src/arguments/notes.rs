@@ -1,0 +1,131 @@
+//! The problems of a call, collected, and what it asks for of each limit.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use mcp_text_editor_store::access::roots::Roots;
+
+use super::deferred::{self, Deferred, Named};
+use crate::context::Context;
+use crate::limits::{Exceeded, Limit, Limits};
+use crate::problem::{Code, Failure, Problem};
+use crate::render::limits as words;
+use crate::tool_id::ToolId;
+
+/// More problems than this are not collected: a hostile call could hold millions.
+const MAX: usize = 1_000;
+
+/// The problems of a call so far, and how much it asks for.
+#[derive(Debug)]
+pub struct Notes<'l> {
+    problems: RefCell<Vec<Problem>>,
+    /// The checks that are made only if there are other problems.
+    deferred: RefCell<Vec<Deferred>>,
+    limits: &'l Limits,
+    /// The allowed directories, where paths are looked at, too.
+    roots: Option<&'l Roots>,
+    /// What was asked of each limit.
+    asked: [Cell<u64>; Limit::ALL.len()],
+}
+
+impl<'l> Notes<'l> {
+    /// No problems yet, of a call that may ask for so much.
+    #[must_use]
+    pub fn new(limits: &'l Limits) -> Self {
+        Self {
+            problems: RefCell::default(),
+            deferred: RefCell::default(),
+            limits,
+            roots: None,
+            asked: Default::default(),
+        }
+    }
+
+    /// No problems yet, of a call to this server: if it has any, those of its paths and encodings are told with them.
+    #[must_use]
+    pub fn of(context: &'l Context) -> Self {
+        Self { roots: Some(&context.workspace.roots), ..Self::new(&context.config.limits) }
+    }
+
+    /// Counts what a call asks for; whether all of it so far is within the limit. What is not should not be looked at.
+    #[must_use]
+    pub fn admit(&self, limit: Limit, asked: usize) -> bool {
+        let Some(sum) = self.asked.get(limit as usize) else { return true };
+        sum.set(sum.get().saturating_add(asked as u64));
+        sum.get() <= self.limits.get(limit)
+    }
+
+    /// Notes that something nests too deep.
+    pub(super) fn note_depth(&self, depth: u64) {
+        if let Some(asked) = self.asked.get(Limit::Depth as usize) {
+            asked.set(asked.get().max(depth));
+        }
+    }
+
+    /// The limits that were exceeded.
+    fn exceeded(&self) -> impl Iterator<Item = Exceeded> {
+        let asked = Limit::ALL.iter().zip(&self.asked).map(|(limit, asked)| (*limit, asked.get()));
+        asked
+            .filter(|(limit, asked)| *asked > self.limits.get(*limit))
+            .map(|(limit, asked)| Exceeded { limit, asked })
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.count() >= MAX
+    }
+
+    /// How many problems there are. Checks that relate several arguments are made only where none of them is wrong by
+    /// itself, or one mistake would be reported twice.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.problems.borrow().len()
+    }
+
+    /// The limits of the process.
+    pub(super) fn limits(&self) -> &'l Limits {
+        self.limits
+    }
+
+    /// Checks a path or a label later, if the call has other problems; only where the allowed directories are known.
+    pub(super) fn defer(&self, file: Option<&Rc<str>>, named: Named) {
+        let mut deferred = self.deferred.borrow_mut();
+        if self.roots.is_some() && deferred.len() < MAX {
+            deferred.push(Deferred { after: self.count(), file: file.cloned(), named });
+        }
+    }
+
+    /// Notes a problem.
+    pub fn note(&self, problem: Problem) {
+        let mut problems = self.problems.borrow_mut();
+        if problems.len() < MAX {
+            problems.push(problem);
+        }
+    }
+
+    /// The request, or every reason why there is none. `tool` is what the error suggests to call again.
+    pub fn finish<T>(self, request: Option<T>, tool: ToolId) -> Result<T, Failure> {
+        let mut problems: Vec<Problem> =
+            self.exceeded().map(|exceeded| words::exceeded(self.limits, exceeded)).collect();
+        let found = self.problems.into_inner();
+        // Without other problems the files are looked at, and what is wrong with their names is told with what is wrong
+        // with them.
+        let is_to_fail = !(problems.is_empty() && found.is_empty());
+        match self.roots.filter(|_| is_to_fail) {
+            Some(roots) => problems.extend(deferred::merged(roots, found, self.deferred.into_inner())),
+            None => problems.extend(found),
+        }
+        problems.truncate(MAX);
+        match request {
+            Some(request) if problems.is_empty() => Ok(request),
+            _ if problems.is_empty() => {
+                let problem = Problem::new(
+                    Code::InternalError,
+                    "the arguments could not be read",
+                    "report this as a defect",
+                );
+                Err(Failure::of(problem, tool.name(), !tool.is_read_only()))
+            }
+            _ => Err(Failure { problems, suggestion: tool.name().to_owned(), editing: !tool.is_read_only() }),
+        }
+    }
+}

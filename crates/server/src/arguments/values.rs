@@ -1,0 +1,62 @@
+//! What a value of an argument says, whatever JSON it comes as.
+
+use serde_json::Value;
+
+/// More of a key or word than this is not repeated.
+pub(super) const MAX_SHOWN: usize = 60;
+
+/// What is never an empty text: `""` for it is what a client sends that cannot leave a key out.
+const NEVER_EMPTY: &[&str] = &["encoding", "file_hash", "range_hash"];
+
+/// Whether a value is what clients send for a key that they would leave out if they could.
+pub(super) fn is_absent(name: &str, value: &Value) -> bool {
+    value.is_null() || NEVER_EMPTY.contains(&name) && value.as_str() == Some("")
+}
+
+/// Whether a value is a list without items, or spells one.
+pub(super) fn is_empty_list(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::String(text) => {
+            let inside = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            inside.is_some_and(|inside| inside.trim().is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// The integer that a number is: `5`, `5.0` and `5e0` alike.
+pub(super) fn whole(number: &serde_json::Number) -> Option<i64> {
+    if let Some(number) = number.as_i64() {
+        return Some(number);
+    }
+    if number.is_u64() {
+        return Some(i64::MAX);
+    }
+    let float = number.as_f64().filter(|float| float.is_finite() && float.fract() == 0.0)?;
+    #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is what is wanted")]
+    Some(float as i64)
+}
+
+pub(super) fn kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => format!("{flag}"),
+        Value::Number(number) => format!("the number {}", shown(&number.to_string())),
+        Value::String(text) => format!("the string \"{}\"", shown(text)),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+pub(super) fn shown(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// The number of the line on which a byte stands.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
