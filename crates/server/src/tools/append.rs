@@ -2,9 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
+use super::output;
+use super::shared::{
+    FILE_HASH, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, new_lines,
+};
+use super::tool::Tool;
 use crate::actions::edit::{self, AppendRequest};
-use crate::arguments::{Ends, Fields, Notes};
+use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
@@ -68,16 +72,4 @@ fn request(mut fields: Fields<'_>) -> Option<AppendRequest> {
         encoding,
         dry_run,
     })
-}
-
-/// Reads `contents` that must hold something; insert takes them alike.
-pub(super) fn new_lines(fields: &mut Fields<'_>) -> Option<String> {
-    let contents = fields.required("contents", "the lines to add", |f, name| f.text(name, Ends::Lines))?;
-    if contents.is_empty() {
-        fields.refuse(
-            "`contents` is empty, so there is nothing to add".to_owned(),
-            "give the lines to add; \"\\n\" adds an empty line",
-        );
-    }
-    Some(contents)
 }

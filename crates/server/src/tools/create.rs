@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Tool, dry_run_schema, output};
+use super::output;
+use super::shared::dry_run_schema;
+use super::tool::Tool;
 use crate::actions::create::{self, CreateRequest};
 use crate::arguments::{Ends, Fields, Notes};
 use crate::context::{Cancel, Context, Reply};

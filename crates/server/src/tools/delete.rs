@@ -3,10 +3,12 @@
 use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value};
 
-use super::{
-    FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, guarded_range,
-    guarded_range_schema, misplaced, output,
+use super::shared::{
+    FILE_HASH, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, guarded_range,
+    guarded_range_schema,
 };
+use super::tool::Tool;
+use super::{misplaced, output};
 use crate::actions::edit::{self, DeleteRequest};
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};

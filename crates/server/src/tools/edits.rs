@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Tool, output};
+use super::output;
+use super::tool::Tool;
 use crate::actions::history::{self, EditsRequest};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};

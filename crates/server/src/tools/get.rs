@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Tool, encoding_schema, end_of, file_path_schema, output};
+use super::output;
+use super::shared::{encoding_schema, end_of, file_path_schema};
+use super::tool::Tool;
 use crate::actions::read::{self, ReadFile, ReadRange, ReadRequest};
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};

@@ -3,8 +3,11 @@
 use mcp_text_editor_core::resolve::Position;
 use serde_json::{Map, Value};
 
-use super::append::new_lines;
-use super::{FILE_HASH, Tool, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, output};
+use super::output;
+use super::shared::{
+    FILE_HASH, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, new_lines,
+};
+use super::tool::Tool;
 use crate::actions::edit::{self, InsertRequest};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};

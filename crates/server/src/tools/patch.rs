@@ -3,10 +3,9 @@
 use mcp_text_editor_core::resolve::Patch;
 use serde_json::{Map, Value};
 
-use super::{
-    Tool, dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema, misplaced,
-    output,
-};
+use super::shared::{dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema};
+use super::tool::Tool;
+use super::{misplaced, output};
 use crate::actions::edit::{self, PatchFile, PatchRequest};
 use crate::arguments::{Ends, Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};

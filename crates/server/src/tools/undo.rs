@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Tool, dry_run_schema, output};
+use super::output;
+use super::shared::dry_run_schema;
+use super::tool::Tool;
 use crate::actions::history::{self, UndoRequest};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
