@@ -8,8 +8,8 @@ use crate::config::{Config, Output};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
 use crate::render::edit::{self as words, Hashes};
+use crate::render::escape::json_text;
 use crate::render::explain::{self, Call};
-use crate::render::json_text;
 use crate::tool_id::ToolId;
 
 /// The facts of a call that words need.

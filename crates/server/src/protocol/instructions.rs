@@ -3,8 +3,9 @@
 
 use mcp_text_editor_store::access::roots::Roots;
 
+use crate::render::directories;
+use crate::render::escape::on_one_line;
 use crate::render::paths::namable;
-use crate::render::{directories, on_one_line};
 use crate::tool_id::ToolId;
 
 /// All that some models see.

@@ -7,7 +7,8 @@ use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::access::unserved::{Unserved, WhyUnserved};
 use mcp_text_editor_store::error::StoreErrorKind;
 
-use super::{on_one_line, paths};
+use super::escape::on_one_line;
+use super::paths;
 use crate::problem::{Code, Problem};
 
 /// What helps in any case.

@@ -13,6 +13,7 @@ use mcp_text_editor_store::history::NotKept;
 use mcp_text_editor_store::os::inode_flags::{Guard, Lost};
 use serde_json::{Map, Value, json};
 
+use super::escape::json_text;
 use crate::room::Room;
 
 /// How digests are printed.
@@ -57,7 +58,7 @@ pub(crate) fn json<'a>(
     room: &Room,
 ) -> Value {
     let render = |detail| reply(done, &name, dry_run, hashes, detail, room.measure);
-    let fits = |reply: &Value| room.admits(&super::json_text(reply));
+    let fits = |reply: &Value| room.admits(&json_text(reply));
     let whole = render(Detail::ALL);
     if fits(&whole) {
         return whole;

@@ -1,19 +1,10 @@
-//! Words: the only place where a reply is laid out.
+//! Text that others made, as a reply shows it: what breaks lines, or is not seen, is spelled out.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use mcp_text_editor_core::invisible::is_default_ignorable;
 use serde_json::Value;
-
-pub mod directories;
-pub mod edit;
-pub mod explain;
-pub mod history;
-pub mod layout;
-pub(crate) mod limits;
-pub(crate) mod paths;
-pub mod read;
 
 /// Text on one line, whatever is in it: what breaks lines, or is not seen, is spelled out as JSON does, so that a path can
 /// forge neither a line of a reply nor another path.

@@ -10,9 +10,9 @@ use mcp_text_editor_store::history::{EditId, Entry, EntryFile, FILE_NAME, Kind, 
 use mcp_text_editor_store::state_dir::StateDir;
 use serde_json::{Value, json};
 
+use super::escape::{on_one_line, path_by_itself};
 use super::explain::{self, Call, Named};
 use super::paths::shown;
-use super::{on_one_line, path_by_itself};
 use crate::config::ToolSet;
 use crate::problem::{Code, Conflict, Later, Problem};
 use crate::room::Room;

@@ -9,6 +9,7 @@ use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::rejection::Excerpt;
 use serde_json::{Map, Value, json};
 
+use super::escape::{json_text, on_one_line, path_by_itself};
 use crate::problem::{Conflict, Failure, IfCut, Later, Problem};
 use crate::room::Room;
 
@@ -59,13 +60,13 @@ pub fn text_within(failure: &Failure, room: &Room) -> String {
 /// The failure as one JSON object on one line.
 #[must_use]
 pub fn json(failure: &Failure) -> String {
-    fit(failure, None, |failure, detail| super::json_text(&json_in(failure, detail)))
+    fit(failure, None, |failure, detail| json_text(&json_in(failure, detail)))
 }
 
 /// The same for a client that shows so much of it.
 #[must_use]
 pub fn json_within(failure: &Failure, room: &Room) -> String {
-    fit(failure, Some(room), |failure, detail| super::json_text(&json_in(failure, detail)))
+    fit(failure, Some(room), |failure, detail| json_text(&json_in(failure, detail)))
 }
 
 /// One problem as text, for a file that failed among others that did not: `error: CODE: REASON`, where and what, `hint:`.
@@ -79,7 +80,7 @@ pub fn problem_text(problem: &Problem) -> String {
 #[must_use]
 pub fn problem_json(problem: &Problem) -> Value {
     let failure = Failure::of(problem.clone(), "", false);
-    let detail = fitting(&failure, None, |failure, detail| super::json_text(&json_in(failure, detail))).1;
+    let detail = fitting(&failure, None, |failure, detail| json_text(&json_in(failure, detail))).1;
     problem_in(problem, detail)
 }
 
@@ -228,8 +229,8 @@ fn hint(failure: &Failure, detail: Detail) -> String {
 
 fn place(problem: &Problem, detail: Detail) -> String {
     let path = problem.file_path.as_ref();
-    let mut out = path
-        .map_or_else(String::new, |path| super::path_by_itself(&clipped(path, detail.words)).into_owned());
+    let mut out =
+        path.map_or_else(String::new, |path| path_by_itself(&clipped(path, detail.words)).into_owned());
     if let Some(lines) = problem.lines {
         let gap = if out.is_empty() { "" } else { " " };
         let _ = write!(out, "{gap}{}", spelled(lines));
@@ -317,7 +318,7 @@ pub(super) fn spelled(lines: LineRange) -> String {
 /// The text on one line of at most `most` characters: what breaks lines is spelled out, so that a path cannot forge a line.
 fn one_line(text: &str, most: usize) -> String {
     let (shown, clipped) = clip(text, most);
-    let mut out = super::on_one_line(shown);
+    let mut out = on_one_line(shown);
     if clipped {
         out.push('…');
     }

@@ -7,11 +7,11 @@ use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::show::{Budget, Cut, Shown};
 use serde_json::{Map, Value, json};
 
+use super::escape::{json_text, on_one_line, path_by_itself};
+use super::layout::{problem_json, problem_text};
 use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
-use crate::render::layout::{problem_json, problem_text};
-use crate::render::{json_text, on_one_line, path_by_itself};
 use crate::room::{Left, Piece, Room, lines};
 
 /// So many bytes of what failed are told in full; of what comes after them so many each.

@@ -1,0 +1,11 @@
+//! Words: the only room where a reply is laid out.
+
+pub mod directories;
+pub mod edit;
+pub(crate) mod escape;
+pub mod explain;
+pub mod history;
+pub mod layout;
+pub(crate) mod limits;
+pub(crate) mod paths;
+pub mod read;
