@@ -49,7 +49,7 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
             Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => {
                 exists(context, call, request, &is_cancelled)
             }
-            _ => explain::refusal(call, named, &EditProblem { entry: 0, reason }),
+            _ => explain::edit_problem(call, named, &EditProblem { entry: 0, reason }),
         };
         failure(context, ToolId::Create, reasons.into_iter().map(problem).collect())
     })?;

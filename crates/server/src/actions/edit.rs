@@ -148,19 +148,19 @@ fn edit_files(
         dry_run,
         is_cancelled: &is_cancelled,
     };
-    let done = edit(&context.workspace, edits, options).map_err(|refusals| {
+    let done = edit(&context.workspace, edits, options).map_err(|problems| {
         let call = call(context, tool, edits.len() > 1, cancel);
         let ranges: Vec<Vec<&[GuardedRange]>> = edits.iter().map(ranges_of_patches).collect();
-        let explained = |refusal: &EditProblem| {
-            let edit = edits.get(refusal.entry);
+        let explained = |problem: &EditProblem| {
+            let edit = edits.get(problem.entry);
             let named = Named {
                 file_path: edit.map(|edit| edit.file_path).unwrap_or_default(),
                 encoding: edit.and_then(|edit| edit.encoding),
-                patches: ranges.get(refusal.entry).map_or(&[], Vec::as_slice),
+                patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
             };
-            explain::refusal(call, named, refusal)
+            explain::edit_problem(call, named, problem)
         };
-        failure(context, tool, refusals.iter().map(explained).collect())
+        failure(context, tool, problems.iter().map(explained).collect())
     })?;
     let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
     Ok(edit_reply(context, &done, name, dry_run))

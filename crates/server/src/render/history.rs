@@ -211,7 +211,7 @@ pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)
     let refusals = refused.refusals.iter().map(|refusal| {
         let file_path = path(refusal.entry);
         let named = Named { file_path: &file_path, encoding: None, patches: &[] };
-        (refusal.entry, explain::refusal(call, named, refusal))
+        (refusal.entry, explain::edit_problem(call, named, refusal))
     });
     conflicts.chain(refusals).collect()
 }

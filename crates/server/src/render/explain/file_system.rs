@@ -4,7 +4,7 @@
 use mcp_text_editor_store::error::{Operation, StoreError};
 use mcp_text_editor_store::os::inode_flags::Guard;
 
-use super::Call;
+use super::call::Call;
 use crate::problem::Code;
 
 /// Code, reason and hint.

@@ -8,7 +8,7 @@ use mcp_text_editor_core::rejection::{At, Evidence, Fit, Rejection};
 use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value, json};
 
-use super::{Call, Named};
+use super::call::{Call, Named};
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, IfCut, Problem};
 use crate::render::layout::spelled;

@@ -1,11 +1,18 @@
+use std::path::Path;
+
 use mcp_text_editor_store::access::roots::Roots;
 use mcp_text_editor_store::edit::{EditProblem, Reason};
 use mcp_text_editor_store::error::{Operation, StoreError, StoreErrorKind};
 use mcp_text_editor_store::os::inode_flags::Guard;
 
-use super::*;
+use super::call::{Call, Named};
+use super::edit::edit_problem;
+use crate::config::ToolSet;
+use crate::context::Cancel;
+use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::render::layout;
+use crate::tool_id::ToolId;
 
 const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patches: &[] };
 
@@ -16,7 +23,7 @@ fn said(tool: ToolId, error: StoreError) -> String {
     let (limits, cancel, offered) = (&Limits::default(), &Cancel::never(), &ToolSet::default());
     let state = Some(Path::new("/state"));
     let call = Call { tool, roots: &roots, state, many_files: false, limits, cancel, offered };
-    let problem = refusal(call, FILE, &EditProblem { entry: 0, reason: Reason::Store(error) });
+    let problem = edit_problem(call, FILE, &EditProblem { entry: 0, reason: Reason::Store(error) });
     layout::text(&Failure::of_tool(tool, vec![problem], |_| true))
 }
 

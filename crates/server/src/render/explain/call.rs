@@ -1,0 +1,54 @@
+//! The facts of a call that words need.
+
+use std::path::Path;
+
+use mcp_text_editor_core::resolve::GuardedRange;
+use mcp_text_editor_store::access::roots::Roots;
+
+use crate::config::ToolSet;
+use crate::context::Cancel;
+use crate::limits::Limits;
+use crate::tool_id::ToolId;
+
+/// The facts of a call that words need.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    /// The tool that was called.
+    pub(crate) tool: ToolId,
+    /// The allowed directories.
+    pub(crate) roots: &'a Roots,
+    /// The state directory, if there is one.
+    pub(crate) state: Option<&'a Path>,
+    /// Whether the call names more than one file.
+    pub(crate) many_files: bool,
+    /// How much a call may ask for.
+    pub(crate) limits: &'a Limits,
+    /// Whether it is to stop.
+    pub(crate) cancel: &'a Cancel,
+    /// The tools that a hint may name.
+    pub(crate) offered: &'a ToolSet,
+}
+
+impl Call<'_> {
+    /// Words that name a tool, where it is offered, else others. A hint names another tool than the one that was called in no
+    /// other way.
+    pub(super) fn naming(
+        self,
+        tool: ToolId,
+        words: impl FnOnce(&'static str) -> String,
+        otherwise: impl FnOnce() -> String,
+    ) -> String {
+        if self.offered.contains(tool) { words(tool.name()) } else { otherwise() }
+    }
+}
+
+/// A file of a call, as the client named it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named<'a> {
+    /// Its path.
+    pub(crate) file_path: &'a str,
+    /// The encoding that the client named, in its own word.
+    pub(crate) encoding: Option<&'a str>,
+    /// The ranges that each of its patches names; empty for tools without patches.
+    pub(crate) patches: &'a [&'a [GuardedRange]],
+}

@@ -1,0 +1,51 @@
+//! Why a file is not edited, whichever part of the program found that.
+
+use mcp_text_editor_store::edit::{Differing, EditProblem, Reason};
+
+use super::call::{Call, Named};
+use super::path::path;
+use super::rejection;
+use super::store::store;
+use super::text::{not_text, unknown_encoding};
+use crate::limits::Limit;
+use crate::problem::{Code, Problem};
+use crate::render::limits;
+
+/// Why a file is not edited.
+pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem) -> Problem {
+    let problem = match &found.reason {
+        Reason::Path(problem) => path(call, named.file_path, problem),
+        Reason::UnknownEncoding => unknown_encoding(named),
+        Reason::Store(error) => store(call, named.file_path, error),
+        Reason::NotText(fault) => not_text(named, fault),
+        Reason::Differs(what) => differs(named, *what),
+        Reason::TooLarge { bytes, becomes } => {
+            let what = if *becomes { "would have" } else { "has" };
+            limits::too_large(call.limits, Limit::File, format!("{} {what} {bytes} bytes", named.file_path))
+        }
+        Reason::ChangedSince { .. } => Problem::new(
+            Code::Conflict,
+            format!("{} has changed since", named.file_path),
+            "read the file, and restore the lines you want by a patch",
+        ),
+        Reason::Rejected { rejection, digest, total_lines } => {
+            let mut problem = rejection::problem(call, named, rejection, *total_lines);
+            problem.file_hash = *digest;
+            problem
+        }
+    };
+    Problem { may_have_written: found.may_have_written(), ..problem }.of_file(named.file_path)
+}
+
+/// Why two entries of a call that name one file cannot be joined.
+fn differs(named: Named<'_>, what: Differing) -> Problem {
+    let (key, first) = match what {
+        Differing::Encoding { first } => ("encoding", first),
+        Differing::FileHash { first } => ("file_hash", first),
+    };
+    Problem::new(
+        Code::InvalidArguments,
+        format!("{} is the same file as files[{first}], but their {key} differs", named.file_path),
+        "put all patches of one file into one entry",
+    )
+}

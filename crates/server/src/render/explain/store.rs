@@ -1,0 +1,202 @@
+//! What the operating system, or a lock, has against a file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};
+use serde_json::json;
+
+use super::call::Call;
+use super::exists::dangling;
+use super::file_system;
+use super::stopped::{cancelled, out_of_time};
+use crate::problem::{Code, Problem};
+use crate::render::paths::{list, shown};
+use crate::tool_id::ToolId;
+
+/// What the operating system, or a lock, had against it.
+pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
+    let (code, reason, hint) = match &error.kind {
+        kind if let Some(told) = of_name(call, file_path, kind) => told,
+        StoreErrorKind::NotFound if !call.tool.is_read_only() => {
+            (Code::NotFound, format!("there is no file {file_path}"), to_create(call, file_path))
+        }
+        StoreErrorKind::NotFound => (
+            Code::NotFound,
+            format!("there is no file {file_path}"),
+            "check the path; names are case-sensitive".to_owned(),
+        ),
+        StoreErrorKind::AlreadyExists => {
+            let hint = call.naming(
+                ToolId::Patch,
+                |name| format!("edit it with {name}, or choose another name"),
+                || "choose another name".to_owned(),
+            );
+            (Code::AlreadyExists, format!("{file_path} already exists"), hint)
+        }
+        StoreErrorKind::IsADirectory => {
+            (Code::IsADirectory, format!("{file_path} is a directory"), "name a file in it".to_owned())
+        }
+        StoreErrorKind::NotADirectory => (
+            Code::NotADirectory,
+            format!("a component of {file_path} is a file, not a directory"),
+            "check the path".to_owned(),
+        ),
+        StoreErrorKind::NotARegularFile { what } => {
+            let what = match what {
+                SpecialFile::Fifo => "a FIFO",
+                SpecialFile::Socket => "a socket",
+                SpecialFile::Device => "a device",
+                SpecialFile::Other => "a special file",
+            };
+            let reason = format!("{file_path} is {what}, not a regular file");
+            (Code::NotARegularFile, reason, "name a regular file".to_owned())
+        }
+        StoreErrorKind::PermissionDenied => file_system::denied(file_path, error.operation),
+        StoreErrorKind::ReadOnlyFileSystem => file_system::read_only(call, file_path, error),
+        StoreErrorKind::Guarded { by, is_directory } => {
+            file_system::guarded(file_path, error, *by, *is_directory)
+        }
+        StoreErrorKind::NoKey => file_system::no_key(file_path),
+        StoreErrorKind::LinkLoop => (
+            Code::IoError,
+            format!("there are too many symbolic links on the way to {file_path}"),
+            "check the links with a shell".to_owned(),
+        ),
+        StoreErrorKind::NameTooLong => (
+            Code::IoError,
+            "the path, or a name in it, is too long for the file system".to_owned(),
+            "use a shorter one".to_owned(),
+        ),
+        StoreErrorKind::NotUnicode => (
+            Code::IoError,
+            format!("the path of the file, {file_path}, is not Unicode, so it cannot be found by it"),
+            "restore the lines you want by a patch of the path by which the file was edited".to_owned(),
+        ),
+        StoreErrorKind::NoSpace => no_space(call, file_path, error),
+        StoreErrorKind::FileTooLarge => file_too_large(&error.path),
+        StoreErrorKind::Busy => (
+            Code::Busy,
+            format!("another process has held the lock on {file_path} for too long"),
+            "send the same call again".to_owned(),
+        ),
+        StoreErrorKind::Cancelled if call.cancel.is_out_of_time() => {
+            return out_of_time(call.limits).of_file(file_path);
+        }
+        StoreErrorKind::Cancelled => return cancelled().of_file(file_path),
+        StoreErrorKind::Changed => (
+            Code::Conflict,
+            format!("{file_path} keeps changing while it is worked on"),
+            "send the same call again once the other program has finished".to_owned(),
+        ),
+        StoreErrorKind::NotRestored { paths } => not_restored(paths),
+        StoreErrorKind::Unfinished { paths, is_of_later_form } => unfinished(paths, *is_of_later_form),
+        StoreErrorKind::Io => {
+            let cause = error.source.as_ref().map_or_else(String::new, |source| format!(": {source}"));
+            let reason = format!("the system failed on {}{cause}", shown(&error.path));
+            (Code::IoError, reason, "try again; if it stays, a person has to look at the disk".to_owned())
+        }
+    };
+    let problem = Problem::new(code, reason, hint).of_file(file_path);
+    match code {
+        Code::NotFound if !call.tool.is_read_only() => problem.suggest(ToolId::Create),
+        Code::AlreadyExists => problem.suggest(ToolId::Patch),
+        Code::Conflict => problem.suggest(ToolId::Get),
+        _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(ToolId::Patch),
+        // As its hint says.
+        _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(ToolId::Get),
+        _ => problem,
+    }
+}
+
+/// The call that creates a file.
+fn to_create(call: Call<'_>, file_path: &str) -> String {
+    let create = json!({"file_path": file_path, "contents": "…"});
+    call.naming(
+        ToolId::Create,
+        |name| format!("to create it, call {name} {create}"),
+        || "check the path; names are case-sensitive".to_owned(),
+    )
+}
+
+/// What is to be said of a dangling link, and of a slash at the end of a path, if that is why.
+fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Code, String, String)> {
+    let place = call.roots.resolve(file_path).ok()?;
+    let ends_in_slash = file_path.ends_with(std::path::is_separator);
+    let path = Path::new(file_path).components().collect::<PathBuf>();
+    let path = path.display();
+    match kind {
+        StoreErrorKind::NotFound if place.is_dangling() => {
+            let (what, create) = dangling(call, place.path());
+            let reason = format!("{file_path} is {what}");
+            let check = "check the path, and where the link leads".to_owned();
+            Some((Code::NotFound, reason, if call.tool.is_read_only() { check } else { create }))
+        }
+        StoreErrorKind::NotADirectory if ends_in_slash => Some((
+            Code::NotADirectory,
+            format!("{file_path} ends in a slash, but is a file, not a directory"),
+            format!("send the path without the slash: {path}"),
+        )),
+        StoreErrorKind::IsADirectory if ends_in_slash && place.is_free() => Some((
+            Code::IsADirectory,
+            format!("{file_path} ends in a slash, so it names a directory, and there is none"),
+            format!(
+                "send the path of a file, such as {path}; directories that are missing above it are made"
+            ),
+        )),
+        _ => None,
+    }
+}
+
+/// What is full is named by what is on it: the file, or the state directory.
+fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, String, String) {
+    let full = match call.state.filter(|state| error.path.starts_with(state)) {
+        Some(state) => format!("{}, this server's state directory", shown(state)),
+        None => file_path.to_owned(),
+    };
+    let is_quota = error.source.as_ref().is_some_and(|source| source.kind() == io::ErrorKind::QuotaExceeded);
+    let what = if is_quota { "the quota is used up" } else { "there is no space left" };
+    (
+        Code::NoSpace,
+        format!("{what} on the disk of {full}"),
+        "free some space, then send the same call again".to_owned(),
+    )
+}
+
+fn file_too_large(path: &Path) -> (Code, String, String) {
+    (
+        Code::NoSpace,
+        format!(
+            "{} would be larger than the system lets this server make a file (ulimit -f), or than its file system holds one",
+            path.display()
+        ),
+        "divide the text among several files, or ask a person to raise that limit where the server is started".to_owned(),
+    )
+}
+
+fn not_restored(paths: &[PathBuf]) -> (Code, String, String) {
+    (
+        Code::IoError,
+        format!("the edit failed, and these files could not be put back, or not for good: {}", list(paths)),
+        "read them again before anything else; an edit that is left half done is ended or taken back before the next one".to_owned(),
+    )
+}
+
+fn unfinished(paths: &[PathBuf], is_of_later_form: bool) -> (Code, String, String) {
+    let (whose, hint) = if is_of_later_form {
+        (
+            " of a later version of this server",
+            "a person has to start that version once; it ends the edit then",
+        )
+    } else {
+        (
+            "",
+            "a person has to start the server once with the directories of all of them; it ends the edit then",
+        )
+    };
+    let reason = format!(
+        "an edit{whose} that was cut off has left these files half done, and this server may not end it: {}",
+        list(paths)
+    );
+    (Code::Conflict, reason, hint.to_owned())
+}

@@ -1,0 +1,66 @@
+//! Why a file does not read as text, or not in the encoding that was named.
+
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_store::read::document::NotText;
+
+use super::call::Named;
+use crate::problem::{Code, Problem};
+
+/// Why an encoding's label is refused.
+pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
+    let label = named.encoding.unwrap_or_default();
+    let hint = match Label::suggestion(label) {
+        Some(known) => format!("did you mean \"{known}\"? Without encoding, the file's BOM decides, else utf-8"),
+        None => "use a WHATWG label or a Python codec name, such as utf-8, utf-16, shift_jis, gbk, big5, euc_kr, latin1 or \
+                 cp1252; without encoding, the file's BOM decides, else utf-8"
+            .to_owned(),
+    };
+    Problem::new(Code::UnknownEncoding, format!("there is no encoding named \"{label}\""), hint)
+        .of_file(named.file_path)
+}
+
+/// Why a file is no text.
+pub(crate) fn not_text(named: Named<'_>, fault: &NotText) -> Problem {
+    let file_path = named.file_path;
+    let problem = match fault {
+        NotText::Binary { offset, looks_like: Some(encoding), bom: true } => Problem::new(
+            Code::BinaryFile,
+            format!(
+                "{file_path} holds a NUL byte at offset {offset}, but it begins with the byte order mark of {}",
+                encoding.name()
+            ),
+            "send the same call without \"encoding\"",
+        ),
+        NotText::Binary { offset, looks_like: None, .. } => Problem::new(
+            Code::BinaryFile,
+            format!("{file_path} is binary: it holds a NUL byte at offset {offset}"),
+            "this server works on text files only",
+        ),
+        NotText::Binary { offset, looks_like: Some(encoding), .. } => {
+            let name = encoding.name();
+            Problem::new(
+                Code::BinaryFile,
+                format!(
+                    "{file_path} holds a NUL byte at offset {offset}; it looks like {name} without a BOM"
+                ),
+                format!("send the same call with \"encoding\": \"{name}\""),
+            )
+        }
+        NotText::Undecodable { offset, line, encoding, bom, looks_like } => {
+            let label = named.encoding.filter(|_| !bom).unwrap_or(encoding.name());
+            let reason = format!(
+                "Failed to decode file with {label} encoding: {file_path} has invalid bytes at offset {offset}, in line {line}"
+            );
+            let hint = match looks_like {
+                _ if *bom => "its byte order mark says so; the file seems to be damaged, and a person has to look at it".to_owned(),
+                Some(encoding) => {
+                    let name = encoding.name();
+                    format!("the bytes look like {name}: send the same call with \"encoding\": \"{name}\"")
+                }
+                None => "name the file's encoding with \"encoding\"; \"latin1\" reads any bytes, one character each".to_owned(),
+            };
+            Problem::new(Code::DecodeFailed, reason, hint)
+        }
+    };
+    problem.of_file(file_path)
+}
