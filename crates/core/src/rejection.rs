@@ -2,6 +2,7 @@
 
 use crate::cause::Cause;
 use crate::digest::{Digest, DigestPrefix};
+use crate::encoding::Unencodable;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 
@@ -204,6 +205,15 @@ pub enum Rejection {
 }
 
 impl Rejection {
+    /// That `text`, a part of the request at `at`, has a character that the file's encoding lacks. `fault` says which.
+    #[must_use]
+    pub fn unencodable(at: At, text: &str, fault: &Unencodable) -> Self {
+        let before: Vec<char> = text.chars().take(fault.index).collect();
+        let line = before.iter().filter(|character| **character == '\n').count() as u64;
+        let column = before.iter().rev().take_while(|character| **character != '\n').count() as u64 + 1;
+        Self::Unencodable { at, character: fault.character, line: LineNumber::from_index(line), column }
+    }
+
     /// The part of the request that it concerns; `None` for the file as a whole.
     #[must_use]
     pub fn at(&self) -> Option<At> {

@@ -1,13 +1,26 @@
-//! Decoding with positions: text, and where in the file each boundary between two of its characters lies.
+//! Decoding: a whole input at once, and a file in pieces with positions: text, and where in the file each boundary between two of its characters lies.
 //!
 //! Positions are runs of characters alike in width, not a table of all characters: UTF-8 is one run whatever it holds.
 //! In a stateful encoding escape sequences may stand between two characters; a boundary then has two sides.
 
 use encoding_rs as w;
 
+use super::error::Undecodable;
+use super::kind::{Encoding, Unit};
 use super::stream::Stream;
 use super::wide;
-use super::{Encoding, Unit};
+
+impl Encoding {
+    /// The text of `bytes`, which are a whole input: from the initial state on, nothing half at the end. A byte order
+    /// mark is a character like any other here.
+    pub fn decode(self, bytes: &[u8]) -> Result<String, Undecodable> {
+        let mut text = String::with_capacity(bytes.len());
+        match Stream::new(self).feed(bytes, true, |piece| text.push_str(piece)) {
+            Ok(()) => Ok(text),
+            Err(offset) => Err(Undecodable { offset: usize::try_from(offset).unwrap_or(bytes.len()) }),
+        }
+    }
+}
 
 /// The character set that bytes stand for in ISO-2022-JP; everywhere else it is ASCII for good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

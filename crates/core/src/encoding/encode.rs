@@ -6,18 +6,10 @@
 use encoding_rs::EncoderResult;
 
 use super::decode::{ESCAPE, Seam, Shift};
+use super::error::Unencodable;
+use super::kind::Encoding;
 use super::stream::Stream;
-use super::{Encoding, latin1, wide};
-
-/// Text that an encoding cannot express, or not so that it comes back the same.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{character:?}, the character at index {index}, cannot be encoded")]
-pub struct Unencodable {
-    /// The first such character.
-    pub character: char,
-    /// How many characters stand before it in the text.
-    pub index: usize,
-}
+use super::{latin1, wide};
 
 impl Encoding {
     /// The bytes of `text`, which [`decode`](Self::decode) to it again. No byte order mark is added; in a stateful

@@ -3,7 +3,7 @@
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
 
-use super::Encoding;
+use super::kind::Encoding;
 use super::stream::Stream;
 
 /// Fewer non-ASCII characters than this, and a guess is no better than a coin: with two, 41 to 88 % are right for

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::Unencodable;
+use super::error::Unencodable;
 
 /// The text of `bytes`; every byte decodes.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {

@@ -3,8 +3,9 @@
 
 use encoding_rs::DecoderResult;
 
+use super::kind::Encoding;
+use super::latin1;
 use super::wide::Wide;
-use super::{Encoding, latin1};
 
 /// A decoder for any encoding. What it says does not depend on how the bytes are cut into chunks.
 #[derive(Debug)]

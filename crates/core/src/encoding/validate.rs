@@ -1,6 +1,6 @@
 //! Whether a whole file decodes, told while it streams by.
 
-use super::Encoding;
+use super::kind::Encoding;
 use super::stream::Stream;
 
 /// Checks that bytes decode, without keeping them.

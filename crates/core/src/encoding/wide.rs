@@ -1,7 +1,7 @@
 //! UTF-16 and UTF-32, by hand: `encoding_rs` has no UTF-32, and encodes no UTF-16. A lone surrogate, a number above
 //! U+10FFFF and half a unit at the end do not decode (Unicode Standard, section 3.9).
 
-use super::{Encoding, Unit};
+use super::kind::{Encoding, Unit};
 
 /// A decoder of UTF-16 or UTF-32 that is given chunks.
 #[derive(Debug)]

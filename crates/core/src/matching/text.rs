@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use std::ops::Range;
 
-use super::Tier;
+use super::tier::Tier;
 use crate::encoding::{Decoded, Decoder, Encoding, Seam};
 use crate::line_ending::Convention;
 use crate::scan::Scan;

@@ -1,7 +1,9 @@
 //! The second stage: a window's lines beside the wanted ones, and how like them they are.
 
+use super::candidate::Candidate;
+use super::fold::{compared_chars, fold};
 use super::grams::Grams;
-use super::{Candidate, Near, compared_chars, excerpt, fold};
+use super::near::Near;
 use crate::line::{LineNumber, LineRange};
 
 /// Less similar lines than this, of 1000, are not taken for one another.
@@ -76,10 +78,8 @@ impl Candidate {
 
         let first_line = self.first.saturating_add(start as u64);
         let count = ((end - start) as u64).saturating_add(more).min(total.saturating_sub(first_line));
-        let near = Near {
-            lines: LineRange::new(LineNumber::from_index(first_line), count),
-            text: excerpt(self.lines.get(start..end)?),
-        };
+        let lines = LineRange::new(LineNumber::from_index(first_line), count);
+        let near = Near::new(lines, self.lines.get(start..end)?);
         Some(Place { similarity, near })
     }
 }

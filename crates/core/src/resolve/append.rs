@@ -1,11 +1,11 @@
 //! `append_text_file_contents`: new lines at the end.
 
+use super::guard::guarded;
+use super::insert::{Position, unguarded};
+use super::plan::Resolution;
 use crate::digest::DigestPrefix;
 use crate::scanned::Scanned;
 use crate::source::Source;
-
-use super::insert::unguarded;
-use super::{Position, Resolution, guarded};
 
 /// Appends lines: what [`insert`](fn@super::insert) does after the last line.
 pub fn append<S: Source + ?Sized>(
@@ -19,8 +19,8 @@ pub fn append<S: Source + ?Sized>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{scan, told};
     use super::*;
+    use crate::resolve::tests::{scan, told};
 
     fn check(rows: &[(&str, &str)]) -> String {
         let tell = |(file, contents): &(&str, &str)| {

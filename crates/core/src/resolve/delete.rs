@@ -1,17 +1,16 @@
 //! `delete_text_file_contents`: whole lines go, each range guarded by its digest.
 
+use super::evidence::{Failed, explain};
+use super::guard::{guarded, unless_moved};
+use super::plan::{Claim, Resolution, SpliceInfo, plan};
+use super::request::{GuardedRange, Options, existing_lines};
+use super::seams::seams_around;
 use crate::digest::DigestPrefix;
 use crate::matching::Tier;
 use crate::rejection::{At, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
-
-use super::evidence::{Failed, explain};
-use super::{
-    Claim, GuardedRange, Options, Resolution, SpliceInfo, existing_lines, guarded, plan, seams_around,
-    unless_moved,
-};
 
 /// Deletes lines.
 pub fn delete<S: Source + ?Sized>(
@@ -49,8 +48,8 @@ pub fn delete<S: Source + ?Sized>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{scan, tag, told};
     use super::*;
+    use crate::resolve::tests::{scan, tag, told};
 
     /// The first and the last line, and the bytes whose digest guards them.
     type Range = (i64, i64, &'static str);

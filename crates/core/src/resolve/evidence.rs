@@ -1,17 +1,15 @@
 //! What is told of a match that failed. Only failures come here, so it may read the file again; it stays bounded.
 
+use super::request::{GuardedRange, Options, existing_lines};
 use crate::cause::{Cause, cause, cause_inside, cause_without_place};
 use crate::digest::{Digest, DigestPrefix, digest_of};
 use crate::line::{LineNumber, LineRange};
-use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search};
+use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search, trim_blanks};
 use crate::nearest::{Near, Nearest};
 use crate::rejection::{At, Evidence, Excerpt, Rejection};
 use crate::scanned::Scanned;
 use crate::show::{Budget, excerpt, show};
 use crate::source::{Source, read_range};
-
-use super::patch::without_blanks;
-use super::{GuardedRange, Options, existing_lines};
 
 /// A match that failed, before anything is known of why.
 pub(super) enum Failed<'a> {
@@ -160,7 +158,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             let is_end = [line.number == lines.start(), wanted.peek().is_none()];
             let is_alike = old.is_some_and(|old| {
                 old == found
-                    || !self.options.strict && without_blanks(old) == without_blanks(&found)
+                    || !self.options.strict && trim_blanks(old) == trim_blanks(&found)
                     || as_ == Wanted::Part
                         && match is_end {
                             [true, true] => found.contains(old),

@@ -1,5 +1,9 @@
 //! `insert_text_file_contents`: new lines before or after one.
 
+use super::guard::guarded;
+use super::plan::{Claim, Resolution, SpliceInfo, plan};
+use super::seams::seams_around;
+use super::terminators::Terminators;
 use crate::digest::DigestPrefix;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
@@ -8,9 +12,6 @@ use crate::scanned::Scanned;
 use crate::show::excerpt;
 use crate::source::Source;
 use crate::splice::Splice;
-
-use super::terminators::Terminators;
-use super::{Claim, Resolution, SpliceInfo, guarded, place_of, plan, seams_around};
 
 /// Where new lines go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,13 +68,7 @@ pub(super) fn unguarded<S: Source + ?Sized>(
     let mut rejections = Vec::new();
     let mut claims = Vec::new();
     if let Err(fault) = file.scan.encoding.encode(contents) {
-        let (line, column) = place_of(contents, &fault);
-        rejections.push(Rejection::Unencodable {
-            at: At::default(),
-            character: fault.character,
-            line,
-            column,
-        });
+        rejections.push(Rejection::unencodable(At::default(), contents, &fault));
     }
     match above.filter(|above| *above <= total) {
         None => {
@@ -123,8 +118,8 @@ fn lines_after<S: Source + ?Sized>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{scan, tag, told};
     use super::*;
+    use crate::resolve::tests::{scan, tag, told};
     use Position::{After, Before};
 
     fn check(rows: &[(&str, Position, &str)]) -> String {

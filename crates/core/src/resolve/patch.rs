@@ -2,21 +2,20 @@
 
 use std::ops::Range;
 
+use super::evidence::{Failed, explain};
+use super::guard::{guarded, unless_moved};
+use super::plan::{Claim, Resolution, SpliceInfo, plan};
+use super::request::{GuardedRange, Options, existing_lines};
+use super::seams::seams_around;
+use super::terminators::Terminators;
 use crate::digest::DigestPrefix;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
-use crate::matching::{Found, Keep, Needle, Tier, lines_of, search};
+use crate::matching::{Found, Keep, Needle, Tier, lines_of, search, trim_blanks};
 use crate::rejection::{At, Evidence, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
-
-use super::evidence::{Failed, explain};
-use super::terminators::Terminators;
-use super::{
-    Claim, GuardedRange, Options, Resolution, SpliceInfo, existing_lines, guarded, place_of, plan,
-    seams_around, unless_moved,
-};
 
 /// One replacement of a call: what is replaced is said by text, by ranges, or by both. Line ends are `\n`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,8 +54,7 @@ pub fn patch<S: Source + ?Sized>(
             Err(fault) => {
                 // Told once, however many places it is for, and whether or not they are found.
                 let at = At { entry: 0, patch: index, range: None };
-                let (line, column) = place_of(&patch.new_string, &fault);
-                work.rejections.push(Rejection::Unencodable { at, character: fault.character, line, column });
+                work.rejections.push(Rejection::unencodable(at, &patch.new_string, &fault));
                 0
             }
         };
@@ -207,7 +205,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             tier = match (wanted.next(), found, tier) {
                 (Some(wanted), Some(found), Some(tier)) if wanted == found => Some(tier),
                 (Some(wanted), Some(found), Some(_))
-                    if !self.options.strict && without_blanks(wanted) == without_blanks(&found) =>
+                    if !self.options.strict && trim_blanks(wanted) == trim_blanks(&found) =>
                 {
                     Some(Tier::TrailingWhitespace)
                 }
@@ -334,14 +332,10 @@ fn without_final_newline(text: &str, starts_line: bool) -> String {
     }
 }
 
-pub(super) fn without_blanks(line: &str) -> &str {
-    line.trim_end_matches([' ', '\t'])
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{scan, tag, told};
     use super::*;
+    use crate::resolve::tests::{scan, tag, told};
 
     /// Says of each file what its patches make of it.
     fn check(rows: &[(&str, &[Patch])]) -> String {

@@ -9,7 +9,6 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::rejection::{At, Rejection};
-use mcp_text_editor_core::resolve;
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::scanned::Scanned;
 
@@ -140,10 +139,8 @@ pub(crate) fn create_recorded<T>(
 }
 
 fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {
-    let bytes = label.encoding.encode(contents).map_err(|fault| {
-        let (line, column) = resolve::place_of(contents, &fault);
-        Rejection::Unencodable { at: At::default(), character: fault.character, line, column }
-    })?;
+    let unencodable = |fault| Rejection::unencodable(At::default(), contents, &fault);
+    let bytes = label.encoding.encode(contents).map_err(unencodable)?;
     if label.writes_bom { Ok([label.encoding.bom(), &bytes].concat()) } else { Ok(bytes) }
 }
 

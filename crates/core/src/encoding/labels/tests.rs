@@ -1,4 +1,8 @@
-use super::*;
+use encoding_rs as w;
+
+use super::label::*;
+use super::table::*;
+use crate::encoding::kind::Encoding;
 
 /// Names of all of Python's codecs (`encodings.aliases` and the modules of `encodings`, 3.11), by what they mean here.
 /// `none`: the WHATWG standard has no such table, or it is no character encoding.

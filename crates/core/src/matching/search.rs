@@ -1,0 +1,500 @@
+//! The search itself: all needles found in the text in one pass, in memory that does not grow with the file, then looked up in
+//! the file.
+
+use std::collections::VecDeque;
+
+use memchr::memmem;
+
+use super::needle::{CLOSEST, Found, Keep, Needle, Occurrence};
+use super::text::{Found as Located, Positioned, Text, locate};
+use super::tier::{Tier, trim_blanks};
+use crate::encoding::Seam;
+use crate::line::LineRange;
+use crate::scanned::Scanned;
+use crate::source::Source;
+
+/// Finds all needles in one pass over a file that is known to decode, and in a second one where they stand.
+pub fn search<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    needles: &[Needle<'_>],
+    tier: Tier,
+) -> Result<Vec<Found>, S::Error> {
+    let mut patterns: Vec<Pattern<'_>> = needles.iter().map(|needle| Pattern::new(needle, tier)).collect();
+    if patterns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let longest = patterns.iter().map(|pattern| pattern.length() + pattern.look_ahead()).max();
+    // Searching pays once there is so much.
+    let enough = longest.map_or(0, |longest| longest.saturating_add(longest / 4));
+    let offsets = needles.iter().filter_map(|needle| match needle.keep {
+        Keep::Closest(to) => Some(to),
+        Keep::All(_) => None,
+    });
+    // How many occurrences are kept for needles that want all of theirs.
+    let mut kept = 0;
+    let checkpoints = Text::searched(file.scan, tier, offsets).read(file, |text, last| {
+        if last || text.window.text.len() as u64 >= enough {
+            for pattern in &mut patterns {
+                pattern.search(text, tier, last, &mut kept);
+            }
+            let next = patterns.iter().map(|pattern| pattern.next).min().unwrap_or_default();
+            text.window.forget(next.saturating_sub(1).min(text.window.end()));
+        }
+        true
+    })?;
+    let mut indices: Vec<u64> =
+        patterns.iter().flat_map(Pattern::hits).flat_map(|hit| [hit.start, hit.end]).collect();
+    indices.sort_unstable();
+    indices.dedup();
+    let located = if indices.is_empty() { Vec::new() } else { locate(file, tier, &checkpoints, &indices)? };
+    let look_up = |index: u64| {
+        let at = indices.binary_search(&index).ok().and_then(|at| located.get(at)).copied();
+        at.unwrap_or(Located { spot: None, near: 0 })
+    };
+    Ok(patterns.iter().map(|pattern| pattern.finish(look_up)).collect())
+}
+
+/// An occurrence, by its place in the text.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    start: u64,
+    end: u64,
+    at_end: bool,
+}
+
+/// The lines that occurrences touch.
+pub(crate) fn lines_of<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    places: &[Occurrence],
+) -> Result<Vec<LineRange>, S::Error> {
+    let mut cursor = file.cursor();
+    let touched = places.iter().map(|place| {
+        let (first, _) = cursor.line_at(place.at.start)?;
+        let (last, _) = cursor.line_at(place.at.end.saturating_sub(1).max(place.at.start))?;
+        Ok(LineRange::new(first, last.get() - first.index()))
+    });
+    touched.collect()
+}
+
+/// A needle on its way through the file.
+struct Pattern<'a> {
+    finder: memmem::Finder<'a>,
+    /// The blanks that end the needle and that the second tier looks at by themselves.
+    tail: &'a [u8],
+    /// How far the next occurrence must be from this one, at least.
+    shift: u64,
+    /// The needle's period, if that is not more than half of it.
+    period: Option<u64>,
+    /// Whether the needle begins with blanks before a line end: the file's blanks there belong to the match.
+    owns_first_blanks: bool,
+    ends_line: bool,
+    whole_lines: bool,
+    keep: Keep,
+    /// Where the next occurrence may begin.
+    next: u64,
+    count: u64,
+    before: VecDeque<Hit>,
+    after: Vec<Hit>,
+}
+
+impl<'a> Pattern<'a> {
+    fn new(needle: &Needle<'a>, tier: Tier) -> Self {
+        let raw = needle.text;
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let first = raw.split_once('\n').map(|(first, _)| first).unwrap_or_default();
+        let (finder, tail) = match tier {
+            Tier::Exact => (memmem::Finder::new(raw.as_bytes()), &[][..]),
+            Tier::TrailingWhitespace => {
+                let kept = raw.trim_end_matches([' ', '\t']).len();
+                let tail = raw.as_bytes().get(kept..).unwrap_or_default();
+                (memmem::Finder::new(&without_blanks(raw)).into_owned(), tail)
+            }
+        };
+        let text = finder.needle();
+        let (shift, periodic) = shift(text);
+        let ends_line = text.ends_with(b"\n") && tail.is_empty();
+        Self {
+            shift: shift as u64,
+            period: periodic.then_some(shift as u64),
+            ends_line,
+            owns_first_blanks: tier == Tier::TrailingWhitespace
+                && !first.is_empty()
+                && first.as_bytes().iter().all(blank),
+            finder,
+            tail,
+            whole_lines: needle.whole_lines,
+            keep: needle.keep,
+            next: 0,
+            count: 0,
+            before: VecDeque::new(),
+            after: Vec::new(),
+        }
+    }
+
+    fn length(&self) -> u64 {
+        self.finder.needle().len() as u64
+    }
+
+    /// How much text after an occurrence decides about it.
+    fn look_ahead(&self) -> u64 {
+        self.tail.len() as u64 + 1
+    }
+
+    /// Finds what can be decided in the window; nothing more will come if it is the `last`.
+    fn search(&mut self, text: &Text, tier: Tier, last: bool, kept: &mut u64) {
+        if self.length() == 0 {
+            return;
+        }
+        let (window, virtual_end) = (&text.window, last && text.has_virtual_end());
+        let end = window.end();
+        let mut known = None;
+        while let Some(start) = known.take().or_else(|| self.find(window)) {
+            if !last && start + self.length() + self.look_ahead() > end {
+                self.next = start;
+                return;
+            }
+            let accepted = self.accept(window, tier, start, virtual_end);
+            if let (Some(hit), Keep::All(_)) = (&accepted, self.keep) {
+                self.next = hit.end;
+            } else {
+                known = self.again(window, start);
+            }
+            if let Some(hit) = accepted {
+                self.take(hit, text, kept);
+            }
+        }
+        self.next = self.next.max((end + 1).saturating_sub(self.length()));
+    }
+
+    fn find(&self, window: &Positioned) -> Option<u64> {
+        let at = self.finder.find(window.slice(self.next..window.end()))?;
+        Some(self.next + at as u64)
+    }
+
+    /// The occurrence one period after the one at `start`, if there is one; else sets where the next may begin.
+    ///
+    /// Only the last period need be compared, so that texts that repeat themselves cost no more than others. Where it
+    /// differs, no occurrence begins until all periods of this one are over (Fine and Wilf's theorem).
+    fn again(&mut self, window: &Positioned, start: u64) -> Option<u64> {
+        let end = start + self.length();
+        self.next = start + self.shift;
+        // What has not been read yet cannot be told yet.
+        let period = self.period.filter(|period| end + period <= window.end())?;
+        let needle = self.finder.needle();
+        let last = usize::try_from(self.length() - period).ok().and_then(|at| needle.get(at..));
+        if last == Some(window.slice(end..end + period)) {
+            return Some(start + period);
+        }
+        self.next = self.next.max(end - period + 1);
+        None
+    }
+
+    fn accept(&self, window: &Positioned, tier: Tier, start: u64, virtual_end: bool) -> Option<Hit> {
+        let mut text_end = start + self.length();
+        if self.whole_lines && start > 0 && window.slice(start - 1..start) != b"\n" {
+            return None;
+        }
+        let at_end = virtual_end && text_end == window.end();
+        // The end of the file is a line end only after other text, and for a text that ends with it.
+        if at_end && (self.length() == 1 || !self.ends_line) {
+            return None;
+        }
+        if tier == Tier::TrailingWhitespace && !self.ends_line {
+            let next = window.slice(text_end..text_end + 1);
+            if !next.is_empty() && next != b"\n" {
+                if window.slice(text_end..text_end + self.tail.len() as u64) != self.tail {
+                    return None;
+                }
+                text_end += self.tail.len() as u64;
+            }
+        }
+        Some(Hit { start, end: text_end, at_end })
+    }
+
+    /// The place in the file of something found, given those of its ends.
+    fn occurrence(&self, hit: Hit, first: Located, last: Located) -> Occurrence {
+        let begin = match first.spot.and_then(|spot| spot.before_blanks).filter(|_| self.owns_first_blanks) {
+            Some((begin, _)) => begin,
+            None => first.spot.and_then(|spot| spot.begin),
+        };
+        // Blanks that follow a line's end are the next line's.
+        let end = match last.spot.and_then(|spot| spot.before_blanks).filter(|_| self.ends_line) {
+            Some((_, end)) => end,
+            None => last.spot.and_then(|spot| spot.end),
+        };
+        let editable = begin.is_some() && end.is_some();
+        let begin = begin.unwrap_or_else(|| Seam::ascii(first.near));
+        let end = end.unwrap_or_else(|| Seam::ascii(last.near.max(begin.offset)));
+        Occurrence { at: begin.offset..end.offset, seams: (begin, end), at_end: hit.at_end, editable }
+    }
+
+    fn take(&mut self, hit: Hit, text: &Text, kept: &mut u64) {
+        self.count += 1;
+        match self.keep {
+            Keep::All(most) if *kept < most => {
+                *kept += 1;
+                self.after.push(hit);
+            }
+            Keep::Closest(to) if text.index_of(to).is_none_or(|index| hit.start < index) => {
+                if self.before.len() == CLOSEST {
+                    self.before.pop_front();
+                }
+                self.before.push_back(hit);
+            }
+            Keep::Closest(_) if self.after.len() < CLOSEST => self.after.push(hit),
+            _ => {}
+        }
+    }
+
+    fn hits(&self) -> impl Iterator<Item = Hit> {
+        self.before.iter().chain(&self.after).copied()
+    }
+
+    /// What was found of it, where the places in the text are known in the file.
+    fn finish(&self, locate: impl Fn(u64) -> Located) -> Found {
+        let place = |hit: Hit| self.occurrence(hit, locate(hit.start), locate(hit.end));
+        let mut places: Vec<Occurrence> = self.hits().map(place).collect();
+        if let Keep::Closest(to) = self.keep {
+            places.sort_by_key(|place| place.at.start.abs_diff(to));
+            places.truncate(CLOSEST);
+            places.sort_by_key(|place| place.at.start);
+        }
+        Found { count: self.count, places }
+    }
+}
+
+/// A text without the blanks at its lines' ends.
+fn without_blanks(text: &str) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, &b""[..]), |line| (line, b"\n"));
+        kept.extend_from_slice(trim_blanks(line).as_bytes());
+        kept.extend_from_slice(end);
+    }
+    kept
+}
+
+/// How far apart two occurrences of `needle` are at least: its period, and whether that is what it is, or a bound below
+/// it that is more than half of the needle (Crochemore and Perrin, "Two-way string-matching", 1991). Needs no memory.
+fn shift(needle: &[u8]) -> (usize, bool) {
+    let (left, left_period) = maximal_suffix(needle, false);
+    let (right, right_period) = maximal_suffix(needle, true);
+    let (cut, period) = if left > right { (left, left_period) } else { (right, right_period) };
+    let head = needle.get(..cut).unwrap_or_default();
+    if needle.get(period..period + cut) == Some(head) {
+        let period = period.max(1);
+        return (period, period * 2 <= needle.len());
+    }
+    (cut.max(needle.len() - cut) + 1, false)
+}
+
+/// Where the suffix of `needle` that comes last in (reversed) lexical order begins, and its period.
+fn maximal_suffix(needle: &[u8], reversed: bool) -> (usize, usize) {
+    let (mut left, mut right, mut offset, mut period) = (0, 1, 0, 1);
+    while let Some(a) = needle.get(right + offset) {
+        let Some(b) = needle.get(left + offset) else { break };
+        if (a < b) != reversed && a != b {
+            right += offset + 1;
+            offset = 0;
+            period = right - left;
+        } else if a == b {
+            if offset + 1 == period {
+                right += offset + 1;
+                offset = 0;
+            } else {
+                offset += 1;
+            }
+        } else {
+            left = right;
+            right += 1;
+            offset = 0;
+            period = 1;
+        }
+    }
+    (left, period)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scan::{Scan, Scanner};
+
+    fn scan(bytes: &[u8]) -> Scan {
+        let mut scanner = Scanner::new(None);
+        scanner.feed(bytes);
+        scanner.finish()
+    }
+
+    /// A source that gives a few bytes at a time, as if the file were large.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Source for Slow<'_> {
+        type Error = std::convert::Infallible;
+
+        fn size(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+            let some = buffer.len().min(3);
+            self.0.read_at(offset, &mut buffer[..some])
+        }
+    }
+
+    /// Long files, of which only a part is read again; a line end lies across the end of a chunk, and blanks before one.
+    #[test]
+    fn places_late_in_a_long_file_are_those_of_the_bytes() {
+        for shift in 0..9 {
+            let mut file = "x".repeat(shift);
+            let mut wanted = Vec::new();
+            for line in 0..90_000 {
+                if line % 25_000 == 17_000 {
+                    wanted.push(file.len() as u64..file.len() as u64 + "here\r\nit".len() as u64);
+                    file.push_str("here\r\nit");
+                }
+                file.push_str("abcde  \r\n");
+            }
+            for tier in [Tier::Exact, Tier::TrailingWhitespace] {
+                let needle = Needle { text: "here\nit", whole_lines: false, keep: Keep::All(10) };
+                let found =
+                    search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[needle], tier).unwrap();
+                let places: Vec<_> = found[0].places.iter().map(|place| place.at.clone()).collect();
+                assert_eq!(places, wanted);
+                let late = Needle { keep: Keep::Closest(file.len() as u64), ..needle };
+                let late =
+                    search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[late], tier).unwrap();
+                assert!(late[0].places.iter().all(|place| wanted.contains(&place.at) && place.editable));
+            }
+        }
+    }
+
+    /// The bytes where each text stands, in both tiers; a text that ends in a line end is also looked for as whole lines.
+    fn check(rows: &[(&str, &str)]) -> String {
+        let tell = |&(file, text): &(&str, &str)| {
+            let places = |tier, whole_lines, keep| {
+                let needle = Needle { text, whole_lines, keep };
+                let found =
+                    search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[needle], tier).unwrap();
+                let end = |at_end| if at_end { " at the end" } else { "" };
+                let places =
+                    found[0].places.iter().map(|place| format!("{:?}{}", place.at, end(place.at_end)));
+                let places = places.collect::<Vec<_>>().join(" ");
+                if places.is_empty() { "none".to_owned() } else { places }
+            };
+            let exactly = places(Tier::Exact, false, Keep::Closest(0));
+            let loosely = places(Tier::TrailingWhitespace, false, Keep::Closest(0));
+            let apart = places(Tier::Exact, false, Keep::All(9));
+            let ends = text.ends_with('\n');
+            let lines = if ends { places(Tier::Exact, true, Keep::Closest(0)) } else { "-".to_owned() };
+            format!("{file:?} {text:?}: {exactly} | loosely {loosely} | apart {apart} | as lines {lines}\n")
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn where_a_text_stands() {
+        insta::assert_snapshot!(check(&[
+            ("a\nba\n", "a"),
+            ("a\nba\n", "a\n"),
+            ("aaaa", "aa"),
+            ("a\r\nb", "a\nb"),
+            ("a\r\nb", "b\n"),
+            ("a\r\nb\r\n", "\n"),
+            ("a  \nb\t", "a\nb\n"),
+            ("a  \nb\t", "a"),
+            ("a b", "a\n"),
+            ("\u{feff}é\n", "é"),
+        ]), @r#"
+        "a\nba\n" "a": 0..1 3..4 | loosely 0..1 3..4 | apart 0..1 3..4 | as lines -
+        "a\nba\n" "a\n": 0..2 3..5 | loosely 0..2 3..5 | apart 0..2 3..5 | as lines 0..2
+        "aaaa" "aa": 0..2 1..3 2..4 | loosely 0..2 1..3 2..4 | apart 0..2 2..4 | as lines -
+        "a\r\nb" "a\nb": 0..4 | loosely 0..4 | apart 0..4 | as lines -
+        "a\r\nb" "b\n": 3..4 at the end | loosely 3..4 at the end | apart 3..4 at the end | as lines 3..4 at the end
+        "a\r\nb\r\n" "\n": 1..3 4..6 | loosely 1..3 4..6 | apart 1..3 4..6 | as lines none
+        "a  \nb\t" "a\nb\n": none | loosely 0..6 at the end | apart none | as lines none
+        "a  \nb\t" "a": 0..1 | loosely 0..3 | apart 0..1 | as lines -
+        "a b" "a\n": none | loosely none | apart none | as lines none
+        "\u{feff}é\n" "é": 3..5 | loosely 3..5 | apart 3..5 | as lines -
+        "#);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 2000 }))]
+
+        #[test]
+        fn overlapping_occurrences_are_all_counted(file in "[ab]{0,60}", needle in "[ab]{1,9}") {
+            let starts: Vec<u64> = (0..file.len()).filter(|at| file[*at..].starts_with(&needle)).map(|at| at as u64).collect();
+            let wanted = Needle { text: &needle, whole_lines: false, keep: Keep::Closest(0) };
+            for found in [
+                search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[wanted], Tier::Exact).unwrap(),
+                search(Scanned::new(&Slow(file.as_bytes()), &scan(file.as_bytes())), &[wanted], Tier::Exact).unwrap(),
+            ] {
+                prop_assert_eq!(found[0].count, starts.len() as u64);
+                let places: Vec<u64> = found[0].places.iter().map(|place| place.at.start).collect();
+                prop_assert_eq!(&places, &starts[..places.len()]);
+            }
+        }
+
+        /// By the definition: each character with its bytes, `\r\n` as one that is `\n`.
+        #[test]
+        fn places_are_those_of_the_bytes(
+            lines in prop::collection::vec("[ab\u{3042}\u{e9}]{0,3}", 0..30), needle in "[ab\u{3042}\u{e9}]{0,2}\n?[ab\u{3042}]?",
+            which in 0..5usize, crlf: bool, to in 0..200u64,
+        ) {
+            prop_assume!(!needle.is_empty());
+            let label = ["utf-8", "utf-16-le", "utf-32-be", "utf-16-be", "gb18030"][which];
+            let encoding = crate::encoding::Label::parse(label).unwrap().encoding;
+            let mut bytes = Vec::new();
+            let (mut text, mut places) = (Vec::new(), vec![0]);
+            for character in lines.join("\n").chars().chain(['\n']) {
+                let raw = if character == '\n' && crlf { "\r\n".to_owned() } else { character.to_string() };
+                bytes.extend(encoding.encode(&raw).unwrap());
+                text.push(character);
+                places.push(bytes.len() as u64);
+            }
+            let wanted: Vec<char> = needle.chars().collect();
+            let all: Vec<Range<u64>> = (0..text.len())
+                .filter(|at| text[*at..].starts_with(&wanted))
+                .map(|at| places[at]..places[at + wanted.len()])
+                .collect();
+            let mut closest = all.clone();
+            closest.sort_by_key(|place| place.start.abs_diff(to));
+            let mut scanner = Scanner::new(Some(encoding));
+            scanner.feed(&bytes);
+            let scan = scanner.finish();
+            let wanted = Needle { text: &needle, whole_lines: false, keep: Keep::Closest(to) };
+            for found in [
+                search(Scanned::new(bytes.as_slice(), &scan), &[wanted], Tier::Exact).unwrap(),
+                search(Scanned::new(&Slow(&bytes), &scan), &[wanted], Tier::Exact).unwrap(),
+            ] {
+                prop_assert_eq!(found[0].count, all.len() as u64);
+                let told: Vec<Range<u64>> = found[0].places.iter().map(|place| place.at.clone()).collect();
+                prop_assert!(told.is_sorted_by_key(|place| place.start) && told.iter().all(|place| all.contains(place)), "{:?}", told);
+                // Of two that are equally close either will do.
+                let distances = |places: &[Range<u64>]| {
+                    let mut distances: Vec<u64> = places.iter().map(|place| place.start.abs_diff(to)).collect();
+                    distances.sort_unstable();
+                    distances
+                };
+                prop_assert_eq!(distances(&told), distances(&closest[..closest.len().min(CLOSEST)]));
+            }
+        }
+
+        #[test]
+        fn chunks_make_no_difference(file in "([ab \t\r\n]|\r\n){0,40}", needle in "[ab \t\n]{1,6}", whole_lines: bool) {
+            let text = if whole_lines { format!("{}\n", needle.trim_end_matches('\n')) } else { needle };
+            for tier in [Tier::Exact, Tier::TrailingWhitespace] {
+                for keep in [Keep::Closest(7), Keep::All(1000)] {
+                    let wanted = Needle { text: &text, whole_lines, keep };
+                    let at_once = search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[wanted], tier).unwrap();
+                    let slowly = search(Scanned::new(&Slow(file.as_bytes()), &scan(file.as_bytes())), &[wanted], tier).unwrap();
+                    prop_assert_eq!(at_once, slowly);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! A window that may be similar: what passes from the first stage to the second.
+
+use std::cmp::Reverse;
+
+/// What is known of a window before it is compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rank {
+    /// The index of the window's last line.
+    pub(super) last: u64,
+    /// How many wanted trigrams it holds.
+    pub(super) held: u64,
+    pub(super) distance: u64,
+}
+
+impl Rank {
+    /// Whether it comes before another one: it holds more, or as much and is closer.
+    pub(super) fn beats(self, other: Self) -> bool {
+        (self.held, Reverse(self.distance)) > (other.held, Reverse(other.distance))
+    }
+}
+
+/// A window with its margins.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) rank: Rank,
+    /// The index of the first of its lines.
+    pub(super) first: u64,
+    pub(super) lines: Vec<String>,
+}

@@ -1,0 +1,45 @@
+//! Lines as they are compared: folded, and only their heads.
+
+use crate::cause;
+
+/// How many bytes of a line are looked at.
+pub(super) const LINE_BYTES: usize = 2000;
+
+/// How many characters of a line the second stage compares, where there is more than one line.
+const COMPARED_CHARS: usize = 200;
+
+/// How many characters of each line are compared where the wanted text has so many lines. One line may be a sentence
+/// in the middle of a paragraph.
+pub(super) fn compared_chars(lines: usize) -> usize {
+    if lines == 1 { LINE_BYTES } else { COMPARED_CHARS }
+}
+
+/// The head of a text that is at most `bytes` long, cut between characters.
+pub(super) fn head(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
+}
+
+/// A line as it is compared: between blanks, of which it has no two in a row; in small letters, with straight quotes,
+/// plain spaces and plain hyphens. At most `most` characters and the blanks around them.
+pub(super) fn fold(line: &str, most: usize, folded: &mut Vec<char>) {
+    folded.clear();
+    folded.push(' ');
+    for c in line.chars() {
+        let c = match c {
+            c if c.is_ascii() => c.to_ascii_lowercase(),
+            '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+            c => c.to_lowercase().next().map_or(c, cause::straight),
+        };
+        if folded.len() > most {
+            break;
+        }
+        if !c.is_whitespace() {
+            folded.push(c);
+        } else if folded.last() != Some(&' ') {
+            folded.push(' ');
+        }
+    }
+    if folded.last() != Some(&' ') {
+        folded.push(' ');
+    }
+}

@@ -1,0 +1,444 @@
+//! The first stage: the lines stream by, and the best windows are kept. The second one is asked at the end.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use super::align::{Pattern, Place};
+use super::candidate::{Candidate, Rank};
+use super::fold::{LINE_BYTES, compared_chars, fold, head};
+use super::grams::Grams;
+use super::near::Near;
+use crate::cause;
+use crate::line::{LineNumber, LineRange};
+
+/// How many places are returned.
+const PLACES: usize = 3;
+
+/// How many windows are kept for the second stage.
+const CANDIDATES: usize = 16;
+
+/// How many lines of the wanted text are looked at. What comes after them is taken to follow.
+const WANTED_LINES: usize = 100;
+
+/// What a longer text may have been meant for is not asked: that takes several copies of it.
+const LONGEST_MEANT: usize = 1024 * 1024;
+
+/// How many lines more than the window a candidate has above and below, where the wanted text is long enough for it:
+/// lines may have been added or removed inside.
+const MARGIN: usize = 2;
+
+/// The share of the wanted trigrams, in percent, without which a window is not worth a comparison.
+const WORTH_COMPARING: u64 = 25;
+
+/// Less similar places than this, of 1000, are not returned: a random place is worse than none.
+const SIMILAR: u64 = 550;
+
+/// Nor are those that have less than this share, in percent, of the best place's similarity.
+const SHARE_OF_BEST: u64 = 70;
+
+/// The search for what is similar, in a file whose lines are fed in order. Its memory is bounded, whatever is fed.
+#[derive(Debug)]
+pub struct Nearest {
+    near: Option<LineRange>,
+    /// The wanted text as it is and, where it seems to be meant otherwise, as it is meant.
+    searches: Vec<Search>,
+    total: u64,
+}
+
+impl Nearest {
+    /// A search for `wanted`; of places that are equally similar, the one closest to `near` comes first, without it
+    /// the first in the file.
+    ///
+    /// Blanks, letter case and the style of quotes hardly count. A text with a gutter, or one that spells out its line
+    /// ends, is looked for without them, too. The first and the last wanted line may be parts of lines.
+    #[must_use]
+    pub fn new(wanted: &str, near: Option<LineRange>) -> Self {
+        let meant = if wanted.len() <= LONGEST_MEANT { cause::meant(wanted) } else { None };
+        let searches =
+            [Some(wanted), meant.as_deref()].into_iter().flatten().filter_map(Search::new).collect();
+        Self { near, searches, total: 0 }
+    }
+
+    /// Takes one line, without its terminator. Lines come in order; only the head of a long one is looked at.
+    pub fn feed(&mut self, line: LineNumber, text: &str) {
+        self.total = line.get();
+        let text = head(text, LINE_BYTES);
+        for search in &mut self.searches {
+            search.feed(line.index(), text, self.near);
+        }
+    }
+
+    /// The places, at most 3, that do not overlap: the most similar first.
+    #[must_use]
+    pub fn finish(self) -> Vec<Near> {
+        let mut places = Vec::new();
+        for search in self.searches {
+            places.extend(search.places(self.total));
+        }
+        let distance = |lines: LineRange| self.near.map_or(0, |near| near.distance(lines));
+        places.sort_by_key(|place| (Reverse(place.similarity), distance(place.near.lines), place.near.lines));
+        let floor = places.first().map_or(0, |best| best.similarity * SHARE_OF_BEST / 100).max(SIMILAR);
+        let mut best: Vec<Near> = Vec::new();
+        for place in places.into_iter().filter(|place| place.similarity >= floor) {
+            if best.len() < PLACES && !best.iter().any(|other| overlap(other.lines, place.near.lines)) {
+                best.push(place.near);
+            }
+        }
+        best
+    }
+}
+
+fn overlap(a: LineRange, b: LineRange) -> bool {
+    a.start().index() < b.end() && b.start().index() < a.end()
+}
+
+/// What is looked at of the wanted text.
+#[derive(Debug)]
+struct Wanted {
+    /// Its first lines, folded; at least one.
+    lines: Vec<Vec<char>>,
+    /// How many lines come after those.
+    more: u64,
+}
+
+impl Wanted {
+    fn new(text: &str) -> Self {
+        let mut rest = text.strip_suffix('\n').unwrap_or(text).split('\n');
+        let heads: Vec<_> = rest.by_ref().take(WANTED_LINES).collect();
+        let chars = compared_chars(heads.len());
+        let lines = heads.iter().map(|line| {
+            let mut folded = Vec::new();
+            fold(head(line, LINE_BYTES), chars, &mut folded);
+            folded
+        });
+        Self { lines: lines.collect(), more: rest.count() as u64 }
+    }
+}
+
+/// One text on its way through the file.
+#[derive(Debug)]
+struct Search {
+    wanted: Wanted,
+    grams: Grams<3>,
+    /// The last lines that were fed: all that a candidate may still be made of.
+    recent: VecDeque<Recent>,
+    /// The index of the last of them.
+    last: u64,
+    /// The best window that the next ones may still overlap.
+    pending: Option<Rank>,
+    /// The best of the windows that came before, no two of which overlap.
+    candidates: Vec<Candidate>,
+    /// The folded line at hand, kept for its memory.
+    folded: Vec<char>,
+}
+
+#[derive(Debug, Default)]
+struct Recent {
+    text: String,
+    /// The wanted trigrams that it holds.
+    slots: Vec<u16>,
+}
+
+impl Search {
+    /// `None` where there is nothing in `wanted` to be similar to.
+    fn new(wanted: &str) -> Option<Self> {
+        let wanted = Wanted::new(wanted);
+        let grams = Grams::new(wanted.lines.iter().map(Vec::as_slice));
+        (grams.total > 0).then(|| Self {
+            wanted,
+            grams,
+            recent: VecDeque::new(),
+            last: 0,
+            pending: None,
+            candidates: Vec::new(),
+            folded: Vec::new(),
+        })
+    }
+
+    fn window(&self) -> usize {
+        self.wanted.lines.len()
+    }
+
+    fn margin(&self) -> usize {
+        MARGIN.min(self.window() - 1)
+    }
+
+    fn feed(&mut self, index: u64, text: &str, near: Option<LineRange>) {
+        let window = self.window();
+        // A pending window is settled at the latest when the first line comes that is a whole window below it.
+        let reach = 2 * window + self.margin();
+        let mut recent =
+            if self.recent.len() < reach { None } else { self.recent.pop_front() }.unwrap_or_default();
+        recent.text.clear();
+        recent.text.push_str(text);
+        recent.slots.clear();
+        fold(text, compared_chars(window), &mut self.folded);
+        self.grams.enter(&self.folded, &mut recent.slots);
+        self.recent.push_back(recent);
+        self.last = index;
+        if let Some(left) = self.recent.len().checked_sub(window + 1).and_then(|left| self.recent.get(left)) {
+            self.grams.leave(&left.slots);
+        }
+        if self.pending.is_some_and(|pending| index.saturating_sub(pending.last) >= window as u64) {
+            self.settle();
+        }
+        if self.grams.held * 100 < self.grams.total * WORTH_COMPARING {
+            return;
+        }
+        let start = LineNumber::from_index(index.saturating_sub(window as u64 - 1));
+        let distance = near.map_or(0, |near| near.distance(LineRange::new(start, window as u64)));
+        let here = Rank { last: index, held: self.grams.held, distance };
+        if self.pending.is_none_or(|pending| here.beats(pending)) {
+            self.pending = Some(here);
+        }
+    }
+
+    /// Keeps the pending window if it is among the best.
+    fn settle(&mut self) {
+        let Some(rank) = self.pending.take() else { return };
+        if self.candidates.len() >= CANDIDATES {
+            let worst = self
+                .candidates
+                .iter()
+                .enumerate()
+                .reduce(|worst, other| if other.1.rank.beats(worst.1.rank) { worst } else { other });
+            match worst {
+                Some((at, worst)) if rank.beats(worst.rank) => _ = self.candidates.remove(at),
+                _ => return,
+            }
+        }
+        let oldest = (self.last + 1).saturating_sub(self.recent.len() as u64);
+        let first = rank.last.saturating_sub((self.window() - 1 + self.margin()) as u64).max(oldest);
+        let end = rank.last.saturating_add(self.margin() as u64 + 1);
+        let lines = (oldest..).zip(&self.recent).filter(|(index, _)| (first..end).contains(index));
+        let lines = lines.map(|(_, recent)| recent.text.clone()).collect();
+        self.candidates.push(Candidate { rank, first, lines });
+    }
+
+    /// The candidates as they were found to be similar, in a file of `total` lines.
+    fn places(mut self, total: u64) -> Vec<Place> {
+        self.settle();
+        let last = self.window() - 1;
+        let more = self.wanted.more;
+        let mut patterns: Vec<_> = self
+            .wanted
+            .lines
+            .iter()
+            .enumerate()
+            .map(|(index, line)| Pattern::new(line, index == 0 || index == last && more == 0))
+            .collect();
+        self.candidates
+            .iter()
+            .filter_map(|candidate| candidate.compared(&mut patterns, more, total))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::nearest::near::{TEXT_BYTES, TEXT_LINES};
+
+    fn search(wanted: &str, near: Option<(u64, u64)>, file: &str) -> Vec<Near> {
+        let near = near.map(|(start, end)| LineRange::inclusive(start, end).unwrap());
+        let mut nearest = Nearest::new(wanted, near);
+        for (index, line) in (0..).zip(file.lines()) {
+            nearest.feed(LineNumber::from_index(index), line);
+        }
+        nearest.finish()
+    }
+
+    /// The places, with an arrow for each tab.
+    fn check(wanted: &str, near: Option<(u64, u64)>, file: &str) -> String {
+        let places = search(wanted, near, file);
+        let text = places
+            .iter()
+            .fold(String::new(), |text, place| format!("{text}{:?}\n{}", place.lines, place.text));
+        text.replace('\t', "→")
+    }
+
+    const PROGRAM: &str = "\
+use std::io;
+
+fn first(count: usize) -> usize {
+\tlet mut total = 0;
+\tfor index in 0..count {
+\t\ttotal += index * 2;
+\t}
+\tprintln!(\"the total is {total}, isn't it\");
+\ttotal
+}
+
+fn second(name: &str) -> io::Result<String> {
+\tlet text = std::fs::read_to_string(name)?;
+\tif text.is_empty() {
+\t\treturn Err(io::ErrorKind::UnexpectedEof.into());
+\t}
+\tOk(text)
+}
+";
+
+    #[test]
+    fn other_indentation() {
+        let wanted = "    for index in 0..count {\n        total += index * 2;\n    }\n";
+        insta::assert_snapshot!(check(wanted, None, PROGRAM), @r"
+        5-7
+        →for index in 0..count {
+        →→total += index * 2;
+        →}
+        ");
+    }
+
+    #[test]
+    fn one_word_of_a_block() {
+        let wanted = "\tlet text = std::fs::read_to_string(path)?;\n\tif text.is_empty() {\n\
+            \t\treturn Err(io::ErrorKind::NotFound.into());\n\t}\n\tOk(text)\n";
+        insta::assert_snapshot!(check(wanted, None, PROGRAM), @r"
+        13-17
+        →let text = std::fs::read_to_string(name)?;
+        →if text.is_empty() {
+        →→return Err(io::ErrorKind::UnexpectedEof.into());
+        →}
+        →Ok(text)
+        ");
+    }
+
+    #[test]
+    fn a_line_more_or_less() {
+        let more = "\tlet mut total = 0;\n\tlet mut other = 1;\n\tfor index in 0..count {\n\
+            \t\ttotal += index * 2;\n\t}\n";
+        insta::assert_snapshot!(check(more, None, PROGRAM), @r"
+        4-7
+        →let mut total = 0;
+        →for index in 0..count {
+        →→total += index * 2;
+        →}
+        ");
+        let less = "fn second(name: &str) -> io::Result<String> {\n\tif text.is_empty() {\n\
+            \t\treturn Err(io::ErrorKind::UnexpectedEof.into());\n\t}\n";
+        insta::assert_snapshot!(check(less, None, PROGRAM), @r"
+        12-16
+        fn second(name: &str) -> io::Result<String> {
+        →let text = std::fs::read_to_string(name)?;
+        →if text.is_empty() {
+        →→return Err(io::ErrorKind::UnexpectedEof.into());
+        →}
+        ");
+    }
+
+    #[test]
+    fn a_part_of_a_line() {
+        insta::assert_snapshot!(check("“the total is {sum}, isn’t it”", None, PROGRAM), @r#"
+        8-8
+        →println!("the total is {total}, isn't it");
+        "#);
+        insta::assert_snapshot!(check("read_to_string( name )", None, PROGRAM), @r"
+        13-13
+        →let text = std::fs::read_to_string(name)?;
+        ");
+    }
+
+    #[test]
+    fn nothing_is_better_than_anything() {
+        for wanted in ["", "\n", " \n\t\n", "The quick brown fox jumps.\n", "xyz", "class Foo:\n    pass\n"] {
+            assert_eq!(check(wanted, None, PROGRAM), "", "{wanted:?}");
+        }
+        assert_eq!(check("a", None, ""), "");
+    }
+
+    #[test]
+    fn what_was_meant() {
+        let escaped = "let mut total = 0;\\n\\tfor index in 0..counts {";
+        insta::assert_snapshot!(check(escaped, None, PROGRAM), @r"
+        4-5
+        →let mut total = 0;
+        →for index in 0..count {
+        ");
+        let guttered = "13\tlet text = std::fs::read(name)?;\n14\tif text.is_empty() {\n";
+        insta::assert_snapshot!(check(guttered, None, PROGRAM), @r"
+        13-14
+        →let text = std::fs::read_to_string(name)?;
+        →if text.is_empty() {
+        ");
+    }
+
+    #[test]
+    fn the_best_is_first_and_then_the_closest() {
+        let file = "same thing\nother\n".repeat(50) + "same things\n" + &"same thing\nother\n".repeat(50);
+        let lines = |near| {
+            search("Same things", near, &file).iter().map(|place| place.lines.end()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(None), [101, 1, 3]);
+        assert_eq!(lines(Some((151, 151)))[..2], [101, 150]);
+        assert_eq!(lines(Some((10, 10)))[..2], [101, 9]);
+    }
+
+    #[test]
+    fn the_text_is_bounded() {
+        let block = (0..300).fold(String::new(), |text, n| format!("{text}entry number {n} of the list\n"));
+        let file = format!("above\n{}below\n", block.replace("entry", "item"));
+        let places = search(&block, None, &file);
+        assert_eq!(places[0].lines, LineRange::inclusive(2, 301).unwrap());
+        assert_eq!(places[0].text.lines().count(), TEXT_LINES);
+        let long = format!("a {}", "ä".repeat(5_000_000));
+        let places = search(&long, None, &long);
+        assert_eq!((places[0].lines.count(), places[0].text.len()), (1, TEXT_BYTES));
+    }
+
+    #[test]
+    fn hostile_sizes() {
+        let many = "x\n".repeat(100_000);
+        for wanted in [many.as_str(), "x y", "x\nx\nx\n", "x\ny"] {
+            assert!(search(wanted, Some((50_000, 50_000)), &many).len() <= PLACES);
+        }
+        let mut nearest = Nearest::new("x = y", None);
+        nearest.feed(LineNumber::from_index(u64::MAX), "x == y");
+        nearest.feed(LineNumber::FIRST, "x == y");
+        _ = nearest.finish();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 64 }))]
+
+        /// Words from an alphabet large enough that no two lines are alike by chance.
+        #[test]
+        fn a_block_with_one_slip_is_found(
+            file in prop::collection::vec("( {0,8}|\t{0,2})([a-zä]{4,9}[ ._(]){3,6}", 8..60),
+            place in any::<prop::sample::Index>(),
+            length in 2..8_usize,
+            slip in 0..5,
+        ) {
+            let start = place.index(file.len() - length + 1);
+            let block = file[start..start + length].join("\n");
+            let wanted = match slip {
+                0 => block.replace([' ', '\t'], ""),
+                1 => block.replacen(char::is_alphabetic, "Q", 3),
+                2 => block.replace('\n', "\n    "),
+                3 => block.to_uppercase(),
+                _ => block.replacen('\n', "\nsome more\n", 1),
+            };
+            let best = search(&wanted, None, &file.join("\n")).into_iter().next();
+            let expected = LineRange::new(LineNumber::from_index(start as u64), length as u64);
+            prop_assert_eq!(best.map(|best| (best.lines, best.text)), Some((expected, block + "\n")));
+        }
+
+        #[test]
+        fn places_are_what_stands_there(
+            file in prop::collection::vec("[ab]{0,3}( [“ab]{0,3})?", 0..40),
+            wanted in "([ab ]{0,3}\n?){0,8}",
+            near in prop::option::of((1..50_u64, 0..50_u64)),
+        ) {
+            let near = near.map(|(start, more)| (start, start + more));
+            let places = search(&wanted, near, &(file.join("\n") + "\n"));
+            prop_assert!(places.len() <= PLACES);
+            for (index, place) in places.iter().enumerate() {
+                let [start, end] = [place.lines.start().index(), place.lines.end()];
+                let lines = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
+                prop_assert_eq!(&place.text, &(file[lines].join("\n") + "\n"));
+                prop_assert!(places[..index].iter().all(|other| !overlap(other.lines, place.lines)));
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What the tests of all requests share.
+
+use super::{GuardedRange, Resolution, delete};
+use crate::digest::{Digest, DigestPrefix, digest_of};
+use crate::line::{LineNumber, LineRange};
+use crate::matching::Tier;
+use crate::rejection::{Evidence, Fit, Rejection};
+use crate::scan::{Scan, Scanner};
+use crate::scanned::Scanned;
+use crate::source::{Source as _, read_range};
+use crate::splice::Spliced;
+
+pub(super) fn scan(bytes: &[u8]) -> Scan {
+    let mut scanner = Scanner::new(None);
+    scanner.feed(bytes);
+    scanner.finish()
+}
+
+/// What a file becomes, or all that is wrong with a request for it, on one line.
+pub(super) fn told(file: &str, resolution: Resolution) -> String {
+    let plan = match resolution {
+        Ok(plan) => plan,
+        Err(rejections) => return rejections.iter().map(brief).collect::<Vec<_>>().join("; "),
+    };
+    let new = Spliced::new(file.as_bytes(), &plan.splices);
+    let new = String::from_utf8(read_range(&new, 0..new.size()).unwrap()).unwrap();
+    assert_eq!(plan.unchanged, new == file);
+    let loose = plan.facts.iter().any(|fact| fact.tier != Tier::Exact);
+    let lead = if plan.adds_final_newline { " and ends the last line first" } else { "" };
+    format!("{new:?}{}{lead}", if loose { " but for blanks" } else { "" })
+}
+
+fn brief(rejection: &Rejection) -> String {
+    match rejection {
+        Rejection::HashMismatch { fit: Fit::Unsure { line, around }, .. } => {
+            format!("HashMismatch, unsure of {line} in {:?}", around.text)
+        }
+        Rejection::HashMismatch { fit, .. } => format!("HashMismatch, {fit:?}"),
+        Rejection::InvalidRange { start, end, .. } => format!("InvalidRange {start} to {end}"),
+        Rejection::LineOutOfRange { start, end, total, .. } => {
+            format!("LineOutOfRange {start} to {end:?} of {total}")
+        }
+        Rejection::RangeHashMismatch { lines, evidence, .. } => {
+            format!("RangeHashMismatch {lines:?}{}", evident(evidence))
+        }
+        Rejection::ContentMismatch { lines, evidence, .. } => {
+            format!("ContentMismatch {lines:?}{}", evident(evidence))
+        }
+        Rejection::NoMatch { evidence, .. } => format!("NoMatch{}", evident(evidence)),
+        Rejection::AmbiguousMatch { count, tier, evidence, .. } => {
+            format!("AmbiguousMatch {count} {tier:?}{}", evident(evidence))
+        }
+        Rejection::Overlap { first, second } => format!("Overlap {:?} {:?}", first.1, second.1),
+        other => format!("{other:?}"),
+    }
+}
+
+fn evident(evidence: &Evidence) -> String {
+    let parts = [
+        evidence.actual.as_ref().map(|actual| format!(", is {:?}", actual.text)),
+        (!evidence.found_at.is_empty()).then(|| format!(", at {:?}", evidence.found_at)),
+        evidence.nearest.first().map(|near| format!(", near {:?}", near.of)),
+        evidence.cause.map(|cause| format!(", {cause:?}")),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+#[test]
+fn no_edit_makes_another_byte_order_mark() {
+    let delete_first = |file: &[u8]| {
+        let scan = scan(file);
+        let scanned = Scanned::new(file, &scan);
+        let Ok(line) = scanned.bytes_of(LineRange::new(LineNumber::FIRST, 1));
+        let Ok(digest) = digest_of(file, line);
+        let range_hash = DigestPrefix::parse(&digest.to_string());
+        let Ok(done) = delete(scanned, None, &[GuardedRange { start: 1, end: Some(1), range_hash }]);
+        done.map(|plan| plan.splices).map_err(|rejections| rejections.iter().map(brief).collect::<String>())
+    };
+    let refused = Err("ByteOrderMark { at: At { entry: 0, patch: 0, range: Some(0) } }".to_owned());
+    assert_eq!(delete_first(b"a\n\xEF\xBB\xBFb\n"), refused);
+    // With U+0000 behind it the mark of UTF-16 becomes that of UTF-32.
+    assert_eq!(delete_first(b"\xFF\xFEa\0\n\0\0\0b\0"), refused);
+    assert!(delete_first(b"\xFF\xFEa\0\n\0b\0\0\0").is_ok());
+}
+
+/// The digest that a client would remember of `bytes`.
+pub(super) fn tag(bytes: &str) -> DigestPrefix {
+    DigestPrefix::parse(&Digest::of(bytes.as_bytes()).to_string()).unwrap()
+}
