@@ -11,6 +11,7 @@ use mcp_text_editor::cli::{call, history};
 use mcp_text_editor::config::{Landlock, LogLevel, StateOptions};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
+use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::render::directories;
 use mcp_text_editor::transport::stdio;
 use mcp_text_editor_store::access::landlock::{self, Confinement, Gap, Network};
@@ -70,7 +71,8 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {
-            stdio::serve(context(workspace)).context("serving MCP over standard input and output failed")?;
+            stdio::serve(Server::new(context(workspace)))
+                .context("serving MCP over standard input and output failed")?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Call { tool, values, json } => {

@@ -108,7 +108,8 @@ pub fn call(
 
 /// The tools that the context offers, as `tools/list` answers them.
 pub fn listing(context: Context) -> Result<String, CallError> {
-    let tools = Server::new(context).listed();
+    let server = Server::new(context);
+    let tools = server.listed();
     serde_json::to_string_pretty(&serde_json::json!({ "tools": tools }))
         .map_err(|error| CallError::Session(error.to_string()))
 }

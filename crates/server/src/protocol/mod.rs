@@ -1,5 +1,7 @@
-//! MCP: how a session begins, what the server says of itself, how a call is carried out beside the protocol.
+//! MCP: what is answered to which request.
 
+mod handler;
 mod instructions;
+mod progress;
 pub mod server;
 pub mod session;

@@ -14,23 +14,24 @@ use rmcp::service::{NotificationContext, RequestContext, RunningService, Service
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServerHandler as _};
 
-use crate::protocol::server::Server;
+use super::handler::Handler;
+use super::server::Server;
 
 /// What a request outside any session is told.
 const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, by revision 2026-07-28, name \
                          io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities in the _meta \
                          of each request";
 
-/// A [`Server`] in one session.
+/// One session with a [`Server`]: whether it has begun, and with which client, is the SDK's peer.
 #[derive(Debug)]
-pub struct Session(Server);
+pub struct Session(Handler);
 
 /// Starts a session, which goes on until its input ends. Must be called on a runtime.
 pub fn start<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
 ) -> RunningService<RoleServer, Session> {
-    serve_directly(Session(server), transport, None)
+    serve_directly(Session(Handler::new(server)), transport, None)
 }
 
 impl Service<RoleServer> for Session {

@@ -295,6 +295,58 @@ fn work_is_bounded_and_outlives_the_input() {
     assert!(MAX.load(Ordering::SeqCst) <= Limits::default().size(Limit::Calls));
 }
 
+/// Two sessions of one server, each with as many calls as the server works on at a time.
+#[test]
+fn sessions_of_a_process_share_the_limit_of_calls() {
+    static NOW: AtomicUsize = AtomicUsize::new(0);
+    static MAX: AtomicUsize = AtomicUsize::new(0);
+    static DONE: AtomicUsize = AtomicUsize::new(0);
+    const CALLS: usize = 3;
+    let run: Run = |_, _, _| {
+        MAX.fetch_max(NOW.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        // Until as many work as can, and a little longer, for one too many to begin.
+        while DONE.load(Ordering::SeqCst) == 0 && NOW.load(Ordering::SeqCst) < CALLS {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        DONE.fetch_add(1, Ordering::SeqCst);
+        NOW.fetch_sub(1, Ordering::SeqCst);
+        Ok(Reply { text: "done".to_owned(), structured: None })
+    };
+    let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
+    let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();
+    runtime.block_on(async move {
+        let limits = Limits::default().with(Limit::Calls, CALLS as u64);
+        let config = Config { limits, ..Config::default() };
+        let context = Context::new(config, Workspace::without_state(Roots::open(&[]).unwrap()));
+        let server = Server::with_tools(context, tool);
+        let mut sessions = Vec::new();
+        for _ in 0..2 {
+            let (near, far) = tokio::io::duplex(1 << 16);
+            let (reader, writer) = tokio::io::split(far);
+            let lines = Lines::new(reader, writer, Limits::default());
+            let session = session::start(server.clone(), lines);
+            let (reader, mut writer) = tokio::io::split(near);
+            let calls = (1..=CALLS).map(|id| call(id).to_string());
+            let sent: Vec<String> =
+                [INITIALIZE, INITIALIZED].map(str::to_owned).into_iter().chain(calls).collect();
+            writer.write_all((sent.join("\n") + "\n").as_bytes()).await.unwrap();
+            writer.shutdown().await.unwrap();
+            sessions.push((session, tokio::io::BufReader::new(reader).lines(), writer));
+        }
+        for (session, mut lines, _writer) in sessions {
+            let mut answers = 0;
+            while lines.next_line().await.unwrap().is_some() {
+                answers += 1;
+            }
+            // That of `initialize`, too.
+            assert_eq!(answers, CALLS + 1);
+            session.waiting().await.unwrap();
+        }
+    });
+    assert_eq!(MAX.load(Ordering::SeqCst), CALLS);
+}
+
 /// An edit may have been made by then, and whoever withdrew it must hear of it.
 #[test]
 fn a_cancelled_call_is_told_and_answered_unless_it_has_left_nothing() {

@@ -1,0 +1,208 @@
+//! What each MCP request of a session is answered, whatever becomes of the work behind it.
+
+use std::sync::atomic::AtomicBool;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+    CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+
+use super::progress;
+use super::server::Server;
+use crate::config::Output;
+use crate::context::{Cancel, Context, Reply, Withdrawal};
+use crate::limits::Exceeded;
+use crate::problem::{Code, Failure, Problem};
+use crate::render::{layout, limits};
+use crate::tool_id::ToolId;
+use crate::tools::Tool;
+
+/// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
+/// the next process may have other options.
+const FRESH_MS: u64 = 300_000;
+
+/// Answers the requests of one session.
+#[derive(Debug)]
+pub(super) struct Handler {
+    server: Server,
+}
+
+impl Handler {
+    /// A session with this server.
+    pub(super) fn new(server: Server) -> Self {
+        Self { server }
+    }
+
+    /// What a call is given, by the client that made it: the one that began the session, or that the request names.
+    fn context_of(&self, request: &RequestContext<RoleServer>) -> Context {
+        let client = request.client_info();
+        self.server.context().of_client(client.as_ref().map(|client| client.name.as_str()))
+    }
+
+    fn unknown_tool(&self, name: &str) -> String {
+        let name: String = name.chars().take(60).collect();
+        let near = self
+            .server
+            .offered()
+            .map(|tool| (strsim::jaro_winkler(tool.name(), &name), tool.name()))
+            .filter(|(likeness, _)| *likeness > 0.8)
+            .max_by(|one, other| one.0.total_cmp(&other.0));
+        match near {
+            Some((_, near)) => format!("Unknown tool: {name}; did you mean {near}?"),
+            None => format!("Unknown tool: {name}"),
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let name =
+            Implementation::new("mcp-text-editor", env!("CARGO_PKG_VERSION")).with_title("Text editor");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(name)
+            .with_instructions(self.server.instructions())
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        if cursor.is_some_and(|cursor| !cursor.is_empty()) {
+            return Err(ErrorData::invalid_params("the list of tools has one page, and no cursor", None));
+        }
+        Ok(ListToolsResult::with_all_items(self.server.listed().to_vec())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.server.tool(&request.name) else {
+            return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
+        };
+        let calls = self.context_of(&context);
+        let is_offered = calls.config.tools.contains(tool.id);
+        let outcome = if let Some(exceeded) = context.extensions.get::<Exceeded>().filter(|_| is_offered) {
+            let problem = limits::exceeded(&calls.config.limits, *exceeded);
+            Err(Failure::of(problem, tool.name(), !tool.id.is_read_only()))
+        } else if is_offered {
+            let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();
+            let (token, asked) = (context.ct.clone(), withdrawal.clone());
+            let cancel = Cancel::new(move || token.is_cancelled() || asked.is_withdrawn());
+            let is_at_work = AtomicBool::new(false);
+            let arguments = request.arguments.unwrap_or_default();
+            let work = self.server.run(tool, arguments, cancel.clone(), &calls, &is_at_work);
+            let every = self.server.progress_every();
+            let outcome = progress::reported(work, every, tool.name(), &is_at_work, &cancel, &context).await;
+            if withdrawal.is_withdrawn() && outcome.as_ref().is_err_and(Failure::is_cancelled) {
+                withdrawal.heed();
+            }
+            outcome
+        } else {
+            Err(disabled(tool, &calls))
+        };
+        Ok(result(outcome, &calls).into())
+    }
+
+    // The SDK answers these with an empty success where nothing is declared; they do not exist here.
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(not_offered("completion/complete"))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(not_offered("prompts/list"))
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(not_offered("resources/list"))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(not_offered("resources/templates/list"))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // A request of a known method arrives here when its parameters do not have the method's form.
+        match request.method.as_str() {
+            "tools/call" => Err(ErrorData::invalid_params(
+                "tools/call takes params of the form {\"name\": STRING, \"arguments\": OBJECT}",
+                None,
+            )),
+            "initialize" | "tools/list" | "server/discover" | "ping" => {
+                Err(ErrorData::invalid_params(format!("{} takes other params", request.method), None))
+            }
+            method => Err(not_offered(method)),
+        }
+    }
+}
+
+fn result(outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
+    match outcome {
+        Ok(reply) => {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+            result.structured_content = reply.structured;
+            result
+        }
+        Err(failed) => {
+            let text = match context.config.output {
+                Output::Text => layout::text_within(&failed, &context.room),
+                Output::Json => layout::json_within(&failed, &context.room),
+            };
+            CallToolResult::error(vec![ContentBlock::text(text)])
+        }
+    }
+}
+
+fn not_offered(method: &str) -> ErrorData {
+    let method: String = method.chars().take(60).collect();
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+}
+
+fn disabled(tool: &Tool, context: &Context) -> Failure {
+    let offered = &context.config.tools;
+    let problem = Problem::new(
+        Code::ToolDisabled,
+        format!("{} is switched off in this server", tool.name()),
+        format!("use one of {offered}; whoever configures the server can offer more with --tools"),
+    );
+    // What can be called instead: reading, where it is offered.
+    let instead = ToolId::ALL.iter().find(|tool| offered.contains(**tool)).map_or("", |tool| tool.name());
+    Failure::of(problem, instead, !tool.id.is_read_only())
+}

@@ -1,0 +1,44 @@
+//! Telling a client that asked for it that its call goes on.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rmcp::RoleServer;
+use rmcp::model::ProgressNotificationParam;
+use rmcp::service::RequestContext;
+
+use crate::context::{Cancel, Reply};
+use crate::problem::Failure;
+
+/// How long a call works before its client is told that it goes on, and then again: the first clients give up after ten seconds without
+/// a word, opencode after sixty.
+pub(super) const EVERY: Duration = Duration::from_secs(5);
+
+/// Waits for a call, and tells a client that sent a token in each interval that the call goes on, never after it has ended.
+pub(super) async fn reported(
+    work: impl Future<Output = Result<Reply, Failure>>,
+    every: Duration,
+    tool: &'static str,
+    is_at_work: &AtomicBool,
+    cancel: &Cancel,
+    request: &RequestContext<RoleServer>,
+) -> Result<Reply, Failure> {
+    let Some(token) = request.meta.get_progress_token() else { return work.await };
+    let mut work = pin!(work);
+    let began = Instant::now();
+    loop {
+        if let Ok(outcome) = tokio::time::timeout(every, work.as_mut()).await {
+            return outcome;
+        }
+        if cancel.is_cancelled() {
+            continue;
+        }
+        let elapsed = began.elapsed();
+        let what = if is_at_work.load(Ordering::Relaxed) { "at work" } else { "waiting for its turn" };
+        let progress = ProgressNotificationParam::new(token.clone(), elapsed.as_secs_f64())
+            .with_message(format!("{tool}: {what} for {} s", elapsed.as_secs()));
+        // Who is gone need not be told.
+        let _ = request.peer.notify_progress(progress).await;
+    }
+}
