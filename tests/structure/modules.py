@@ -16,13 +16,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[2]
 
-#: The rooms of each crate, from left to right: an import goes to a room further left. Rooms of one line do not know each other,
-#: unless they are named in `BESIDE`. Core is flat: it has no order but that there is no circle.
+#: The rooms of each crate, from left to right: an import goes to a room further left. Rooms of one step may know each
+#: other, in one direction. Core is flat: it has no order but that there is no circle.
 ROOMS = {
     "core": None,
     "store": [
-        ["os"], ["error"], ["access", "state_dir"], ["lock", "read", "stage"], ["history", "journal"],
-        ["workspace"], ["commit"], ["recovery"], ["edit"],
+        ["os", "durability"], ["error"], ["access", "state_dir"], ["lock", "read", "stage"], ["history", "journal"],
+        ["workspace"], ["commit"], ["recovery"], ["edit"], ["door"],
     ],
     "server": [
         ["tool_id", "wire"], ["limits", "problem"], ["config", "room", "clients"], ["context"], ["render"], ["actions", "arguments"],

@@ -21,6 +21,7 @@ mod oddities;
 mod progress;
 mod protected;
 mod replies;
+mod rules;
 mod scenarios;
 mod schemas;
 mod session;
