@@ -1,4 +1,4 @@
-"""Single calls with exact expectations, for the sentences of the contract that random edits do not reach.
+"""Single calls with exact expectations, for the rules of docs/contract.md that random edits do not reach.
 
     corners.py [--large] [NAME…]
 
@@ -154,7 +154,7 @@ def all_tools(path: str) -> list[tuple[str, dict[str, Any]]]:
             (DELETE, {"file_path": path, "file_hash": hash, "ranges": [{"start": 1, "end": 1, "range_hash": hash}]})]
 
 
-# §1 Paths
+# Paths
 
 
 @case
@@ -374,7 +374,7 @@ def hard_links_are_one_file_and_stay_linked(p: Place) -> None:
     same(any(f.get("warnings") for f in told["files"]), True, "a warning names the edit in place")
 
 
-# §1 Lines, ranges
+# Lines, ranges
 
 
 @case
@@ -439,7 +439,7 @@ def reads_of_an_empty_file(p: Place) -> None:
     same(p.ok(GET, server=p.text, file_path=path).text.split(" file_hash")[0].endswith("lines 1-0 of 0"), True, "lines 1-0 of 0")
 
 
-# §1 Text in, text out
+# Text in, text out
 
 
 @case
@@ -464,7 +464,7 @@ def bytes_outside_an_edit_never_change(p: Place) -> None:
     p.holds("t.txt", head + b"hit\r\nit\r\n" + tail)
 
 
-# §1 Encodings
+# Encodings
 
 
 LABELS = {
@@ -575,7 +575,7 @@ def a_stateful_encoding(p: Place) -> None:
     same((p.dir / "t.txt").read_bytes().startswith("abc\n漢字\n".encode("iso2022_jp")[:-3]), True, "the bytes before")
 
 
-# §1 Digests
+# Digests
 
 
 @case
@@ -610,7 +610,7 @@ def hash_mismatch_gives_the_new_hash(p: Place) -> None:
     p.holds("t.txt", "b\n")
 
 
-# §1 Arguments
+# Arguments
 
 
 @case
@@ -657,7 +657,7 @@ def strings_that_spell_json_and_null(p: Place) -> None:
     p.fails("invalid_arguments", PATCH, dry_run="perhaps", **one_patch(path, "1", "x"))
 
 
-# §2 Reading and its budget
+# Reading and its budget
 
 
 def budget_server(p: Place, n: int, *more: str) -> Server:
@@ -785,7 +785,7 @@ def text_layout(p: Place) -> None:
     same("1\tone\n\n" + f"{path} lines 3-3 of 3" in text, True, f"a blank line between ranges: {text!r}")
 
 
-# §2 Patching: what errors tell
+# Patching: what errors tell
 
 
 @case
@@ -924,7 +924,7 @@ def metadata_survives(p: Place) -> None:
     same(sorted(os.listdir(p.dir)), ["d", "t.sh"], "nothing else is left behind")
 
 
-# §2 Create, append, insert, delete
+# Create, append, insert, delete
 
 
 @case

@@ -1,4 +1,4 @@
-"""The oracle: what an edit does to a file, written from the contract, the slow and plain way.
+"""The oracle: what an edit does to a file, written from docs/contract.md, the slow and plain way.
 
 The whole file is in memory, a line is an object, a file is a list of them. Nothing here looks at the server.
 Where the contract does not decide a case, `Unsure` is raised and the case says nothing about anybody.

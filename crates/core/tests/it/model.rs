@@ -1,4 +1,4 @@
-//! The contract, told naively: a file is a vector of lines, an edit makes another vector.
+//! docs/contract.md, told naively: a file is a vector of lines, an edit makes another vector.
 
 /// A line's text and its terminator, which a last line may lack.
 pub(crate) type Line = (String, &'static str);
