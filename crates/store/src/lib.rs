@@ -9,6 +9,7 @@ compile_error!("`without-containment` is for tests: it takes the walls away, and
 
 pub mod access;
 pub mod commit;
+pub mod door;
 pub mod durability;
 pub mod edit;
 pub mod error;

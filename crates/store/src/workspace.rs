@@ -1,5 +1,7 @@
 //! All that holds for every call of a process: [`Workspace`].
 
+use mcp_text_editor_core::resolve;
+
 use crate::access::patterns::Patterns;
 use crate::access::roots::Roots;
 use crate::durability::Durability;
@@ -26,6 +28,10 @@ pub struct Workspace {
     pub in_place: Patterns,
     /// What an edit that was answered survives.
     pub durability: Durability,
+    /// Why there is no state directory although one was asked for.
+    pub state_problem: Option<String>,
+    /// How strictly text must match, and how much an edit may put in.
+    pub matching: resolve::Options,
     /// How large a file may be, before an edit and after it; there is none that a read may not have.
     pub max_file_bytes: u64,
     /// How much an edit may take away, of all its files together, and still be kept in the history: it is held in memory
@@ -46,6 +52,8 @@ impl Workspace {
             history: History::default(),
             in_place: Patterns::default(),
             durability: Durability::default(),
+            state_problem: None,
+            matching: resolve::Options::default(),
             max_file_bytes: u64::MAX,
             max_kept_bytes: MAX_KEPT,
             deferred_close: DeferredClose::default(),

@@ -56,30 +56,38 @@ pub struct ForWriting<'a> {
 }
 
 /// Why a path does not name a place.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// The path is not absolute.
+    #[error("the path is not absolute")]
     NotAbsolute {
         /// The absolute paths under a root by which such a file exists.
         candidates: Vec<PathBuf>,
     },
     /// The path has a `..` component.
+    #[error("the path has a `..` component")]
     Traversal,
     /// The path leads out of every root, or never into one, or to what is out of bounds; whether there is anything is
     /// not told.
+    #[error("the path is not inside an allowed directory")]
     Outside,
     /// The path leads into a configured directory that is not served, and into no other.
+    #[error("the path leads into {}, which is not served", .0.path.display())]
     Unserved(Unserved),
     /// The path leads into a root that is not there any more, or is another directory by now.
+    #[error("the allowed directory {} was removed or replaced", root.display())]
     RootReplaced {
         /// The path of the root.
         root: PathBuf,
     },
     /// The file may be read, and not be written.
+    #[error("the file may be read, and not be written")]
     Protected(Protection),
     /// The path holds U+0000, which no file name can.
+    #[error("the path holds U+0000")]
     NulByte,
     /// The path leads into a root, and cannot be followed there.
+    #[error(transparent)]
     Failed(StoreError),
 }
 

@@ -8,7 +8,8 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::read::document::NotText;
 
 /// One reason why a call is refused.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("entry {entry}: {reason}")]
 pub struct EditProblem {
     /// The entry of the call that it concerns.
     pub entry: usize,
@@ -25,17 +26,25 @@ impl EditProblem {
 }
 
 /// Why a call is refused.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// The path does not name a file that may be edited.
+    /// The path does not name a file that may be read or edited.
+    #[error(transparent)]
     Path(PathError),
     /// No encoding has the label that was given.
+    #[error("no encoding has that label")]
     UnknownEncoding,
     /// The operating system refused.
+    #[error(transparent)]
     Store(StoreError),
     /// The file is no text.
+    #[error(transparent)]
     NotText(NotText),
+    /// A file is to be created in a call that has other entries, too.
+    #[error("a file is created in a call of its own")]
+    CreateNotAlone,
     /// The file is larger than an edit may rewrite, or would become so.
+    #[error("the file {} {bytes} bytes, more than an edit may rewrite", if *becomes { "would have" } else { "has" })]
     TooLarge {
         /// How many bytes it has, or would have.
         bytes: u64,
@@ -43,13 +52,16 @@ pub enum Reason {
         becomes: bool,
     },
     /// Two entries mean one file and contradict each other.
+    #[error("two entries mean one file and contradict each other")]
     Differs(Differing),
     /// The file is not what the past edit left that is to be undone.
+    #[error("the file has changed since that edit")]
     ChangedSince {
         /// Its digest; `None` if there is none.
         digest: Option<Digest>,
     },
     /// The request does not fit the file.
+    #[error("the request does not fit the file: {rejection:?}")]
     Rejected {
         /// In what.
         rejection: Rejection,
@@ -58,6 +70,13 @@ pub enum Reason {
         /// How many lines it has.
         total_lines: u64,
     },
+}
+
+impl Reason {
+    /// The reasons in one line.
+    pub(crate) fn listed<'a>(reasons: impl IntoIterator<Item = &'a Self>) -> String {
+        reasons.into_iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// In what two entries that mean one file differ.

@@ -3,6 +3,7 @@
 //! What was changed is put back by [`crate::edit`], what was created goes by `remove.rs`, and what was removed comes
 //! back by [`crate::commit::publish_new`].
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -54,15 +55,19 @@ pub struct Undone {
 }
 
 /// Why an edit is not taken back. Nothing is changed then, but for what [`EditProblem::may_have_written`].
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     /// No such edit is kept, or one of its files lies outside the roots.
+    #[error("no such edit is kept")]
     Unknown,
     /// The history cannot be read.
+    #[error("the history cannot be read: {0}")]
     History(NotKept),
     /// It was no edit: the bytes that recovery kept are put back by nobody.
+    #[error("it is no edit, but what an interrupted one had displaced")]
     Displaced(Box<Entry>),
     /// A file stands against it.
+    #[error("{0}")]
     Refused(Box<Refused>),
 }
 
@@ -75,6 +80,18 @@ pub struct Refused {
     pub conflicts: Vec<Conflict>,
     /// All else, by file of the edit.
     pub refusals: Vec<EditProblem>,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changed = self.conflicts.len();
+        let others = Reason::listed(self.refusals.iter().map(|problem| &problem.reason));
+        match (changed, others.is_empty()) {
+            (0, _) => f.write_str(&others),
+            (_, true) => write!(f, "{changed} of its files have changed since"),
+            _ => write!(f, "{changed} of its files have changed since; {others}"),
+        }
+    }
 }
 
 /// A file that is not what the edit left.

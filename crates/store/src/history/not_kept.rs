@@ -1,15 +1,19 @@
 //! Why an edit is not kept, or cannot be looked up: [`NotKept`].
 
 /// Why an edit is not kept, or cannot be looked up.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotKept {
     /// There is to be no history.
+    #[error("the history is switched off")]
     Off,
     /// One of its files may hold a secret.
+    #[error("no history is kept of such a file: it may hold a secret")]
     Secret,
     /// What it replaced is larger than the history may grow.
+    #[error("what it replaced is larger than the history may grow")]
     TooLarge,
     /// The history cannot be written: it is read-only, broken, of a newer version, or the disk is full.
+    #[error("the history is not available: {reason}")]
     Unavailable {
         /// In the words of the system or of the database.
         reason: String,

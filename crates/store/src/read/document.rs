@@ -86,9 +86,10 @@ impl Content {
 }
 
 /// Why the bytes of a file are no text.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotText {
     /// It holds a NUL byte.
+    #[error("the file is binary: it holds a NUL byte at offset {offset}")]
     Binary {
         /// The offset of the first one.
         offset: u64,
@@ -98,6 +99,7 @@ pub enum NotText {
         bom: bool,
     },
     /// It does not decode.
+    #[error("the file does not decode as {}: invalid bytes at offset {offset}, in line {line}", encoding.name())]
     Undecodable {
         /// The offset of the first bytes that do not.
         offset: u64,

@@ -18,6 +18,11 @@ pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem
         Reason::UnknownEncoding => unknown_encoding(named),
         Reason::Store(error) => store(call, named.file_path, error),
         Reason::NotText(fault) => not_text(named, fault),
+        Reason::CreateNotAlone => Problem::new(
+            Code::InvalidArguments,
+            format!("{} is to be created in a call that has other files, too", named.file_path),
+            "create each file in a call of its own",
+        ),
         Reason::Differs(what) => differs(named, *what),
         Reason::TooLarge { bytes, becomes } => {
             let what = if *becomes { "would have" } else { "has" };

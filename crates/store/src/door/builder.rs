@@ -1,0 +1,192 @@
+//! What holds for every call of a process, chosen once: [`WorkspaceBuilder`].
+
+use std::path::{Path, PathBuf};
+
+use crate::access::patterns::Patterns;
+use crate::access::policy::Policy;
+use crate::access::roots::Roots;
+use crate::access::unserved::{Unserved, Wanted};
+use crate::durability::Durability;
+use crate::error::StoreError;
+use crate::history::{History, Settings};
+use crate::state_dir::StateDir;
+use crate::workspace::Workspace;
+
+/// Chooses where a [`Workspace`] may read and write, and how safe its edits are.
+///
+/// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory there is no journal, no undo and no recovery: a
+/// single file is then replaced all the same as a whole or not at all, and replies carry warnings where something is lost.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a builder does nothing before `build`"]
+pub struct WorkspaceBuilder {
+    roots: Vec<Wanted>,
+    unserved: Vec<Unserved>,
+    read_only: bool,
+    unprotected_all: bool,
+    protected: Patterns,
+    unprotected: Patterns,
+    in_place: Patterns,
+    state_directory: Option<PathBuf>,
+    history: Option<Settings>,
+    durability: Durability,
+    strict: bool,
+    max_file_bytes: Option<u64>,
+    max_occurrences: Option<u64>,
+    max_inserted_bytes: Option<u64>,
+}
+
+impl WorkspaceBuilder {
+    /// Allows a directory and all below it. May be repeated; doubles, and directories in one another, are fine.
+    pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
+        let path = directory.into();
+        self.roots.push(Wanted { named: path.clone(), path });
+        self
+    }
+
+    /// Allows directories, each with the name by which a person wrote it; and names those that are known before not to be served.
+    pub fn roots(mut self, wanted: Vec<Wanted>, unserved: Vec<Unserved>) -> Self {
+        self.roots.extend(wanted);
+        self.unserved.extend(unserved);
+        self
+    }
+
+    /// Refuses every write.
+    pub fn read_only(self, read_only: bool) -> Self {
+        Self { read_only, ..self }
+    }
+
+    /// Protects files that match from being written, besides `.git` and the files by which clients start programs
+    /// ([`CLIENT_FILES`](crate::CLIENT_FILES)). A pattern with a slash begins at a root.
+    pub fn protect(self, patterns: Patterns) -> Self {
+        Self { protected: patterns, ..self }
+    }
+
+    /// Takes the default protection from files that match; [`WorkspaceBuilder::protect`] outranks it.
+    pub fn unprotect(self, patterns: Patterns) -> Self {
+        Self { unprotected: patterns, ..self }
+    }
+
+    /// Takes the default protection from all files: for what a person does, not a model.
+    pub fn unprotect_all(self) -> Self {
+        Self { unprotected_all: true, ..self }
+    }
+
+    /// Writes over files that match instead of replacing them: for those that a container or another program holds on to.
+    pub fn in_place(self, patterns: Patterns) -> Self {
+        Self { in_place: patterns, ..self }
+    }
+
+    /// Keeps the journal and the history in this directory, which is made with mode 0700, and refused where others could write to it.
+    /// Nothing in it can be read or written through the workspace.
+    pub fn state_directory(self, directory: impl Into<PathBuf>) -> Self {
+        Self { state_directory: Some(directory.into()), ..self }
+    }
+
+    /// Keeps past edits, so that they can be undone. Needs a state directory, and the feature `history`.
+    pub fn history(self, settings: Settings) -> Self {
+        Self { history: Some(settings), ..self }
+    }
+
+    /// Chooses what an edit survives once it is answered.
+    pub fn durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+
+    /// Demands that text matches exactly, blanks at line ends included.
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
+
+    /// Refuses edits of files that have, or would have, more bytes. There is no such limit for reads: memory does not grow with a file.
+    pub fn max_file_bytes(self, bytes: u64) -> Self {
+        Self { max_file_bytes: Some(bytes), ..self }
+    }
+
+    /// Refuses to replace more occurrences than these in one file by `replace_all`.
+    pub fn max_occurrences(self, occurrences: u64) -> Self {
+        Self { max_occurrences: Some(occurrences), ..self }
+    }
+
+    /// Refuses to put more bytes of new text than these into one file, each place counted.
+    pub fn max_inserted_bytes(self, bytes: u64) -> Self {
+        Self { max_inserted_bytes: Some(bytes), ..self }
+    }
+
+    /// Opens all of it. The error is of the first root that cannot be opened, or of the state directory.
+    ///
+    /// Ends no edit that was cut off: that is [`Workspace::recover`]'s.
+    pub fn build(self) -> Result<Workspace, StoreError> {
+        let roots = Roots::open_with(&self.root_paths(), self.policy())?;
+        let state = self.state_directory.as_deref().map(StateDir::open).transpose()?;
+        Ok(self.finish(roots, state.map(Ok)))
+    }
+
+    /// Opens all roots, and the state directory if it can be had; else the workspace lacks it, and
+    /// [`Workspace::state_problem`] says why.
+    pub fn build_without_state_at_need(self) -> Result<Workspace, StoreError> {
+        let roots = Roots::open_with(&self.root_paths(), self.policy())?;
+        let state = self.state_directory.as_deref().map(StateDir::open);
+        Ok(self.finish(roots, state))
+    }
+
+    /// Opens what is there: roots that cannot be opened are told by [`Workspace::unserved`], and to each call that names a file in
+    /// one of them; likewise the state directory by [`Workspace::state_problem`].
+    #[must_use]
+    pub fn build_what_is_there(mut self) -> Workspace {
+        let unserved = std::mem::take(&mut self.unserved);
+        let roots = Roots::open_what_is_there(&self.roots, unserved, self.policy());
+        let state = self.state_directory.as_deref().map(StateDir::open);
+        self.finish(roots, state)
+    }
+
+    fn root_paths(&self) -> Vec<PathBuf> {
+        self.roots.iter().map(|root| root.path.clone()).collect()
+    }
+
+    fn policy(&self) -> Policy {
+        let base = if self.unprotected_all { Policy::unprotected() } else { Policy::default() };
+        let paths = self.root_paths();
+        let policy = base
+            .read_only(self.read_only)
+            .protecting(self.protected.clone().from_roots(&paths))
+            .exempting(self.unprotected.clone().from_roots(&paths));
+        match &self.state_directory {
+            Some(directory) => policy.closing(directory),
+            None => policy,
+        }
+    }
+
+    fn finish(self, roots: Roots, state: Option<Result<StateDir, StoreError>>) -> Workspace {
+        let paths: Vec<PathBuf> = roots.paths().map(Path::to_owned).collect();
+        let mut workspace = Workspace::without_state(roots);
+        workspace.in_place = self.in_place.from_roots(&paths);
+        workspace.durability = self.durability;
+        workspace.matching.strict = self.strict;
+        workspace.max_file_bytes = self.max_file_bytes.unwrap_or(workspace.max_file_bytes);
+        workspace.matching.max_occurrences =
+            self.max_occurrences.unwrap_or(workspace.matching.max_occurrences);
+        workspace.matching.max_inserted = self.max_inserted_bytes.unwrap_or(workspace.matching.max_inserted);
+        match state {
+            Some(Ok(state)) => {
+                if let Some(mut settings) = self.history {
+                    settings.excluded = settings.excluded.from_roots(&paths);
+                    workspace.history = History::new(&state, settings);
+                }
+                workspace.state_dir = Some(state);
+            }
+            Some(Err(error)) => {
+                let why = error.source.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+                let reason = format!("the state directory {} cannot be used{why}", error.path.display());
+                if self.history.is_some() {
+                    workspace.history = History::without_state(reason.clone());
+                }
+                workspace.state_problem = Some(reason);
+            }
+            None if self.history.is_some() => {
+                workspace.history = History::without_state("there is no state directory".to_owned());
+            }
+            None => {}
+        }
+        workspace
+    }
+}

@@ -1,0 +1,123 @@
+//! Editing: [`Workspace::plan`] shows what would change, [`Workspace::apply`] changes it, in all files or in none.
+
+use mcp_text_editor_core::digest::DigestPrefix;
+use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
+
+use crate::door::control::Control;
+use crate::edit::create::{NewFile, create};
+use crate::edit::{self, Edit, EditProblem, Options, Outcome, Reason, edit};
+use crate::workspace::Workspace;
+
+/// What is asked of one file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileEdit<'a> {
+    /// Its absolute path, as the client named it.
+    pub file_path: &'a str,
+    /// The label of its encoding, in the client's word; `None`: its byte order mark decides, else UTF-8.
+    pub encoding: Option<&'a str>,
+    /// What the client remembers of its digest; the edit is refused if the file has another.
+    pub file_hash: Option<&'a DigestPrefix>,
+    /// What is to be done.
+    pub change: Change<'a>,
+}
+
+impl<'a> FileEdit<'a> {
+    /// An edit without a guard but what `change` holds, of a file whose encoding is not named.
+    #[must_use]
+    pub fn new(file_path: &'a str, change: Change<'a>) -> Self {
+        Self { file_path, encoding: None, file_hash: None, change }
+    }
+}
+
+/// What is to be done to a file. Texts may have `\n` or `\r\n` for line ends, and take those of the file.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Change<'a> {
+    /// Makes a file that must not exist, of exactly this text, and the directories above it that are missing. It stands alone in
+    /// its call.
+    Create(&'a str),
+    /// Replaces text. Entries that mean one file are one entry.
+    Patch(&'a [Patch]),
+    /// Adds lines at the end.
+    Append(&'a str),
+    /// Adds lines before or after one.
+    Insert(&'a str, Position),
+    /// Takes lines away.
+    Delete(&'a [GuardedRange]),
+}
+
+/// Why no file was changed; or, in the worst case, that some may have been.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[error("{}", Reason::listed(problems.iter().map(|problem| &problem.reason)))]
+pub struct EditError {
+    /// Every reason that was found, at least one, in the order of the call's entries.
+    pub problems: Vec<EditProblem>,
+}
+
+impl EditError {
+    /// Whether files may hold new content all the same: a commit failed and could not be taken back wholly
+    /// ([`StoreErrorKind::NotRestored`](crate::StoreErrorKind::NotRestored)).
+    #[must_use]
+    pub fn may_have_written(&self) -> bool {
+        self.problems.iter().any(EditProblem::may_have_written)
+    }
+}
+
+impl Workspace {
+    /// Checks edits as [`Workspace::apply`] does and shows what they would change, as a unified diff for each file. Writes nothing.
+    pub fn plan(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
+        self.carry_out(edits, control, true)
+    }
+
+    /// Edits all files of a call, or none; every reason against it is found before it is refused.
+    ///
+    /// All refers to the files as they were before the call. Check and write are one step against every process that edits through
+    /// a workspace; a lost race starts again, five times at most. A lock that another holds for 10 s is
+    /// [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
+    pub fn apply(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
+        self.carry_out(edits, control, false)
+    }
+
+    fn carry_out(
+        &self,
+        edits: &[FileEdit<'_>],
+        control: Control<'_>,
+        dry_run: bool,
+    ) -> Result<Outcome, EditError> {
+        let options = Options {
+            tool: control.origin,
+            undoes: None,
+            matching: self.matching,
+            dry_run,
+            is_cancelled: control.is_cancelled,
+        };
+        if let [FileEdit { file_path, encoding, change: Change::Create(contents), .. }] = *edits {
+            let new = NewFile { file_path, contents, encoding };
+            return create(self, new, options).map_err(|reasons| {
+                let problems = reasons.into_iter().map(|reason| EditProblem { entry: 0, reason });
+                EditError { problems: problems.collect() }
+            });
+        }
+        let mut problems = Vec::new();
+        let mut known = Vec::with_capacity(edits.len());
+        for (entry, asked) in edits.iter().enumerate() {
+            let change = match asked.change {
+                Change::Patch(patches) => edit::Change::Patch(patches),
+                Change::Append(contents) => edit::Change::Append(contents),
+                Change::Insert(contents, position) => edit::Change::Insert(contents, position),
+                Change::Delete(ranges) => edit::Change::Delete(ranges),
+                Change::Create(_) => {
+                    problems.push(EditProblem { entry, reason: Reason::CreateNotAlone });
+                    continue;
+                }
+            };
+            let FileEdit { file_path, encoding, file_hash, .. } = *asked;
+            known.push(Edit { file_path, encoding, file_hash, change });
+        }
+        if !problems.is_empty() {
+            return Err(EditError { problems });
+        }
+        edit(self, &known, options).map_err(|problems| EditError { problems })
+    }
+}

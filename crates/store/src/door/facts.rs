@@ -1,0 +1,71 @@
+//! What a workspace says of itself, and of a path.
+
+use std::path::{Path, PathBuf};
+
+use crate::access::roots::PathError;
+use crate::access::unserved::Unserved;
+use crate::door::builder::WorkspaceBuilder;
+use crate::workspace::Workspace;
+
+impl Workspace {
+    /// Begins to choose what the workspace is to be.
+    pub fn builder() -> WorkspaceBuilder {
+        WorkspaceBuilder::default()
+    }
+
+    /// The real paths of the allowed directories, in the order given.
+    pub fn roots(&self) -> impl Iterator<Item = &Path> {
+        self.roots.paths()
+    }
+
+    /// The directories that were to be allowed and are not there, or cannot be opened.
+    #[must_use]
+    pub fn unserved(&self) -> &[Unserved] {
+        self.roots.unserved()
+    }
+
+    /// Whether directories were configured, or one was to be served unasked, and none is.
+    #[must_use]
+    pub fn serves_nothing(&self) -> bool {
+        self.roots.are_all_unserved()
+    }
+
+    /// Whether nothing may be written at all.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.roots.are_read_only()
+    }
+
+    /// The roots that lie in the state directory, so that nothing in them can be read.
+    pub fn closed_roots(&self) -> impl Iterator<Item = &Path> {
+        self.roots.paths().filter(|root| self.roots.closes(root))
+    }
+
+    /// The real path of the state directory, if there is one.
+    #[must_use]
+    pub fn state_directory(&self) -> Option<&Path> {
+        self.state_dir.as_ref().map(crate::state_dir::StateDir::path)
+    }
+
+    /// Why there is no state directory although one was asked for.
+    #[must_use]
+    pub fn state_problem(&self) -> Option<&str> {
+        self.state_problem.as_deref()
+    }
+
+    /// The real path that a client's path means, for reading. The file need not exist.
+    pub fn resolve(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
+        Ok(self.roots.resolve(file_path)?.path().to_owned())
+    }
+
+    /// The same for a file that is to be written, made or removed: [`PathError::Protected`] where that is not allowed.
+    pub fn resolve_for_writing(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
+        Ok(self.roots.resolve_for_writing(file_path)?.path().to_owned())
+    }
+
+    /// What is wrong with a path that can be told from its text: relative, `..`, U+0000.
+    #[must_use]
+    pub fn check_path_text(&self, file_path: &str) -> Vec<PathError> {
+        self.roots.misspelled(file_path)
+    }
+}

@@ -1,0 +1,36 @@
+//! Looking past edits up.
+
+use std::path::{Path, PathBuf};
+
+use crate::access::roots::PathError;
+use crate::edit::undo::is_in_roots;
+use crate::error::StoreErrorKind;
+use crate::history::{Entry, History, NotKept};
+use crate::workspace::Workspace;
+
+impl Workspace {
+    /// The history, whole: edits of files outside the roots are in it, too. For people.
+    #[must_use]
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The past edits of which all files lie in the roots, the newest first, at most `limit`; with a path those of this file, or of
+    /// files below this directory.
+    pub fn edits(&self, path: Option<&Path>, limit: usize) -> Result<Vec<Entry>, NotKept> {
+        self.history.list(path, limit, &|entry| is_in_roots(self, entry))
+    }
+
+    /// The real path by which edits of this file, or below this directory, are kept; a root is one, too.
+    pub fn resolve_for_history(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
+        match self.roots.resolve(file_path) {
+            Ok(place) => Ok(place.path().to_owned()),
+            Err(problems) => match problems.as_slice() {
+                [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
+                    Ok(error.path.clone())
+                }
+                _ => Err(problems),
+            },
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The door: all that the server, or a program that embeds this crate, can do with files. Each part of [`Workspace`]'s public
+//! interface has a file; what carries it out stands in the rooms before this one.
+
+mod builder;
+mod confine;
+mod control;
+mod edit;
+mod facts;
+mod history;
+
+mod read;
+mod undo;
+
+pub use builder::WorkspaceBuilder;
+pub use control::Control;
+pub use edit::{Change, EditError, FileEdit};
+
+pub use read::{FileView, ReadError, ReadFile};

@@ -1,0 +1,119 @@
+//! Reading: [`Workspace::read`] for a whole file or some lines of it, [`Workspace::read_with`] for anything else.
+
+use std::io;
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::{Encoding, Label};
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::show::{Budget, Shown, show};
+
+use crate::door::control::Control;
+use crate::edit::Reason;
+use crate::read::document::{Document, read};
+use crate::workspace::Workspace;
+
+/// A file that is to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadFile<'a> {
+    /// Its absolute path, as the client named it.
+    pub file_path: &'a str,
+    /// The label of its encoding, in the client's word; `None`: its byte order mark decides, else UTF-8.
+    pub encoding: Option<&'a str>,
+}
+
+impl<'a> ReadFile<'a> {
+    /// A file whose encoding is not named.
+    #[must_use]
+    pub fn new(file_path: &'a str) -> Self {
+        Self { file_path, encoding: None }
+    }
+}
+
+/// Why a file is not read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[error("{}", crate::edit::Reason::listed(problems))]
+pub struct ReadError {
+    /// Every reason, at least one.
+    pub problems: Vec<Reason>,
+}
+
+impl From<Reason> for ReadError {
+    fn from(problem: Reason) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+/// Some lines of a file, and what the file is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct FileView {
+    /// The digest of the file's bytes.
+    pub digest: Digest,
+    /// How many bytes the file has.
+    pub size: u64,
+    /// How many lines it has.
+    pub total_lines: u64,
+    /// The encoding by which it was read.
+    pub encoding: Encoding,
+    /// What was asked for, as far as the budget went: text with `\n` for line ends, its digest, and where it goes on.
+    pub shown: Shown,
+}
+
+impl Workspace {
+    /// Reads a file: all lines, or those named (a range that ends beyond the last line is cut to it), within the budget.
+    ///
+    /// Memory is bounded by the budget and by 1 MiB, whatever the file's size. What is shown is of one state of the file.
+    pub fn read(
+        &self,
+        file: ReadFile<'_>,
+        lines: Option<LineRange>,
+        budget: Budget,
+        control: Control<'_>,
+    ) -> Result<FileView, ReadError> {
+        self.read_with(file, control, |document| {
+            let scan = &document.scan;
+            let total = scan.lines.count();
+            let lines = match lines {
+                None => scan.lines.all(),
+                Some(lines) => {
+                    let start = lines.start().get().min(total + 1);
+                    LineRange::new(
+                        LineNumber::from_index(start - 1),
+                        lines.end().min(total).saturating_sub(start - 1),
+                    )
+                }
+            };
+            let (shown, _) = show(document.scanned(), lines, 1, budget)?;
+            let (digest, size, encoding) = (scan.digest, scan.size, scan.encoding);
+            Ok(FileView { digest, size, total_lines: total, encoding, shown })
+        })
+    }
+
+    /// Reads a file once and has `work` look at it. `work` is called again if the file changed meanwhile, five times at most; what
+    /// it returned last is of one state of the file. It sees only text: a file that is none is [`Reason::NotText`].
+    pub fn read_with<T>(
+        &self,
+        file: ReadFile<'_>,
+        control: Control<'_>,
+        mut work: impl FnMut(&Document<'_>) -> io::Result<T>,
+    ) -> Result<T, ReadError> {
+        let label = file.encoding.map(Label::parse);
+        let (place, label) = match (self.roots.resolve(file.file_path), label) {
+            (Ok(place), Some(Some(label))) => (place, Some(label.encoding)),
+            (Ok(place), None) => (place, None),
+            (place, label) => {
+                let problems = place.err().unwrap_or_default().into_iter().map(Reason::Path);
+                let unknown = matches!(label, Some(None)).then_some(Reason::UnknownEncoding);
+                return Err(ReadError { problems: problems.chain(unknown).collect() });
+            }
+        };
+        let done = read(&self.scan_cache, &place, label, control.is_cancelled, |document| {
+            match document.not_text()? {
+                Some(fault) => Ok(Err(fault)),
+                None => work(document).map(Ok),
+            }
+        });
+        done.map_err(Reason::Store)?.map_err(|fault| Reason::NotText(fault).into())
+    }
+}
