@@ -1,4 +1,5 @@
-//! The rules of docs/contract.md: that docs/rules.md names a test for each, and tests of those that no other file shows.
+//! The rules of docs/contract.md: that docs/rules.md names a test for each, and tests of those that no other file shows. Then the
+//! answers that docs/tour.md shows.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads documents and tests, and runs the program with an environment of its own"
@@ -294,4 +295,38 @@ fn output_is_the_protocol_and_no_log_holds_text() {
     }
     assert_eq!(said.lines().count(), 5, "{said}");
     assert!(!log.contains("secret"), "{log}");
+}
+
+/// The call of docs/tour.md, and the same again, are answered as it says, but for the edit's id.
+#[cfg(unix)]
+#[test]
+fn the_tour_shows_what_is_answered() {
+    let tour = include_str!("../../../../docs/tour.md");
+    let blocks = |kind: &str| -> Vec<&str> {
+        tour.split(&format!("```{kind}\n")).skip(1).map(|block| block.split_once("```").unwrap().0).collect()
+    };
+    let (json, console) = (blocks("json"), blocks("console"));
+    let [call, answer] = [json[0], json[1]].map(|block| block.lines().last().unwrap());
+    let world = World::new();
+    world.write(
+        "greet.py",
+        "import sys\n\ndef greet(name):\n    print(\"Hello, \" + name)\n\ngreet(sys.argv[1])\n",
+    );
+    let mut session = world.serve(&[]);
+    let root = world.path("");
+    let root = root.to_str().unwrap().trim_end_matches('/');
+    let mut ask = || {
+        let answer = session.ask_raw(&call.replace("/home/ada/app", root));
+        serde_json::from_str::<Value>(&answer.to_string().replace(root, "/home/ada/app")).unwrap()
+    };
+    let without_id = |answer: &Value| {
+        let said = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let mut said: Value = serde_json::from_str(said).unwrap();
+        assert!(said["edit_id"].take().is_string(), "{said}");
+        said
+    };
+    let told: Value = serde_json::from_str(answer).unwrap();
+    assert_eq!(without_id(&ask()), without_id(&told));
+    let again = ask();
+    assert_eq!(again["result"]["content"][0]["text"].as_str(), Some(console[1].trim_end()));
 }
