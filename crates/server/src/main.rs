@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use mcp_text_editor::cli::{self, Action, Past};
-use mcp_text_editor::cli::{call, history};
+use mcp_text_editor::cli::{self, Action, HistoryAction, call, history, tools};
 use mcp_text_editor::config::{Landlock, LogLevel, StateOptions};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limit;
@@ -47,8 +46,10 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let other =
         command.state_options.other_state_directory.clone().filter(|other| history::is_kept_in(other));
     let mut state_options = command.state_options.clone();
-    if let (Action::Past(Past::Undo { edit_id, .. } | Past::Contents { edit_id }), Some(other)) =
-        (&command.action, &other)
+    if let (
+        Action::History(HistoryAction::Undo { edit_id, .. } | HistoryAction::Contents { edit_id }),
+        Some(other),
+    ) = (&command.action, &other)
     {
         // An id says which history is meant.
         let elsewhere = StateOptions { state_directory: Some(other.clone()), ..state_options.clone() };
@@ -67,42 +68,43 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             recover(&workspace);
         }
     }
-    let context = |workspace| Context::new(command.config, workspace);
+    let server = |workspace| Server::new(Context::new(command.config, workspace));
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {
-            stdio::serve(Server::new(context(workspace)))
-                .context("serving MCP over standard input and output failed")?;
+            stdio::serve(server(workspace)).context("serving MCP over standard input and output failed")?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Call { tool, values, json } => {
             let arguments = call::arguments(&tool, &values, json.as_deref())?;
-            let done = call::call(context(workspace), tool, arguments, &mut out)?;
+            let done = call::call(server(workspace), tool, arguments, &mut out)?;
             Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {
-            out.write_all(call::markdown().as_bytes())?;
+            out.write_all(tools::markdown().as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Tools { markdown: false } => {
-            writeln!(out, "{}", call::listing(context(workspace))?)?;
+            writeln!(out, "{}", tools::listing(&server(workspace))?)?;
             Ok(ExitCode::SUCCESS)
         }
         // As they are, not as a terminal wants them.
-        Action::Past(Past::Contents { edit_id }) => {
+        Action::History(HistoryAction::Contents { edit_id }) => {
             history::contents(&workspace, &edit_id, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
-        Action::Past(past) => {
+        Action::History(action) => {
             let mut out = anstream::stdout();
-            let asks_for_all = matches!(past, Past::Show { .. } | Past::Forget { .. });
-            match past {
-                Past::Show { path, limit } => history::show(&workspace, path.as_deref(), limit, &mut out)?,
-                Past::Forget { path } => history::forget(&workspace, path.as_deref(), &mut out)?,
-                Past::Undo { edit_id, dry_run } => {
+            let asks_for_all = matches!(action, HistoryAction::Show { .. } | HistoryAction::Forget { .. });
+            match action {
+                HistoryAction::Show { path, limit } => {
+                    history::show(&workspace, path.as_deref(), limit, &mut out)?;
+                }
+                HistoryAction::Forget { path } => history::forget(&workspace, path.as_deref(), &mut out)?,
+                HistoryAction::Undo { edit_id, dry_run } => {
                     history::undo(&mut workspace, &edit_id, dry_run, &mut out)?;
                 }
-                Past::Contents { .. } => {}
+                HistoryAction::Contents { .. } => {}
             }
             if let (true, Some(other)) = (asks_for_all, &other) {
                 complain(&history::elsewhere(other), 0);

@@ -1,6 +1,6 @@
 //! What `tools/list` says, and that every client can take it.
 
-use mcp_text_editor::cli::call;
+use mcp_text_editor::cli::tools as listing;
 use mcp_text_editor::config::{Config, Output};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
@@ -175,7 +175,7 @@ fn the_document_is_the_generated_one() {
     #[expect(clippy::disallowed_methods, reason = "a test reads the document")]
     let document = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
-        document == call::markdown(),
+        document == listing::markdown(),
         "docs/tools.md has drifted: cargo run -p mcp-text-editor -- tools --markdown > docs/tools.md"
     );
 }

@@ -1,0 +1,286 @@
+//! What the command line and the environment mean: raw arguments ([`Arguments`]) become what holds for the process ([`Command`]), once,
+//! at the start. Nothing else reads the environment. Whether a root can be opened is the store's to find out.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+
+use mcp_text_editor_store::access::patterns::Patterns;
+use mcp_text_editor_store::access::unserved::{Unserved, Wanted, WhyUnserved};
+use mcp_text_editor_store::history::Settings;
+use mcp_text_editor_store::durability::Durability;
+
+use super::args::{Arguments, DurabilityOption, HistorySubcommands, Mode, Subcommands};
+use super::limits;
+use crate::config::{AccessOptions, Config, LogLevel, StateOptions, ToolSet};
+use crate::render::directories;
+
+/// Files of which no history is kept, whatever the options say: they hold secrets.
+const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
+
+/// What the process is to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// The options for every call.
+    pub config: Config,
+    /// The directories to be allowed; empty where no file is touched, and where none of those that were named can be.
+    pub roots: Vec<Wanted>,
+    /// Those that are known already not to be served; none but for [`Action::Serve`].
+    pub unserved: Vec<Unserved>,
+    /// What may not be done in them.
+    pub access: AccessOptions,
+    /// How safe edits are, and what is kept of them.
+    pub state_options: StateOptions,
+    /// What is logged.
+    pub log_level: LogLevel,
+    /// The thing itself.
+    pub action: Action,
+}
+
+/// What the process is to do, once its options are known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Serve MCP over standard input and output.
+    Serve,
+    /// Call one tool.
+    Call {
+        /// Its name.
+        tool: String,
+        /// Its arguments, each `key=value`.
+        values: Vec<String>,
+        /// All of them as JSON instead; `-` for standard input.
+        json: Option<String>,
+    },
+    /// Look at past edits, forget them, or take one back.
+    History(HistoryAction),
+    /// Print the tools.
+    Tools {
+        /// As a document for people, not as JSON.
+        markdown: bool,
+    },
+}
+
+/// What a person wants with past edits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HistoryAction {
+    /// Show the edits that were made.
+    Show {
+        /// Of which file, or below which directory; absolute.
+        path: Option<PathBuf>,
+        /// How many at most.
+        limit: usize,
+    },
+    /// Write out what recovery has put aside.
+    Contents {
+        /// Under which id.
+        edit_id: String,
+    },
+    /// Forget edits.
+    Forget {
+        /// Of which file, or below which directory; absolute.
+        path: Option<PathBuf>,
+    },
+    /// Take an edit back.
+    Undo {
+        /// Its id.
+        edit_id: String,
+        /// Whether to change nothing.
+        dry_run: bool,
+    },
+}
+
+/// Resolves the arguments. The error is a message for the person who configures the client.
+pub fn resolve(arguments: Arguments) -> Result<Command, String> {
+    let Arguments { command, mut directories, options } = arguments;
+    let mut offered = options.tools;
+    if let Some(Mode::ClaudeCode) = options.mode {
+        if offered != ToolSet::default() {
+            return Err("--mode and --tools both choose the tools; give one of them".to_owned());
+        }
+        offered = ToolSet::from_str("claude-code")?;
+    }
+    if options.read_only {
+        let kept = offered.read_only();
+        offered = kept.ok_or_else(|| format!("--read-only leaves none of the tools {offered}"))?;
+    }
+    let config = Config {
+        tools: offered,
+        output: options.output,
+        strict: options.strict,
+        max_response_bytes: options.max_response_bytes,
+        limits: limits::resolve(&options.limit, options.max_line_bytes)?,
+    };
+    let patterns = |option: &str, texts: Vec<String>| {
+        let texts: Vec<String> = texts.into_iter().filter(|pattern| !pattern.is_empty()).collect();
+        Patterns::new(&texts).map_err(|error| format!("{option}: {error}"))
+    };
+    let mut excluded: Vec<String> = SECRETS.map(str::to_owned).to_vec();
+    excluded.extend(options.no_history_for);
+    let excluded = patterns("--no-history-for", excluded)?;
+    let access = AccessOptions {
+        read_only: options.read_only,
+        protected: patterns("--protect", options.protect)?,
+        unprotected: patterns("--unprotect", options.unprotect)?,
+        landlock: options.landlock,
+    };
+    // What was kept before the history was switched off can be seen and forgotten.
+    let asks_for_history = matches!(command, Some(Subcommands::History { .. }));
+    let other_state_directory = other_state_directory(options.state_dir.as_deref());
+    let state_options = StateOptions {
+        other_state_directory,
+        durability: match options.durability {
+            DurabilityOption::Machine => Durability::Machine,
+            DurabilityOption::Process => Durability::Process,
+        },
+        in_place: patterns("--in-place", options.in_place)?,
+        state_directory: state_directory(options.state_dir)?,
+        history: (asks_for_history || !options.no_history).then_some(Settings {
+            excluded,
+            days: options.history_days,
+            bytes: options.history_size,
+        }),
+    };
+    let action = match command {
+        None => Action::Serve,
+        Some(Subcommands::Tools { markdown }) => Action::Tools { markdown },
+        Some(Subcommands::History { command: Some(HistorySubcommands::Forget { path }), .. }) => {
+            Action::History(HistoryAction::Forget { path: path.map(absolute).transpose()? })
+        }
+        Some(Subcommands::History { contents: Some(edit_id), .. }) => {
+            Action::History(HistoryAction::Contents { edit_id })
+        }
+        Some(Subcommands::History { path, newest: limit, .. }) => {
+            Action::History(HistoryAction::Show { path: path.map(absolute).transpose()?, limit })
+        }
+        Some(Subcommands::Undo { edit_id, dry_run }) => {
+            Action::History(HistoryAction::Undo { edit_id, dry_run })
+        }
+        Some(Subcommands::Call { roots, tool, values, json }) => {
+            directories.extend(roots);
+            Action::Call { tool, values, json }
+        }
+    };
+    let mut unserved = Vec::new();
+    let roots = match action {
+        Action::Tools { .. } | Action::History(_) => Vec::new(),
+        // Clients show nobody why a server did not start, so it does, and tells the model.
+        Action::Serve => {
+            let wanted = if directories.is_empty() {
+                vec![default_root().map(as_it_is)]
+            } else {
+                directories.into_iter().map(wanted).collect()
+            };
+            let (wanted, not): (Vec<_>, Vec<_>) = wanted.into_iter().partition(Result::is_ok);
+            unserved.extend(not.into_iter().filter_map(Result::err));
+            wanted.into_iter().flatten().collect()
+        }
+        // A person at a shell sees the error.
+        Action::Call { .. } if directories.is_empty() => {
+            vec![as_it_is(default_root().map_err(|unserved| for_a_person(&unserved))?)]
+        }
+        Action::Call { .. } => directories
+            .iter()
+            .map(|directory| named_root(directory).map(as_it_is))
+            .collect::<Result<_, _>>()?,
+    };
+    Ok(Command { config, roots, unserved, access, state_options, log_level: options.log_level, action })
+}
+
+/// The state directory that was named, else the platform's own for it.
+fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
+    match named {
+        Some(named) if named.is_absolute() => Ok(Some(named)),
+        Some(named) => Ok(Some(current_dir()?.join(named))),
+        None => Ok(dirs::state_dir().or_else(dirs::data_local_dir).map(|base| base.join("mcp-text-editor"))),
+    }
+}
+
+/// The state directory where the environment names none, if it does name one.
+fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
+    let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
+    if named.is_some() && named != from_environment.as_deref() {
+        return None;
+    }
+    let base = if cfg!(target_os = "linux") {
+        std::env::home_dir().filter(|home| home.is_absolute())?.join(".local/state")
+    } else {
+        dirs::data_local_dir()?
+    };
+    let other = base.join("mcp-text-editor");
+    let chosen = state_directory(named.map(Path::to_owned)).ok().flatten();
+    (chosen.as_ref() != Some(&other)).then_some(other)
+}
+
+/// The directory that the process was started in; never all files of the machine or of a person unasked.
+fn default_root() -> Result<PathBuf, Unserved> {
+    let not = |path, why| Unserved { named: PathBuf::new(), path, why };
+    let current = std_current_dir()
+        .map_err(|error| not(PathBuf::new(), WhyUnserved::NoCurrentDirectory(error.to_string())))?;
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    if current.parent().is_none() || home.is_some_and(|home| same_directory(&home, &current)) {
+        return Err(not(current, WhyUnserved::OnlyWhenNamed));
+    }
+    Ok(current)
+}
+
+/// The same for a person at a shell.
+fn for_a_person(unserved: &Unserved) -> String {
+    format!("{}: name a directory with --root", directories::why(unserved))
+}
+
+/// A directory as it was named for a server; whether it is there is found out when it is opened.
+fn wanted(named: PathBuf) -> Result<Wanted, Unserved> {
+    if named.as_os_str().is_empty() {
+        return Err(Unserved { named, path: PathBuf::new(), why: WhyUnserved::Empty });
+    }
+    if named.is_absolute() {
+        return Ok(as_it_is(named));
+    }
+    match std_current_dir() {
+        Ok(current) => Ok(Wanted { path: current.join(&named), named }),
+        Err(error) => {
+            let why = WhyUnserved::NoCurrentDirectory(error.to_string());
+            Err(Unserved { named, path: PathBuf::new(), why })
+        }
+    }
+}
+
+fn as_it_is(path: PathBuf) -> Wanted {
+    Wanted { named: path.clone(), path }
+}
+
+fn named_root(directory: &Path) -> Result<PathBuf, String> {
+    let fail = |what: &str| Err(format!("{} cannot be an allowed directory: {what}", directory.display()));
+    match directory.metadata() {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return fail("it is not a directory"),
+        Err(error) => return fail(&error.to_string()),
+    }
+    absolute(directory.to_owned())
+}
+
+fn absolute(path: PathBuf) -> Result<PathBuf, String> {
+    if path.is_absolute() { Ok(path) } else { Ok(current_dir()?.join(path)) }
+}
+
+fn current_dir() -> Result<PathBuf, String> {
+    std_current_dir().map_err(|error| format!("the current directory cannot be read: {error}"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this module makes paths absolute, once, for all others")]
+fn std_current_dir() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
+}
+
+/// Whether two paths lead to one directory, by whatever links.
+fn same_directory(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let identity = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        identity(one).is_some() && identity(one) == identity(other)
+    }
+    #[cfg(not(unix))]
+    {
+        one == other
+    }
+}
