@@ -13,31 +13,17 @@ use crate::tools;
 use crate::transport::stdio::{Lines, runtime};
 
 /// Why a tool could not be called.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The arguments cannot be read; the message says why.
+    #[error("{0}")]
     Arguments(String),
-    /// The session failed, or refused the request.
+    /// The session failed, or answered the request with an error.
+    #[error("{0}")]
     Session(String),
-    /// The reply cannot be written, or the arguments not be read.
-    Io(io::Error),
-}
-
-impl std::fmt::Display for CallError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Arguments(message) | Self::Session(message) => f.write_str(message),
-            Self::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for CallError {}
-
-impl From<io::Error> for CallError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
+    /// The arguments cannot be read from standard input, or the reply cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 /// Reads the arguments of a call: `json`, where given (`-` is standard input), else each `key=value`. A value is read as

@@ -35,29 +35,14 @@ const GONE: Style = AnsiColor::Red.on_default();
 const ASIDE: Style = Style::new().dimmed();
 
 /// Why a person does not get what was asked for.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The message says why.
-    Refused(String),
+    #[error("{0}")]
+    Failed(String),
     /// The output cannot be written.
-    Io(io::Error),
-}
-
-impl std::fmt::Display for HistoryError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Refused(message) => f.write_str(message),
-            Self::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for HistoryError {}
-
-impl From<io::Error> for HistoryError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
 type Done = Result<(), HistoryError>;
@@ -156,7 +141,7 @@ pub fn contents(workspace: &Workspace, id: &str, out: &mut impl Write) -> Done {
             return Ok(());
         }
     }
-    Err(HistoryError::Refused(format!(
+    Err(HistoryError::Failed(format!(
         "{id} is an edit, and not what one has displaced: mcp-text-editor undo {id} takes it back"
     )))
 }
@@ -173,7 +158,7 @@ pub fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut impl Write) 
         None => writeln!(out, "the history was damaged, and is removed")?,
     }
     if let Some(reason) = forgotten.remains {
-        return Err(HistoryError::Refused(format!(
+        return Err(HistoryError::Failed(format!(
             "they are no longer listed, but their text can still be on the disk: {reason}; do it again to be rid of it"
         )));
     }
@@ -186,7 +171,7 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
     let directories = parents(&entry, &undos);
     // A person may undo in .git, too.
     workspace.roots = Roots::open_with(&directories, Policy::unprotected())
-        .map_err(|error| HistoryError::Refused(error.to_string()))?;
+        .map_err(|error| HistoryError::Failed(error.to_string()))?;
     // Nobody knows here in which directories the edit was made: a pattern may begin at any.
     let above: Vec<PathBuf> =
         directories.iter().flat_map(|directory| directory.ancestors()).map(Path::to_owned).collect();
@@ -198,12 +183,12 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
         Err(UndoError::Unknown) => return Err(unknown(id)),
         Err(UndoError::History(reason)) => return Err(unreadable(workspace, &reason)),
         Err(UndoError::Displaced(_)) => {
-            return Err(HistoryError::Refused(format!(
+            return Err(HistoryError::Failed(format!(
                 "{id} is no edit, but what an interrupted one had displaced; \
                  its bytes: mcp-text-editor history --contents {id}"
             )));
         }
-        Err(UndoError::Refused(refused)) => return Err(refuse(workspace, &refused, out)?),
+        Err(UndoError::Refused(refused)) => return Err(not_undone(workspace, &refused, out)?),
     };
     let by = undone.outcome.edit_id.as_ref();
     match by {
@@ -231,7 +216,11 @@ fn undone_kind(file: &EntryFile) -> &'static str {
 }
 
 /// Shows what is in the way, and returns that nothing was done, if that is so.
-fn refuse(workspace: &Workspace, refused: &Refused, out: &mut impl Write) -> Result<HistoryError, io::Error> {
+fn not_undone(
+    workspace: &Workspace,
+    refused: &Refused,
+    out: &mut impl Write,
+) -> Result<HistoryError, io::Error> {
     let many_files = refused.entry.files.len() > 1;
     let (limits, cancel) = (&Limits::default(), &Cancel::never());
     let state = workspace.state_dir.as_ref().map(StateDir::path);
@@ -256,13 +245,13 @@ fn refuse(workspace: &Workspace, refused: &Refused, out: &mut impl Write) -> Res
     } else {
         "and nothing was changed"
     };
-    Ok(HistoryError::Refused(format!("edit {} is not undone, {outcome}", refused.entry.id)))
+    Ok(HistoryError::Failed(format!("edit {} is not undone, {outcome}", refused.entry.id)))
 }
 
 fn only_io(error: HistoryError) -> io::Result<()> {
     match error {
         HistoryError::Io(error) => Err(error),
-        HistoryError::Refused(_) => Ok(()),
+        HistoryError::Failed(_) => Ok(()),
     }
 }
 
@@ -297,11 +286,11 @@ fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>), HistoryEr
 
 fn unknown(id: &str) -> HistoryError {
     let id = plain(id);
-    HistoryError::Refused(format!("no edit {id} is kept; mcp-text-editor history lists those that are"))
+    HistoryError::Failed(format!("no edit {id} is kept; mcp-text-editor history lists those that are"))
 }
 
 fn unreadable(workspace: &Workspace, reason: &NotKept) -> HistoryError {
-    HistoryError::Refused(match reason {
+    HistoryError::Failed(match reason {
         NotKept::Unavailable { reason, remedy } => {
             format!("the history cannot be read: {reason}; {}", help(workspace.state_dir.as_ref(), *remedy))
         }
@@ -350,7 +339,7 @@ mod tests {
             let error = StoreError::new(Operation::Replace, Path::new("/a"), kind);
             let refusals = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];
             let refused = Refused { entry, conflicts: Vec::new(), refusals };
-            refuse(&workspace, &refused, &mut io::sink()).unwrap().to_string()
+            not_undone(&workspace, &refused, &mut io::sink()).unwrap().to_string()
         };
         let restored = said(StoreErrorKind::NoSpace);
         assert_eq!(restored, "edit 0123456789ab is not undone, and nothing was changed");
