@@ -91,7 +91,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Notes that the arguments are not what the tool takes.
-    pub fn refuse(&self, reason: String, hint: impl Into<String>) {
+    pub fn note_invalid(&self, reason: String, hint: impl Into<String>) {
         self.note(Code::InvalidArguments, reason, hint.into());
     }
 
@@ -104,7 +104,7 @@ impl<'n> Fields<'n> {
 
     /// Notes that a key is needed; `what` says what for.
     pub fn missing(&self, name: &str, what: &str) {
-        self.refuse(format!("`{}` is missing", self.place_of(name)), format!("give `{name}`: {what}"));
+        self.note_invalid(format!("`{}` is missing", self.place_of(name)), format!("give `{name}`: {what}"));
     }
 
     /// A text that is no text of a file: a path or a label.
@@ -112,7 +112,7 @@ impl<'n> Fields<'n> {
         let text = self.string(name)?;
         if text.contains('\0') {
             let place = self.place_of(name);
-            self.refuse(format!("`{place}` holds U+0000"), "leave that character out");
+            self.note_invalid(format!("`{place}` holds U+0000"), "leave that character out");
             return None;
         }
         Some(text)
@@ -157,7 +157,7 @@ impl<'n> Fields<'n> {
         let place = self.place_of(name);
         if let Some(at) = text.find('\0') {
             let line = line_of(&text, at);
-            self.refuse(
+            self.note_invalid(
                 format!("`{place}` holds U+0000 on its line {line}, and a text file holds none"),
                 "leave that character out; binary files cannot be written",
             );
@@ -169,7 +169,7 @@ impl<'n> Fields<'n> {
         let folded = text.replace("\r\n", "\n");
         if let Some(at) = folded.find('\r') {
             let line = line_of(&folded, at);
-            self.refuse(
+            self.note_invalid(
                 format!("`{place}` holds a carriage return without a line feed on its line {line}"),
                 "write line ends as \\n; lines of a file that hold a lone carriage return are named by `range_hash`",
             );
@@ -197,7 +197,7 @@ impl<'n> Fields<'n> {
         let number = self.integer(name)?;
         if number < 1 {
             let place = self.place_of(name);
-            self.refuse(
+            self.note_invalid(
                 format!("`{place}` is {number}, and counts from 1"),
                 format!("give a `{name}` of 1 or more"),
             );
@@ -223,7 +223,7 @@ impl<'n> Fields<'n> {
         let tag = DigestPrefix::parse(&text);
         if tag.is_none() {
             let place = self.place_of(name);
-            self.refuse(
+            self.note_invalid(
                 format!("`{place}` must be 12 to 64 hexadecimal digits, not \"{}\"", shown(&text)),
                 format!("copy `{name}` from the last reply, without anything added"),
             );
@@ -261,7 +261,7 @@ impl<'n> Fields<'n> {
                     values,
                     asked: Vec::new(),
                 }),
-                other => self.refuse(
+                other => self.note_invalid(
                     format!("`{place}` must be an object, not {}", kind(&other)),
                     "write it as {…} with named fields",
                 ),
@@ -276,7 +276,7 @@ impl<'n> Fields<'n> {
         let place = self.place_of(name);
         let objects = self.required(name, what, Self::objects)?;
         if objects.is_empty() && self.notes.count() == before {
-            self.refuse(
+            self.note_invalid(
                 format!("`{place}` is empty, so there is nothing to do"),
                 format!("give `{name}`: {what}"),
             );
@@ -333,7 +333,7 @@ impl<'n> Fields<'n> {
             .map(|(key, _)| key.clone());
         let (Some(key), None) = (meaning.next(), meaning.next()) else { return };
         drop(meaning);
-        self.refuse(
+        self.note_invalid(
             format!(
                 "`{}` is not an argument; did you mean `{}`?",
                 self.place_of(&shown(&key)),
@@ -399,7 +399,10 @@ impl<'n> Fields<'n> {
     fn mistyped(&self, name: &str, wanted: &str, value: &Value) {
         let place = self.place_of(name);
         let got = kind(value);
-        self.refuse(format!("`{place}` must be {wanted}, not {got}"), format!("give `{name}` as {wanted}"));
+        self.note_invalid(
+            format!("`{place}` must be {wanted}, not {got}"),
+            format!("give `{name}` as {wanted}"),
+        );
     }
 }
 
@@ -412,7 +415,7 @@ impl Drop for Fields<'_> {
             let place = self.place_of(&shown(name));
             let meant = meant(name, &self.asked)
                 .map_or_else(String::new, |meant| format!("; did you mean `{}`?", self.place_of(meant)));
-            self.refuse(
+            self.note_invalid(
                 format!("`{place}` is not an argument{meant}"),
                 format!("{} takes: {}", self.place(), self.asked.join(", ")),
             );

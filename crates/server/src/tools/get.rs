@@ -108,12 +108,12 @@ fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {
         |name: &&str| fields.has(name) && !(listed && *name == "file_path" && fields.is_empty_text(name));
     let short: Vec<&str> = ["file_path", "line_start", "line_end"].into_iter().filter(says).collect();
     if listed && !short.is_empty() {
-        fields.refuse(
+        fields.note_invalid(
             format!("`files` and `{}` are both given", short.join("`, `")),
             "give either `files`, or `file_path` with `line_start` and `line_end`; null counts as left out",
         );
     } else if !listed && short.is_empty() {
-        fields.refuse(
+        fields.note_invalid(
             "`file_path` or `files` is missing".to_owned(),
             "give `file_path`: the absolute path of the file",
         );

@@ -88,8 +88,8 @@ fn position(fields: &mut Fields<'_>) -> Option<Position> {
     let before = fields.integer("before");
     let hint = "give exactly one of `after` and `before`, the other not or as null: `after: 0` is the top of the file";
     match given {
-        (true, true) => fields.refuse("`after` and `before` are both given".to_owned(), hint),
-        (false, false) => fields.refuse("`after` or `before` is missing".to_owned(), hint),
+        (true, true) => fields.note_invalid("`after` and `before` are both given".to_owned(), hint),
+        (false, false) => fields.note_invalid("`after` or `before` is missing".to_owned(), hint),
         _ => {}
     }
     let line = |name: &str, number: i64, least: u64| {

@@ -31,7 +31,7 @@ pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
     if let (Some(dry_run), Some(form)) = (find(&given, "dry_run", &["dry_run"]), form.as_object_mut()) {
         form.insert("dry_run".to_owned(), short(dry_run));
     }
-    refuse(fields, "files", &given, &form, &json!({"files": [generic_file()]}));
+    note_form(fields, "files", &given, &form, &json!({"files": [generic_file()]}));
     true
 }
 
@@ -41,7 +41,7 @@ pub(super) fn patch_in_a_file(fields: &mut Fields<'_>) -> bool {
         return false;
     }
     let given = fields.take_all();
-    refuse(fields, "patches", &given, &file(&given), &generic_file());
+    note_form(fields, "patches", &given, &file(&given), &generic_file());
     true
 }
 
@@ -58,7 +58,7 @@ pub(super) fn range_at_the_top(fields: &mut Fields<'_>) -> bool {
     range.entry("range_hash").or_insert_with(|| json!("…"));
     form.insert("ranges".to_owned(), json!([range]));
     let generic = json!({"file_path": "/absolute/path", "file_hash": "…", "ranges": [{"start": 1, "end": 2, "range_hash": "…"}]});
-    refuse(fields, "ranges", &given, &Value::Object(form), &generic);
+    note_form(fields, "ranges", &given, &Value::Object(form), &generic);
     true
 }
 
@@ -71,7 +71,7 @@ fn own_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().find(|own| **own == name).copied().or_else(|| meant(name, known))
 }
 
-fn refuse(fields: &Fields<'_>, missing: &str, given: &Map<String, Value>, form: &Value, generic: &Value) {
+fn note_form(fields: &Fields<'_>, missing: &str, given: &Map<String, Value>, form: &Value, generic: &Value) {
     let names: Vec<String> = given
         .keys()
         .filter(|name| own_name(name, &["dry_run"]).is_none())
@@ -81,7 +81,7 @@ fn refuse(fields: &Fields<'_>, missing: &str, given: &Map<String, Value>, form: 
         if fields.place() == "the call" { String::new() } else { format!(" of `{}`", fields.place()) };
     let form = Some(form.to_string()).filter(|form| form.len() <= MAX_FORM);
     let form = form.unwrap_or_else(|| generic.to_string());
-    fields.refuse(
+    fields.note_invalid(
         format!("`{missing}`{whose} is missing, and {} cannot stand in its place", names.join(", ")),
         format!("write {form}"),
     );

@@ -128,13 +128,13 @@ fn patch(mut fields: Fields<'_>) -> Option<Patch> {
     let ranges = each(ranges, guarded_range);
     let replace_all = fields.flag("replace_all", false);
     if !said && places_nothing {
-        fields.refuse(
+        fields.note_invalid(
             format!("`{}` does not say what to replace", fields.place()),
             "give `old_string`, or `ranges` that each have `range_hash`",
         );
     }
     for place in unguarded.iter().filter(|_| !said) {
-        fields.refuse(
+        fields.note_invalid(
             format!(
                 "`{place}` has no `range_hash`, and the patch no `old_string`, so nothing guards those lines"
             ),
@@ -143,7 +143,7 @@ fn patch(mut fields: Fields<'_>) -> Option<Patch> {
     }
     let ranges = ranges?;
     if replace_all && !ranges.is_empty() {
-        fields.refuse(
+        fields.note_invalid(
             format!("`{}` has both `replace_all` and `ranges`", fields.place()),
             "leave `ranges` out to replace every occurrence, or `replace_all` to replace those lines",
         );

@@ -52,7 +52,7 @@ pub(super) fn dry_run_schema() -> Value {
 pub(super) fn new_lines(fields: &mut Fields<'_>) -> Option<String> {
     let contents = fields.required("contents", "the lines to add", |f, name| f.text(name, Ends::Lines))?;
     if contents.is_empty() {
-        fields.refuse(
+        fields.note_invalid(
             "`contents` is empty, so there is nothing to add".to_owned(),
             "give the lines to add; \"\\n\" adds an empty line",
         );

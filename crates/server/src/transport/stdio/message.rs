@@ -28,7 +28,7 @@ pub(super) enum Read {
         values: u64,
     },
     /// Requests that cannot be served, each by its id, if a request can have it, and why.
-    Refused(Vec<Option<RequestId>>, ErrorData),
+    Error(Vec<Option<RequestId>>, ErrorData),
     /// Nothing that waits for an answer.
     Nothing,
 }
@@ -96,9 +96,9 @@ pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
             Read::Nothing
         }
         ids if ids.contains(&None) && error.message == NO_MESSAGE => {
-            Read::Refused(ids, ErrorData::invalid_request(NO_ID, None))
+            Read::Error(ids, ErrorData::invalid_request(NO_ID, None))
         }
-        ids => Read::Refused(ids, error),
+        ids => Read::Error(ids, error),
     }
 }
 
@@ -108,9 +108,9 @@ fn parse(text: &str) -> Result<Message, ErrorData> {
     serde_json::from_str(text).or_else(|error| {
         if error.to_string().starts_with("number out of range") {
             let tamed = tamed(text.as_bytes(), u64::MAX);
-            return serde_json::from_slice(&tamed).map_err(|error| refusal(&error));
+            return serde_json::from_slice(&tamed).map_err(|error| error_of(&error));
         }
-        Err(refusal(&error))
+        Err(error_of(&error))
     })
 }
 
@@ -126,7 +126,7 @@ fn parse_without_arguments(line: &[u8], limits: &Limits, exceeded: Exceeded) -> 
             request.request.extensions_mut().insert(exceeded);
             Ok(JsonRpcMessage::Request(request))
         }
-        Some(Err(error)) if error.is_syntax() || error.is_eof() => Err(refusal(&error)),
+        Some(Err(error)) if error.is_syntax() || error.is_eof() => Err(error_of(&error)),
         _ => {
             let problem = words::exceeded(limits, exceeded);
             Err(ErrorData::invalid_request(format!("{}: {}", problem.reason, problem.hint), None))
@@ -135,7 +135,7 @@ fn parse_without_arguments(line: &[u8], limits: &Limits, exceeded: Exceeded) -> 
 }
 
 /// Says what is wrong with a line, and nothing of what it holds: that may be text of a file, and goes to the log.
-fn refusal(error: &serde_json::Error) -> ErrorData {
+fn error_of(error: &serde_json::Error) -> ErrorData {
     match error.classify() {
         // These messages name places and kinds, never contents.
         Category::Syntax | Category::Eof => parse_error(format!("the line is not JSON: {error}")),
@@ -157,7 +157,7 @@ mod tests {
             let said = match read(Line::Whole(line), &Limits::default()) {
                 Read::Message { .. } => "message".to_owned(),
                 Read::Nothing => "nothing".to_owned(),
-                Read::Refused(ids, error) => {
+                Read::Error(ids, error) => {
                     let ids: Vec<String> = ids
                         .iter()
                         .map(|id| id.as_ref().map_or("?".to_owned(), ToString::to_string))

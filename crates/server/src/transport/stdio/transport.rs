@@ -148,7 +148,7 @@ impl Shared {
 
     /// Refuses a request; without an id one whose own cannot be read. JSON-RPC 2.0 (section 5) has null then, where the SDK,
     /// as the revision of 2026-07-28, leaves the id out.
-    fn refuse(&self, id: Option<&RequestId>, error: &ErrorData) {
+    fn answer_error(&self, id: Option<&RequestId>, error: &ErrorData) {
         let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
         // If nobody reads the output any more, the next round ends the session.
         let _ = self.put(|answers| serde_json::to_writer(answers, &answer));
@@ -305,9 +305,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                         return Poll::Ready(Some(message));
                     }
                 }
-                Some(Read::Refused(ids, error)) => {
+                Some(Read::Error(ids, error)) => {
                     for id in ids {
-                        self.shared.refuse(id.as_ref(), &error);
+                        self.shared.answer_error(id.as_ref(), &error);
                     }
                 }
                 Some(Read::Nothing) | None => {}
@@ -327,7 +327,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                         "a request with this id is in work: each needs an id of its own; this one was not carried out",
                         None,
                     );
-                    self.shared.refuse(Some(&request.id), &error);
+                    self.shared.answer_error(Some(&request.id), &error);
                     return None;
                 }
                 let extensions = request.request.extensions_mut();
