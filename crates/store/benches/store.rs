@@ -21,6 +21,7 @@ use mcp_text_editor_core::show::{Budget, show};
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::commit::exchange::{Prepared, exchange};
 use mcp_text_editor_store::edit::{Change, Edit, Options, edit};
 use mcp_text_editor_store::lock::{LockTimeout, lock};
@@ -82,7 +83,7 @@ fn reads(c: &mut Criterion<Ratio>) {
     let read = |index: &ScanCache| {
         let place = world.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
         let budget = Budget { gutter: true, ..Budget::bytes(50_000) };
-        let shown = document::read(index, &place, None, &|| false, |document| {
+        let shown = document::read(index, &place, None, Cancellation::none(), |document| {
             show(document.scanned(), lines, 1, budget)
         });
         shown.unwrap()
@@ -126,7 +127,7 @@ fn edit_all(world: &World, paths: &[PathBuf], patches: &[Patch]) {
         undoes: None,
         matching: resolve::Options::default(),
         dry_run: false,
-        is_cancelled: &|| false,
+        cancellation: Cancellation::none(),
     };
     edit(&world.workspace, &edits, options).unwrap();
 }

@@ -102,7 +102,7 @@ pub enum StoreErrorKind {
     FileTooLarge,
     /// Somebody else held the lock until the time was over.
     Busy,
-    /// The caller asked to stop while waiting.
+    /// The caller asked to stop. No error of the system is of this kind: see [`ReadFault`].
     Cancelled,
     /// What the path means, or the file's content, changed while the call was at work: start again from the read.
     Changed,
@@ -135,10 +135,42 @@ impl StoreError {
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
         Self { operation, path: path.to_owned(), kind: StoreErrorKind::of(&source), source: Some(source) }
     }
+
+    /// An error of the system, or that the call is cancelled.
+    #[must_use]
+    pub fn from_fault(operation: Operation, path: &Path, fault: ReadFault) -> Self {
+        match fault {
+            ReadFault::Io(source) => Self::from_io(operation, path, source),
+            ReadFault::Cancelled => Self::new(operation, path, StoreErrorKind::Cancelled),
+        }
+    }
+}
+
+/// Why a file's bytes were not read to the end, or not written on. That the call is cancelled is no error of the system: a
+/// read that a signal interrupted (`EINTR`, as a file system in user space can answer) fails like any other.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadFault {
+    /// The system, or the file system, failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The caller asked to stop.
+    #[error("the call was cancelled")]
+    Cancelled,
+}
+
+impl ReadFault {
+    /// Its kind, as that of a [`StoreError`].
+    #[must_use]
+    pub fn kind(&self) -> StoreErrorKind {
+        match self {
+            Self::Io(error) => StoreErrorKind::of(error),
+            Self::Cancelled => StoreErrorKind::Cancelled,
+        }
+    }
 }
 
 impl StoreErrorKind {
-    /// The kind of an error of the system.
+    /// The kind of an error of the system; never [`StoreErrorKind::Cancelled`].
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
@@ -158,8 +190,6 @@ impl StoreErrorKind {
             Kind::InvalidFilename => Self::NameTooLong,
             Kind::StorageFull | Kind::QuotaExceeded => Self::NoSpace,
             Kind::FileTooLarge => Self::FileTooLarge,
-            // A system call that was interrupted is repeated, so this can only be the caller's wish.
-            Kind::Interrupted => Self::Cancelled,
             _ => Self::Io,
         }
     }
@@ -170,7 +200,7 @@ impl StoreErrorKind {
     }
 }
 
-/// Gives an [`io::Result`] the operation and the path, at the place where they are known.
+/// Gives a result the operation and the path, at the place where they are known.
 pub(crate) trait Context<T> {
     /// Turns the error into a [`StoreError`].
     fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError>;
@@ -179,6 +209,12 @@ pub(crate) trait Context<T> {
 impl<T> Context<T> for io::Result<T> {
     fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError> {
         self.map_err(|source| StoreError::from_io(operation, path, source))
+    }
+}
+
+impl<T> Context<T> for Result<T, ReadFault> {
+    fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|fault| StoreError::from_fault(operation, path, fault))
     }
 }
 
@@ -192,5 +228,23 @@ impl fmt::Display for Operation {
 impl fmt::Display for StoreErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_signal_interrupted_is_not_cancelled() {
+        assert_eq!(StoreErrorKind::of(&io::ErrorKind::Interrupted.into()), StoreErrorKind::Io);
+        let fault = ReadFault::from(io::Error::from(io::ErrorKind::Interrupted));
+        let error = Err::<(), _>(fault).context(Operation::Read, Path::new("/a")).unwrap_err();
+        assert_eq!(
+            (error.kind, error.source.map(|source| source.kind())),
+            (StoreErrorKind::Io, Some(io::ErrorKind::Interrupted))
+        );
+        let error = Err::<(), _>(ReadFault::Cancelled).context(Operation::Read, Path::new("/a")).unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Cancelled);
     }
 }

@@ -8,6 +8,7 @@
 compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");
 
 pub mod access;
+pub mod cancellation;
 pub mod commit;
 pub mod door;
 pub mod durability;

@@ -2,6 +2,7 @@
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::resolve::Options as Matching;
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::edit::create::{NewFile, create as create_file};
 use mcp_text_editor_store::edit::{EditProblem, Options, Reason};
 use mcp_text_editor_store::error::StoreErrorKind;
@@ -40,14 +41,14 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
         undoes: None,
         matching: Matching::default(),
         dry_run: request.dry_run,
-        is_cancelled: &is_cancelled,
+        cancellation: Cancellation::when(&is_cancelled),
     };
     let new = NewFile { file_path, contents: &request.contents, encoding: request.encoding.as_deref() };
     let done = create_file(&context.workspace, new, options).map_err(|reasons| {
         let named = Named { file_path, encoding: request.encoding.as_deref(), patches: &[] };
         let problem = |reason: Reason| match &reason {
             Reason::Store(error) if error.kind == StoreErrorKind::AlreadyExists => {
-                exists(context, call, request, &is_cancelled)
+                exists(context, call, request, Cancellation::when(&is_cancelled))
             }
             _ => explain::edit_problem(call, named, &EditProblem { entry: 0, reason }),
         };
@@ -61,7 +62,7 @@ fn exists(
     context: &Context,
     call: Call<'_>,
     request: &CreateRequest,
-    is_cancelled: &dyn Fn() -> bool,
+    cancellation: Cancellation<'_>,
 ) -> Problem {
     let file_path = request.file_path.as_str();
     let place = context.workspace.roots.resolve(file_path).ok();
@@ -81,7 +82,7 @@ fn exists(
                 let lines = document.scanned().digest_of(scan.lines.bytes())?;
                 Ok(Ok((scan.digest, scan.lines.count(), lines)))
             };
-            match document::read(&context.workspace.scan_cache, &place, encoding, is_cancelled, read).ok()? {
+            match document::read(&context.workspace.scan_cache, &place, encoding, cancellation, read).ok()? {
                 Ok((digest, total_lines, lines)) => return Some((digest, total_lines, lines, label)),
                 Err(Some(guess)) if label.is_none() => labels.insert(0, Some(guess.name().to_owned())),
                 Err(_) => {}
@@ -92,7 +93,7 @@ fn exists(
     let Some((digest, total_lines, all_lines, label)) = facts else {
         let mut problem = explain::exists_unreadable(file_path);
         problem.file_hash = context.workspace.roots.resolve(file_path).ok().and_then(|place| {
-            document::read(&context.workspace.scan_cache, &place, None, is_cancelled, |found| {
+            document::read(&context.workspace.scan_cache, &place, None, cancellation, |found| {
                 Ok(found.digest())
             })
             .ok()?

@@ -2,6 +2,7 @@
 
 use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Position};
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::edit::{Change, Edit, EditProblem, Edited, Options, edit};
 
 use super::reply::{call, edit_reply, failure};
@@ -146,7 +147,7 @@ fn edit_files(
             max_inserted: limits.get(Limit::Inserted),
         },
         dry_run,
-        is_cancelled: &is_cancelled,
+        cancellation: Cancellation::when(&is_cancelled),
     };
     let done = edit(&context.workspace, edits, options).map_err(|problems| {
         let call = call(context, tool, edits.len() > 1, cancel);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use mcp_text_editor_store::access::roots::PathError;
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::edit::Edited;
 use mcp_text_editor_store::edit::undo::{self, Options, UndoError, is_in_roots};
 use mcp_text_editor_store::error::StoreErrorKind;
@@ -87,7 +88,11 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
     let unknown = || fail(words::unknown(&context.config.tools, &request.edit_id));
     let id = EditId::parse(&request.edit_id).ok_or_else(unknown)?;
     let is_cancelled = || cancel.is_cancelled();
-    let options = Options { tool: tool.name(), dry_run: request.dry_run, is_cancelled: &is_cancelled };
+    let options = Options {
+        tool: tool.name(),
+        dry_run: request.dry_run,
+        cancellation: Cancellation::when(&is_cancelled),
+    };
     let undone = undo::undo(&context.workspace, &id, options).map_err(|reason| match reason {
         UndoError::Unknown => unknown(),
         UndoError::History(reason) => fail(words::unreadable(context.workspace.state_dir.as_ref(), &reason)),

@@ -3,6 +3,7 @@
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::show::show;
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::read::document::{self, Document};
 
 use super::reply::{call, cancelled, failure};
@@ -116,9 +117,14 @@ fn read_file(
                 .collect());
         }
     };
+    let is_cancelled = || cancel.is_cancelled();
     let before = page.left;
-    let read =
-        document::read(&context.workspace.scan_cache, &place, label, &|| cancel.is_cancelled(), |document| {
+    let read = document::read(
+        &context.workspace.scan_cache,
+        &place,
+        label,
+        Cancellation::when(&is_cancelled),
+        |document| {
             page.left = before;
             if let Some(fault) = document.not_text()? {
                 return Ok(Err(vec![explain::not_text(named, &fault)]));
@@ -158,7 +164,8 @@ fn read_file(
             Ok(Ok(
                 (left_out.is_none() || !ranges.is_empty()).then(|| (document.scan.clone(), ranges, left_out))
             ))
-        });
+        },
+    );
     let Some((scan, ranges, left_out)) =
         read.map_err(|error| vec![explain::store(call, file_path, &error)])??
     else {

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mcp_text_editor_store::access::policy::Policy;
 use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::edit::Warning;
 use mcp_text_editor_store::edit::undo::{Options, Refused, UndoError, undo as undo_edit};
 use mcp_text_editor_store::history::{
@@ -177,7 +178,7 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
         directories.iter().flat_map(|directory| directory.ancestors()).map(Path::to_owned).collect();
     workspace.in_place = std::mem::take(&mut workspace.in_place).from_roots(&above);
     recover(workspace);
-    let options = Options { tool: "undo", dry_run, is_cancelled: &|| false };
+    let options = Options { tool: "undo", dry_run, cancellation: Cancellation::none() };
     let undone = match undo_edit(workspace, &entry.id, options) {
         Ok(undone) => undone,
         Err(UndoError::Unknown) => return Err(unknown(id)),

@@ -11,6 +11,7 @@ use cap_std::fs::{Dir, OpenOptions};
 use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::{OpenFile, Place, WritablePlace};
+use crate::cancellation::Cancellation;
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
@@ -52,7 +53,7 @@ pub(crate) struct Removed<T> {
 pub(crate) fn remove<T>(
     workspace: &Workspace,
     removal: Removal<'_>,
-    is_cancelled: &dyn Fn() -> bool,
+    cancellation: Cancellation<'_>,
     note: impl FnOnce() -> T,
 ) -> Result<Removed<T>, StoreError> {
     let place = removal.place;
@@ -64,7 +65,7 @@ pub(crate) fn remove<T>(
     let mut transaction = Transaction::begin(workspace, &[subject]);
     let directories = removal.directories.to_vec();
     transaction.decide(Step::Remove { old: removal.digest, directories })?;
-    if is_cancelled() {
+    if cancellation.is_cancelled() {
         return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Cancelled));
     }
     let (directory, aside) = (&place.directory, id.name());

@@ -21,6 +21,7 @@ use cap_std::fs::Dir;
 use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::WritablePlace;
+use crate::cancellation::Cancellation;
 use crate::commit::exchange::{Exchanged, Method, Prepared, exchange, sync_directories_of};
 use crate::commit::overwrite::{InPlace, Overwrite, Overwriting};
 use crate::durability::Durability;
@@ -140,10 +141,10 @@ impl<'a> Transaction<'a> {
         mut self,
         files: Vec<Ready>,
         kept: Vec<LockedFile>,
-        is_cancelled: &dyn Fn() -> bool,
+        cancellation: Cancellation<'_>,
         note: impl FnOnce() -> T,
     ) -> Result<Done<T>, StoreError> {
-        match self.carry_out(files, is_cancelled, note) {
+        match self.carry_out(files, cancellation, note) {
             Ok(Carried { done, exchanged, overwritten, is_clean }) => {
                 let is_in_place = !overwritten.is_empty();
                 match self.record.take() {
@@ -181,7 +182,7 @@ impl<'a> Transaction<'a> {
     fn carry_out<T>(
         &mut self,
         files: Vec<Ready>,
-        is_cancelled: &dyn Fn() -> bool,
+        cancellation: Cancellation<'_>,
         note: impl FnOnce() -> T,
     ) -> Result<Carried<T>, StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
@@ -204,7 +205,7 @@ impl<'a> Transaction<'a> {
             record.prepared(&steps, sync && !is_one_exchange)?;
         }
         overwriting.check()?;
-        if is_cancelled() {
+        if cancellation.is_cancelled() {
             let path = prepared.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
             return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
         }

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use crate::cancellation::Cancellation;
+
 /// Who makes a call, and whether it is still wanted. [`Control::default`] is anonymous and cannot be cancelled.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
     pub(crate) origin: &'a str,
-    pub(crate) is_cancelled: &'a dyn Fn() -> bool,
+    pub(crate) cancellation: Cancellation<'a>,
 }
 
 impl<'a> Control<'a> {
@@ -20,13 +22,7 @@ impl<'a> Control<'a> {
     /// pause, up to the moment before the first file is exchanged. What was cancelled has changed nothing.
     #[must_use]
     pub fn cancelled_by(self, is_cancelled: &'a dyn Fn() -> bool) -> Self {
-        Self { is_cancelled, ..self }
-    }
-}
-
-impl Default for Control<'_> {
-    fn default() -> Self {
-        Self { origin: "", is_cancelled: &|| false }
+        Self { cancellation: Cancellation::when(is_cancelled), ..self }
     }
 }
 

@@ -90,7 +90,7 @@ impl Workspace {
             undoes: None,
             matching: self.matching,
             dry_run,
-            is_cancelled: control.is_cancelled,
+            cancellation: control.cancellation,
         };
         if let [FileEdit { file_path, encoding, change: Change::Create(contents), .. }] = *edits {
             let new = NewFile { file_path, contents, encoding };

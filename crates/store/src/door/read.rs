@@ -1,7 +1,5 @@
 //! Reading: [`Workspace::read`] for a whole file or some lines of it, [`Workspace::read_with`] for anything else.
 
-use std::io;
-
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
@@ -9,6 +7,7 @@ use mcp_text_editor_core::show::{Budget, Shown, show};
 
 use crate::door::control::Control;
 use crate::edit::Reason;
+use crate::error::ReadFault;
 use crate::read::document::{Document, read};
 use crate::workspace::Workspace;
 
@@ -96,7 +95,7 @@ impl Workspace {
         &self,
         file: ReadFile<'_>,
         control: Control<'_>,
-        mut work: impl FnMut(&Document<'_>) -> io::Result<T>,
+        mut work: impl FnMut(&Document<'_>) -> Result<T, ReadFault>,
     ) -> Result<T, ReadError> {
         let label = file.encoding.map(Label::parse);
         let (place, label) = match (self.roots.resolve(file.file_path), label) {
@@ -108,7 +107,7 @@ impl Workspace {
                 return Err(ReadError { problems: problems.chain(unknown).collect() });
             }
         };
-        let done = read(&self.scan_cache, &place, label, control.is_cancelled, |document| {
+        let done = read(&self.scan_cache, &place, label, control.cancellation, |document| {
             match document.not_text()? {
                 Some(fault) => Ok(Err(fault)),
                 None => work(document).map(Ok),

@@ -23,7 +23,7 @@ impl Workspace {
     }
 
     fn take_back(&self, id: &EditId, control: Control<'_>, dry_run: bool) -> Result<Undone, UndoError> {
-        undo(self, id, Options { tool: control.origin, dry_run, is_cancelled: control.is_cancelled })
+        undo(self, id, Options { tool: control.origin, dry_run, cancellation: control.cancellation })
     }
 
     /// Has this workspace serve the files of a past edit, wherever they are and whatever protects them: for a person who takes it

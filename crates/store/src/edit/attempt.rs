@@ -1,6 +1,6 @@
 //! One try at a call: lock, read, resolve, write beside, commit.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::time::SystemTime;
 
 use mcp_text_editor_core::diff;
@@ -16,19 +16,20 @@ use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
 use crate::access::place::WritablePlace;
+use crate::cancellation::Cancellation;
 use crate::commit::exchange::Method;
 use crate::commit::overwrite::InPlace;
 use crate::commit::transaction::{Ready, Transaction};
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::{Differing, EditProblem, Reason};
 use crate::edit::request::{Change, Edit, Options};
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, NotKept, Undo};
 use crate::journal::{Intent, Subject};
 use crate::lock::{Backoff, LockedFile, LockedSet};
 use crate::os::clock::now;
 use crate::os::inode_flags::Lost;
-use crate::read::document::{Content, Document, Extent, SMALL, unless};
+use crate::read::document::{Content, Document, Extent, SMALL};
 use crate::read::hash::read_and_hash;
 use crate::recovery::lock_settled;
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -125,7 +126,7 @@ pub(super) fn attempt(
             _ => Extent::Text,
         };
         let document =
-            Document::of_one_state(file.file(), group.label, extent, options.is_cancelled).map_err(at)?;
+            Document::of_one_state(file.file(), group.label, extent, options.cancellation).map_err(at)?;
         let plan = match plan(group, &document, options).map_err(at)? {
             Ok(plan) => plan,
             Err(reasons) => {
@@ -177,7 +178,7 @@ pub(super) fn attempt(
         workspace.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
     };
     let done = transaction
-        .commit(ready, stay, options.is_cancelled, remember)
+        .commit(ready, stay, options.cancellation, remember)
         .map_err(|error| (entry_of(named, &error).unwrap_or(first), error))?;
     let mut methods = done.methods.into_iter();
     for (index, in_place, is_guarded) in of_ready {
@@ -368,18 +369,16 @@ impl Work<'_> {
         } else {
             let same = plan.splices.as_slice().first().map_or(0, |splice| splice.at.start);
             let hasher = document.hasher_before(same, began);
-            let copied = copy(&new, hasher, document.scan.encoding, temporary.as_mut(), options.is_cancelled);
-            copied.map_err(|error| {
+            let copied = copy(&new, hasher, document.scan.encoding, temporary.as_mut(), options.cancellation);
+            copied.map_err(|fault| {
                 // The disk that is full is the one that was written to.
                 let elsewhere = temporary.as_ref().filter(|temporary| {
-                    let has_no_room = matches!(
-                        StoreErrorKind::of(&error),
-                        StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge
-                    );
+                    let has_no_room =
+                        matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
                     has_no_room && !temporary.is_beside()
                 });
                 let path = elsewhere.map_or(path, Temporary::path);
-                StoreError::from_io(Operation::WriteTemporary, path, error)
+                StoreError::from_fault(Operation::WriteTemporary, path, fault)
             })?
         };
         let new = Scanned::new(&new, &scan);
@@ -472,8 +471,8 @@ fn copy(
     mut hasher: Hasher,
     encoding: Encoding,
     mut temporary: Option<&mut Temporary>,
-    is_cancelled: &dyn Fn() -> bool,
-) -> io::Result<Scan> {
+    cancellation: Cancellation<'_>,
+) -> Result<Scan, ReadFault> {
     let mut scanner = Scanner::without_digest(Some(encoding));
     if new.size() <= SMALL {
         let bytes = read_range(new, 0..new.size())?;
@@ -486,8 +485,8 @@ fn copy(
     }
     let hasher = read_and_hash(new, hasher, |bytes| {
         scanner.feed(bytes);
-        unless(is_cancelled)?;
-        temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes))
+        cancellation.check()?;
+        temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes)).map_err(ReadFault::Io)
     })?;
     Ok(scanner.finish_with(hasher.digest()))
 }

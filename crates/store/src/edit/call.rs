@@ -45,7 +45,7 @@ pub fn edit(
             }
         }
     }
-    let wait = LockTimeout { is_cancelled: options.is_cancelled, ..LockTimeout::default() };
+    let wait = LockTimeout { cancellation: options.cancellation, ..LockTimeout::default() };
     let (mut attempts, mut backoff) = (0, Backoff::new(&wait));
     while attempts < MAX_ATTEMPTS {
         let since = workspace.deferred_close.now();

@@ -13,6 +13,7 @@ use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::scanned::Scanned;
 
 use crate::access::place::WritablePlace;
+use crate::cancellation::Cancellation;
 use crate::commit::publish_new::{Creation, check_directory};
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
@@ -77,7 +78,7 @@ pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> 
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
         return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
-    let made = create_recorded(workspace, &place, &bytes, options.is_cancelled, |directories| {
+    let made = create_recorded(workspace, &place, &bytes, options.cancellation, |directories| {
         let relative = place.relative().to_owned();
         workspace.history.keeps_place(&place)?;
         let path = place.path().to_string_lossy();
@@ -109,10 +110,10 @@ pub(crate) fn create_recorded<T>(
     workspace: &Workspace,
     place: &WritablePlace,
     bytes: &[u8],
-    is_cancelled: &dyn Fn() -> bool,
+    cancellation: Cancellation<'_>,
     note: impl FnOnce(&[PathBuf]) -> T,
 ) -> Result<T, StoreError> {
-    settle(workspace, place, &mut Backoff::new(&LockTimeout { is_cancelled, ..LockTimeout::default() }))?;
+    settle(workspace, place, &mut Backoff::new(&LockTimeout { cancellation, ..LockTimeout::default() }))?;
     let sync = workspace.durability == Durability::Machine;
     let above = place.path().ancestors().skip(1).take(place.missing.len());
     let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -126,7 +127,7 @@ pub(crate) fn create_recorded<T>(
         if sync {
             creation.sync()?;
         }
-        if is_cancelled() {
+        if cancellation.is_cancelled() {
             return Err(StoreError::new(Operation::Create, place.path(), StoreErrorKind::Cancelled));
         }
         creation.commit(sync)

@@ -4,6 +4,7 @@ use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Position};
 use mcp_text_editor_core::splice::SpliceSet;
 
+use crate::cancellation::Cancellation;
 use crate::history::EditId;
 
 /// What a call asks of one file.
@@ -40,7 +41,7 @@ pub enum Change<'a> {
 }
 
 /// How a call is to be carried out.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// The tool's name, for the history.
     pub tool: &'a str,
@@ -51,5 +52,5 @@ pub struct Options<'a> {
     /// Check everything, write nothing, and show the difference.
     pub dry_run: bool,
     /// Whether the client has withdrawn the call: asked up to the moment before the first file is exchanged.
-    pub is_cancelled: &'a dyn Fn() -> bool,
+    pub cancellation: Cancellation<'a>,
 }

@@ -4,7 +4,6 @@
 //! back by [`crate::commit::publish_new`].
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::diff;
@@ -20,13 +19,14 @@ use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
 use crate::access::place::{Place, WritablePlace};
 use crate::access::roots::PathError;
+use crate::cancellation::Cancellation;
 use crate::commit::remove::{Removal, Removed, remove};
 use crate::edit::call::edit;
 use crate::edit::create::{check_free, create_recorded};
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{self, Change, Edit};
-use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os::clock::now;
@@ -35,14 +35,14 @@ use crate::recovery::lock_settled;
 use crate::workspace::Workspace;
 
 /// How an edit is to be taken back.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// The tool's name, for the history.
     pub tool: &'a str,
     /// Check everything, write nothing, and show the difference.
     pub dry_run: bool,
     /// Whether the client has withdrawn the call.
-    pub is_cancelled: &'a dyn Fn() -> bool,
+    pub cancellation: Cancellation<'a>,
 }
 
 /// An edit that was taken back.
@@ -229,7 +229,7 @@ impl Work<'_> {
             undoes: Some(&self.entry.id),
             matching: Matching::default(),
             dry_run: self.options.dry_run,
-            is_cancelled: self.options.is_cancelled,
+            cancellation: self.options.cancellation,
         };
         edit(self.workspace, &edits, options)
     }
@@ -247,7 +247,7 @@ impl Work<'_> {
     /// A file that was created goes.
     fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Against> {
         let place = self.place()?;
-        let wait = LockTimeout { is_cancelled: self.options.is_cancelled, ..LockTimeout::default() };
+        let wait = LockTimeout { cancellation: self.options.cancellation, ..LockTimeout::default() };
         let mut backoff = Backoff::new(&wait);
         for _ in 0..MAX_ATTEMPTS {
             match self.remove_once(&place, directories, &mut backoff) {
@@ -264,7 +264,7 @@ impl Work<'_> {
         directories: &[PathBuf],
         backoff: &mut Backoff<'_>,
     ) -> Result<Outcome, Against> {
-        let Options { dry_run, is_cancelled, .. } = self.options;
+        let Options { dry_run, cancellation, .. } = self.options;
         let changed = || StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed);
         let locked = lock_settled(self.workspace, &[place], backoff).map_err(|problems| {
             Reason::Store(problems.into_iter().next().map_or_else(changed, |(_, error)| error))
@@ -272,14 +272,14 @@ impl Work<'_> {
         let locked = locked.files.into_iter().next().ok_or_else(|| Reason::Store(changed()))?;
         let began = now();
         let encoding = self.encoding();
-        let document = Document::of_one_state(locked.file(), Some(encoding), Extent::Whole, is_cancelled)
+        let document = Document::of_one_state(locked.file(), Some(encoding), Extent::Whole, cancellation)
             .map_err(Reason::Store)?;
         let after = self.entry.files.first().and_then(|file| file.after);
         let Some(digest) = document.digest().filter(|digest| after == Some(*digest)) else {
             return Err(Reason::ChangedSince { digest: document.digest() }.into());
         };
         let fail =
-            |error: io::Error| Reason::Store(StoreError::from_io(Operation::Read, place.path(), error));
+            |fault: ReadFault| Reason::Store(StoreError::from_fault(Operation::Read, place.path(), fault));
         let none = Scanner::new(Some(encoding)).finish();
         let everything = SpliceSet::new(vec![Splice { at: 0..document.scan.size, insert: Vec::new() }]);
         let everything = everything.unwrap_or_default();
@@ -308,7 +308,7 @@ impl Work<'_> {
             self.record(place, (Some(digest), None), undo, text)
         };
         let Removed { noted, was_recorded } =
-            remove(self.workspace, removal, is_cancelled, remember).map_err(Reason::Store)?;
+            remove(self.workspace, removal, cancellation, remember).map_err(Reason::Store)?;
         edited.warnings.extend((!was_recorded).then_some(Warning::NoJournal));
         Ok(with_id(edited, noted))
     }
@@ -348,7 +348,7 @@ impl Work<'_> {
             return Ok(Outcome { edit_id: None, files: vec![edited] });
         }
         let made =
-            create_recorded(self.workspace, &place, contents, self.options.is_cancelled, |directories| {
+            create_recorded(self.workspace, &place, contents, self.options.cancellation, |directories| {
                 let undo = Undo::Remove { directories: directories.to_vec() };
                 self.record(&place, (None, Some(scan.digest)), undo, text)
             });

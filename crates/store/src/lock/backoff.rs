@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::cancellation::Cancellation;
 use crate::error::StoreErrorKind;
 
 /// How long a call waits for a lock, unless told otherwise.
@@ -16,18 +17,18 @@ const PAUSE: Duration = Duration::from_micros(100);
 const LONGEST: Duration = Duration::from_millis(5);
 
 /// How to wait.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct LockTimeout<'a> {
     /// For how long at most, over all locks of a call; then [`StoreErrorKind::Busy`].
     pub limit: Duration,
-    /// Asked before each pause; `true` ends the wait with [`StoreErrorKind::Cancelled`].
-    pub is_cancelled: &'a dyn Fn() -> bool,
+    /// Asked before each pause; ends the wait with [`StoreErrorKind::Cancelled`].
+    pub cancellation: Cancellation<'a>,
 }
 
 impl Default for LockTimeout<'_> {
     /// For [`LIMIT`], and cannot be cancelled.
     fn default() -> Self {
-        Self { limit: LIMIT, is_cancelled: &|| false }
+        Self { limit: LIMIT, cancellation: Cancellation::none() }
     }
 }
 
@@ -46,7 +47,7 @@ impl<'a> Backoff<'a> {
 
     /// Waits a little, longer each time.
     pub(crate) fn pause(&mut self) -> Result<(), StoreErrorKind> {
-        if (self.wait.is_cancelled)() {
+        if self.wait.cancellation.is_cancelled() {
             return Err(StoreErrorKind::Cancelled);
         }
         let left = self.wait.limit.saturating_sub(self.start.elapsed());

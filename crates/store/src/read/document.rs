@@ -1,6 +1,5 @@
 //! A file that has been read once: [`Document`]. What it holds is a [`Scan`] and the way back to the bytes.
 
-use std::fmt;
 use std::io;
 use std::time::SystemTime;
 
@@ -12,7 +11,8 @@ use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 
 use crate::access::place::{OpenFile, Place};
-use crate::error::{Context as _, Operation, SpecialFile, StoreError, StoreErrorKind};
+use crate::cancellation::Cancellation;
+use crate::error::{Context as _, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::clock::now;
 use crate::read::hash::{digest_of, read_and_hash};
@@ -30,7 +30,7 @@ pub(crate) const MAX_ATTEMPTS: usize = 5;
 #[derive(Debug)]
 pub struct Document<'a> {
     file: &'a OpenFile,
-    asked: Asked<'a>,
+    cancellation: Cancellation<'a>,
     /// All bytes, if the file is small.
     memory: Option<Vec<u8>>,
     /// What has made the digest, if it was made just now.
@@ -51,16 +51,6 @@ pub(crate) enum Extent {
     Text,
     /// All of it, whatever it is.
     Whole,
-}
-
-/// Whether the call was withdrawn.
-#[derive(Clone, Copy)]
-struct Asked<'a>(&'a dyn Fn() -> bool);
-
-impl fmt::Debug for Asked<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Asked")
-    }
 }
 
 /// What a file held.
@@ -132,23 +122,23 @@ pub fn read<T>(
     cache: &ScanCache,
     place: &Place,
     label: Option<Encoding>,
-    is_cancelled: &dyn Fn() -> bool,
-    mut work: impl FnMut(&Document<'_>) -> io::Result<T>,
+    cancellation: Cancellation<'_>,
+    mut work: impl FnMut(&Document<'_>) -> Result<T, ReadFault>,
 ) -> Result<T, StoreError> {
     // It may have changed and back between two ticks of the clock that its times come from.
     let mut unchanged = 0;
     for _ in 0..MAX_ATTEMPTS {
         let began = now();
         let file = place.open_file(false)?;
-        let mut read = || -> io::Result<Option<T>> {
+        let mut read = || -> Result<Option<T>, ReadFault> {
             let remembered = cache.get(file.identity(), label);
             let is_new = remembered.is_none();
             let document = match remembered {
                 Some(scan) => {
-                    let (asked, hasher) = (Asked(is_cancelled), Hasher::default());
+                    let hasher = Hasher::default();
                     Document {
                         file: &file,
-                        asked,
+                        cancellation,
                         memory: None,
                         hasher,
                         is_quiet: false,
@@ -156,7 +146,7 @@ pub fn read<T>(
                         is_cut: false,
                     }
                 }
-                None => Document::new(&file, label, Extent::Text, is_cancelled)?,
+                None => Document::new(&file, label, Extent::Text, cancellation)?,
             };
             let result = work(&document)?;
             if !document.is_whole() || !document.is_current()? {
@@ -169,8 +159,8 @@ pub fn read<T>(
         };
         match read() {
             Ok(Some(result)) => return Ok(result),
-            Err(error) if file.is_unchanged().unwrap_or(true) => {
-                return Err(StoreError::from_io(Operation::Read, place.path(), error));
+            Err(fault) if file.is_unchanged().unwrap_or(true) => {
+                return Err(StoreError::from_fault(Operation::Read, place.path(), fault));
             }
             Ok(None) if file.is_unchanged().unwrap_or(false) => {
                 unchanged += 1;
@@ -191,20 +181,14 @@ fn generated(file: &OpenFile) -> StoreError {
     StoreError::new(Operation::Read, file.path(), kind)
 }
 
-/// An error once the client has withdrawn the call: long work asks between blocks.
-pub(crate) fn unless(is_cancelled: &dyn Fn() -> bool) -> io::Result<()> {
-    if is_cancelled() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
-}
-
 impl<'a> Document<'a> {
     /// Reads a file once.
     pub(crate) fn new(
         file: &'a OpenFile,
         label: Option<Encoding>,
         extent: Extent,
-        is_cancelled: &'a dyn Fn() -> bool,
-    ) -> io::Result<Self> {
-        let asked = Asked(is_cancelled);
+        cancellation: Cancellation<'a>,
+    ) -> Result<Self, ReadFault> {
         let mut hasher = Hasher::with_midstates(file.size());
         let mut scanner = Scanner::without_digest(label);
         if file.size() <= SMALL {
@@ -213,7 +197,7 @@ impl<'a> Document<'a> {
             hasher.update(&bytes);
             let scan = scanner.finish_with(hasher.digest());
             let (memory, is_quiet) = (Some(bytes), false);
-            return Ok(Self { file, asked, memory, hasher, is_quiet, scan, is_cut: false });
+            return Ok(Self { file, cancellation, memory, hasher, is_quiet, scan, is_cut: false });
         }
         let is_quiet = os::is_open_for_writing(file.file()) == Some(false);
         let mut is_cut = false;
@@ -221,11 +205,15 @@ impl<'a> Document<'a> {
             scanner.feed(bytes);
             // Most of a sparse file is NULs, and it can be of any size.
             is_cut = extent == Extent::Text && scanner.is_binary();
-            if is_cut { Err(io::ErrorKind::InvalidData.into()) } else { unless(is_cancelled) }
+            if is_cut {
+                Err(io::Error::from(io::ErrorKind::InvalidData).into())
+            } else {
+                cancellation.check()
+            }
         });
         let hasher = if is_cut { Hasher::default() } else { read? };
         let scan = scanner.finish_with(hasher.digest());
-        Ok(Self { file, asked, memory: None, hasher, is_quiet, scan, is_cut })
+        Ok(Self { file, cancellation, memory: None, hasher, is_quiet, scan, is_cut })
     }
 
     /// A hasher of new content that is the same up to `offset`, which has taken of that what it need not take again.
@@ -249,12 +237,12 @@ impl<'a> Document<'a> {
         file: &'a OpenFile,
         label: Option<Encoding>,
         extent: Extent,
-        is_cancelled: &'a dyn Fn() -> bool,
+        cancellation: Cancellation<'a>,
     ) -> Result<Self, StoreError> {
         for _ in 0..MAX_ATTEMPTS {
             let began = now();
             let document =
-                Self::new(file, label, extent, is_cancelled).context(Operation::Read, file.path())?;
+                Self::new(file, label, extent, cancellation).context(Operation::Read, file.path())?;
             if !document.is_current().context(Operation::Read, file.path())? {
                 return Err(StoreError::new(Operation::Read, file.path(), StoreErrorKind::Changed));
             }
@@ -298,7 +286,7 @@ impl<'a> Document<'a> {
     }
 
     /// Why it is no text, if it is none. Reads it again to say what it looks like.
-    pub fn not_text(&self) -> io::Result<Option<NotText>> {
+    pub fn not_text(&self) -> Result<Option<NotText>, ReadFault> {
         if let Some(offset) = self.scan.nul {
             let head = read_range(self, 0..self.size().min(4096))?;
             let marked = sniff_bom(&head);
@@ -318,19 +306,19 @@ impl<'a> Document<'a> {
 }
 
 impl Source for Document<'_> {
-    type Error = io::Error;
+    type Error = ReadFault;
 
     fn size(&self) -> u64 {
         self.scan.size
     }
 
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        unless(self.asked.0)?;
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadFault> {
+        self.cancellation.check()?;
         match &self.memory {
             Some(bytes) => {
                 Ok(bytes.as_slice().read_at(offset, buffer).unwrap_or_else(|never| match never {}))
             }
-            None => self.file.read_at(offset, buffer),
+            None => Ok(self.file.read_at(offset, buffer)?),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
 ///
 /// Of a file that shrinks meanwhile the bytes come short: the caller must look whether it is still what it was
 /// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the file.
-pub fn read_and_hash<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+pub fn read_and_hash<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     file: &S,
     hasher: Hasher,
     each: impl FnMut(&[u8]) -> Result<(), E>,
@@ -35,7 +35,7 @@ pub fn read_and_hash<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
     if file.size() <= LARGE { on_one_thread(file, hasher, each) } else { on_two_threads(file, hasher, each) }
 }
 
-fn on_one_thread<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+fn on_one_thread<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     file: &S,
     mut hasher: Hasher,
     mut each: impl FnMut(&[u8]) -> Result<(), E>,
@@ -49,7 +49,7 @@ fn on_one_thread<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
     failure.map_or(Ok(hasher), Err)
 }
 
-fn on_two_threads<S: Source<Error = io::Error> + ?Sized, E: From<io::Error>>(
+fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     file: &S,
     mut hasher: Hasher,
     mut each: impl FnMut(&[u8]) -> Result<(), E>,

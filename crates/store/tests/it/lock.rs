@@ -10,6 +10,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_store::access::place::WritablePlace;
 use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::commit::exchange::{Prepared, exchange};
 use mcp_text_editor_store::error::StoreErrorKind;
 use mcp_text_editor_store::lock::{LockTimeout, lock, lock_all};
@@ -96,7 +97,7 @@ fn waiting_ends_with_busy_or_when_cancelled() {
         asked.set(asked.get() + 1);
         asked.get() > 3
     };
-    let wait = LockTimeout { is_cancelled: &cancel, ..LockTimeout::default() };
+    let wait = LockTimeout { cancellation: Cancellation::when(&cancel), ..LockTimeout::default() };
     assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Cancelled);
     drop(held);
     assert!(lock(&place, &short()).is_ok());

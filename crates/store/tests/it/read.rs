@@ -1,7 +1,12 @@
 use std::io;
 
 use mcp_text_editor_core::digest::{Digest, Hasher};
+use mcp_text_editor_core::source::read_range;
+use mcp_text_editor_store::cancellation::Cancellation;
+use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::read::document;
 use mcp_text_editor_store::read::hash::read_and_hash;
+use mcp_text_editor_store::read::scan_cache::ScanCache;
 
 use crate::world::World;
 
@@ -51,4 +56,20 @@ fn a_read_can_be_stopped_and_a_file_can_shrink() {
         assert_eq!(digest, Digest::of(b"short"));
         assert!(!file.is_unchanged().unwrap());
     }
+}
+
+#[test]
+fn a_read_that_a_signal_interrupts_is_not_cancelled() {
+    let world = World::new();
+    world.write("@/root/file", "text");
+    let (cache, place) = (ScanCache::default(), world.place("@/root/file"));
+    let interrupted = || io::Error::from(io::ErrorKind::Interrupted).into();
+    let error = document::read(&cache, &place, None, Cancellation::none(), |_| Err::<(), _>(interrupted()));
+    let error = error.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Io);
+    assert_eq!(error.source.map(|source| source.kind()), Some(io::ErrorKind::Interrupted));
+    let cancelled = document::read(&cache, &place, None, Cancellation::when(&|| true), |document| {
+        read_range(document, 0..4)
+    });
+    assert_eq!(cancelled.unwrap_err().kind, StoreErrorKind::Cancelled);
 }

@@ -7,6 +7,7 @@ use mcp_text_editor_core::splice::{Splice, SpliceSet};
 use mcp_text_editor_store::access::patterns::Patterns;
 use mcp_text_editor_store::access::policy::Policy;
 use mcp_text_editor_store::access::roots::{PathError, Roots};
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::commit::overwrite::InPlace;
 use mcp_text_editor_store::edit::create::{NewFile, create};
 use mcp_text_editor_store::edit::undo::{self, UndoError, undo};
@@ -36,7 +37,7 @@ fn options() -> edit::Options<'static> {
         undoes: None,
         matching: Matching::default(),
         dry_run: false,
-        is_cancelled: &|| false,
+        cancellation: Cancellation::none(),
     }
 }
 
@@ -69,7 +70,8 @@ fn make(world: &World, path: &str, contents: &str) -> EditId {
     id(create(&world.workspace, new, options()).unwrap())
 }
 
-const UNDO: undo::Options<'_> = undo::Options { tool: "undo", dry_run: false, is_cancelled: &|| false };
+const UNDO: undo::Options<'_> =
+    undo::Options { tool: "undo", dry_run: false, cancellation: Cancellation::none() };
 
 fn back(world: &World, id: &EditId) -> EditId {
     undo(&world.workspace, id, UNDO).unwrap().outcome.edit_id.unwrap()
@@ -487,7 +489,11 @@ fn an_outsider_who_comes_in_between_loses_nothing() {
             }
             false
         };
-        let done = undo(&world.workspace, &made, undo::Options { is_cancelled: &outsider, ..UNDO });
+        let done = undo(
+            &world.workspace,
+            &made,
+            undo::Options { cancellation: Cancellation::when(&outsider), ..UNDO },
+        );
         most = most.max(asked.get());
         if asked.get() > moment {
             assert!(matches!(done, Err(UndoError::Refused(_))), "{moment}");
@@ -506,7 +512,10 @@ fn an_undo_that_is_withdrawn_changes_nothing() {
     world.write("@/root/a", "one");
     let edits = [patch(&world, &["@/root/a"], "one", "two"), make(&world, "@/root/d/b", "x")];
     for id in edits {
-        assert!(undo(&world.workspace, &id, undo::Options { is_cancelled: &|| true, ..UNDO }).is_err());
+        assert!(
+            undo(&world.workspace, &id, undo::Options { cancellation: Cancellation::when(&|| true), ..UNDO })
+                .is_err()
+        );
     }
     assert_eq!((world.content("@/root/a"), world.content("@/root/d/b")), ("two".to_owned(), "x".to_owned()));
     assert_clean(&world);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_store::access::place::WritablePlace;
 use mcp_text_editor_store::access::roots::{PathError, Roots};
+use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
 use mcp_text_editor_store::error::StoreError;
 use mcp_text_editor_store::history::NotKept;
@@ -119,7 +120,13 @@ impl World {
 
 /// How a tool's call is carried out unless it says otherwise.
 pub(crate) fn options(tool: &str) -> Options<'_> {
-    Options { tool, undoes: None, matching: Matching::default(), dry_run: false, is_cancelled: &|| false }
+    Options {
+        tool,
+        undoes: None,
+        matching: Matching::default(),
+        dry_run: false,
+        cancellation: Cancellation::none(),
+    }
 }
 
 /// There is no history here, as every edit says.

@@ -1,0 +1,48 @@
+//! Whether a call is to stop: [`Cancellation`]. That it was asked to is never told by an error of the system.
+
+use std::fmt;
+
+use crate::error::ReadFault;
+
+/// A way to ask whether the caller still wants the call. Long work asks between blocks, between files, and for the last time
+/// before the first file is exchanged.
+#[derive(Clone, Copy)]
+pub struct Cancellation<'a>(&'a dyn Fn() -> bool);
+
+impl<'a> Cancellation<'a> {
+    /// A call that nobody cancels.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(&|| false)
+    }
+
+    /// A call that is cancelled once `asked` answers `true`; it is called often, and must be cheap.
+    #[must_use]
+    pub const fn when(asked: &'a dyn Fn() -> bool) -> Self {
+        Self(asked)
+    }
+
+    /// Whether the call is to stop.
+    #[must_use]
+    pub fn is_cancelled(self) -> bool {
+        (self.0)()
+    }
+
+    /// [`ReadFault::Cancelled`] once the call is to stop.
+    pub(crate) fn check(self) -> Result<(), ReadFault> {
+        if self.is_cancelled() { Err(ReadFault::Cancelled) } else { Ok(()) }
+    }
+}
+
+impl Default for Cancellation<'_> {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl fmt::Debug for Cancellation<'_> {
+    /// Does not ask.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cancellation")
+    }
+}
