@@ -102,6 +102,12 @@ impl LineRange {
     }
 }
 
+/// The end of a range, as a client gives it, if that is before its start. Without an end the range goes on to the last line.
+#[must_use]
+pub fn reversed(start: i64, end: Option<i64>) -> Option<i64> {
+    end.filter(|end| *end < start)
+}
+
 impl fmt::Debug for LineRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.start, self.end())

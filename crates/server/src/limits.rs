@@ -1,6 +1,8 @@
 //! The bounds on work that a person may set: one table ([`Limit`]), and what holds for the process ([`Limits`]). Bounds that nobody
 //! need set are constants where they hold; `docs/limits.md` lists both.
 
+use mcp_text_editor_core::resolve::{MAX_INSERTED, MAX_OCCURRENCES};
+
 use crate::wire::json_weight::Weight;
 
 /// In what a limit is counted.
@@ -78,9 +80,9 @@ limits! {
         "bytes of a line of input, and so of a whole message; also set by `--max-line-bytes`";
     File "file-bytes" Bytes NONE, 1, NONE,
         "bytes of a file that is edited, before and after";
-    Inserted "inserted-bytes" Bytes 256 << 20, 1, NONE,
+    Inserted "inserted-bytes" Bytes MAX_INSERTED, 1, NONE,
         "bytes of new text that a call puts into one file, each place counted";
-    Occurrences "occurrences" Count 100_000, 1, 10_000_000,
+    Occurrences "occurrences" Count MAX_OCCURRENCES, 1, 10_000_000,
         "occurrences in one file that a call's patches with `replace_all` replace";
     Seconds "call-seconds" Seconds 120, 1, NONE,
         "seconds that a call works, from its turn until it commits";

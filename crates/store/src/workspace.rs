@@ -8,10 +8,8 @@ use crate::durability::Durability;
 use crate::history::History;
 use crate::lock::deferred_close::DeferredClose;
 use crate::read::scan_cache::ScanCache;
+use crate::stage::temporary::IN_MEMORY;
 use crate::state_dir::StateDir;
-
-/// How much of an edit is kept unless told otherwise.
-const MAX_KEPT: u64 = 64 << 20;
 
 /// What every call works with: where it may, what is remembered, and how safe an edit is to be.
 #[derive(Debug)]
@@ -35,7 +33,7 @@ pub struct Workspace {
     /// How large a file may be, before an edit and after it; there is none that a read may not have.
     pub max_file_bytes: u64,
     /// How much an edit may take away, of all its files together, and still be kept in the history: it is held in memory
-    /// meanwhile.
+    /// meanwhile. [`IN_MEMORY`] unless told otherwise.
     pub max_kept_bytes: u64,
     /// Files that were replaced, and are not closed yet.
     pub deferred_close: DeferredClose,
@@ -55,7 +53,7 @@ impl Workspace {
             state_problem: None,
             matching: resolve::Options::default(),
             max_file_bytes: u64::MAX,
-            max_kept_bytes: MAX_KEPT,
+            max_kept_bytes: IN_MEMORY,
             deferred_close: DeferredClose::default(),
         }
     }

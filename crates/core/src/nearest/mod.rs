@@ -14,4 +14,4 @@ mod near;
 mod search;
 
 pub use near::Near;
-pub use search::Nearest;
+pub use search::{MAX_PLACES, Nearest};

@@ -12,7 +12,7 @@ use crate::cause;
 use crate::line::{LineNumber, LineRange};
 
 /// How many places are returned.
-const PLACES: usize = 3;
+pub const MAX_PLACES: usize = 3;
 
 /// How many windows are kept for the second stage.
 const CANDIDATES: usize = 16;
@@ -80,7 +80,7 @@ impl Nearest {
         let floor = places.first().map_or(0, |best| best.similarity * SHARE_OF_BEST / 100).max(SIMILAR);
         let mut best: Vec<Near> = Vec::new();
         for place in places.into_iter().filter(|place| place.similarity >= floor) {
-            if best.len() < PLACES && !best.iter().any(|other| overlap(other.lines, place.near.lines)) {
+            if best.len() < MAX_PLACES && !best.iter().any(|other| overlap(other.lines, place.near.lines)) {
                 best.push(place.near);
             }
         }
@@ -391,7 +391,7 @@ fn second(name: &str) -> io::Result<String> {
     fn hostile_sizes() {
         let many = "x\n".repeat(100_000);
         for wanted in [many.as_str(), "x y", "x\nx\nx\n", "x\ny"] {
-            assert!(search(wanted, Some((50_000, 50_000)), &many).len() <= PLACES);
+            assert!(search(wanted, Some((50_000, 50_000)), &many).len() <= MAX_PLACES);
         }
         let mut nearest = Nearest::new("x = y", None);
         nearest.feed(LineNumber::from_index(u64::MAX), "x == y");
@@ -432,7 +432,7 @@ fn second(name: &str) -> io::Result<String> {
         ) {
             let near = near.map(|(start, more)| (start, start + more));
             let places = search(&wanted, near, &(file.join("\n") + "\n"));
-            prop_assert!(places.len() <= PLACES);
+            prop_assert!(places.len() <= MAX_PLACES);
             for (index, place) in places.iter().enumerate() {
                 let [start, end] = [place.lines.start().index(), place.lines.end()];
                 let lines = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();

@@ -20,4 +20,4 @@ pub use delete::delete;
 pub use insert::{Position, insert};
 pub use patch::{Patch, patch};
 pub use plan::{Plan, Resolution, SpliceInfo};
-pub use request::{GuardedRange, Options};
+pub use request::{GuardedRange, MAX_INSERTED, MAX_OCCURRENCES, Options};

@@ -1,7 +1,7 @@
 //! What requests have in common: the lines they name, and how strictly and how much they may match.
 
 use crate::digest::DigestPrefix;
-use crate::line::LineRange;
+use crate::line::{LineRange, reversed};
 use crate::rejection::{At, Rejection};
 use crate::scan::Scan;
 
@@ -16,6 +16,12 @@ pub struct GuardedRange {
     pub range_hash: Option<DigestPrefix>,
 }
 
+/// How many occurrences one request may replace in a file, unless told otherwise.
+pub const MAX_OCCURRENCES: u64 = 100_000;
+
+/// How many bytes of new text one request may put into a file, unless told otherwise.
+pub const MAX_INSERTED: u64 = 256 << 20;
+
 /// How strictly to match, and how much one request may ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -29,9 +35,9 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// The second tier is looked into, too; 100 000 occurrences, 256 MiB.
+    /// The second tier is looked into, too; [`MAX_OCCURRENCES`], [`MAX_INSERTED`].
     fn default() -> Self {
-        Self { strict: false, max_occurrences: 100_000, max_inserted: 256 << 20 }
+        Self { strict: false, max_occurrences: MAX_OCCURRENCES, max_inserted: MAX_INSERTED }
     }
 }
 
@@ -43,7 +49,7 @@ pub(super) fn existing_lines(
     end: Option<i64>,
 ) -> Result<LineRange, Rejection> {
     let total = scan.lines.count();
-    if let Some(end) = end.filter(|end| *end < start) {
+    if let Some(end) = reversed(start, end) {
         return Err(Rejection::InvalidRange { at, start, end });
     }
     let out_of_range = Rejection::LineOutOfRange { at, start, end, total };

@@ -1,7 +1,7 @@
 //! Reads files, or ranges of their lines.
 
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::line::{LineNumber, LineRange, reversed};
 use mcp_text_editor_core::show::show;
 use mcp_text_editor_store::cancellation::Cancellation;
 use mcp_text_editor_store::read::document::{self, Document};
@@ -186,13 +186,10 @@ fn lines_of(document: &Document<'_>, range: &ReadRange) -> Result<LineRange, Box
         // -50 is the first of the last fifty lines.
         Err(_) => (total + 1).saturating_sub(range.start.unsigned_abs()).max(1),
     };
-    let end = match range.end {
-        None => total.max(start - 1),
-        Some(end) => u64::try_from(end)
-            .ok()
-            .filter(|end| *end >= start)
-            .ok_or_else(|| Box::new(words::ends_before(range.start, start, end)))?,
-    };
+    if let Some(end) = reversed(i64::try_from(start).unwrap_or(i64::MAX), range.end) {
+        return Err(Box::new(words::ends_before(range.start, start, end)));
+    }
+    let end = range.end.map_or(total, |end| u64::try_from(end).unwrap_or_default());
     let first = LineNumber::from_index(start - 1);
     Ok(LineRange::new(first, end.min(total).saturating_sub(start - 1)))
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use mcp_text_editor_core::digest::DigestPrefix;
+use mcp_text_editor_core::line::reversed;
 use serde_json::{Map, Value};
 
 use super::deferred::Named;
@@ -302,7 +303,7 @@ impl<'n> Fields<'n> {
 
     /// Notes a range that ends before it starts, as far as that can be said without the file.
     pub fn check_order(&self, start: i64, end: Option<i64>) {
-        if let Some(end) = end.filter(|end| start > 0 && *end < start) {
+        if let Some(end) = reversed(start, end).filter(|_| start > 0) {
             self.note(
                 Code::InvalidRange,
                 format!("{} ends at line {end}, before its start at line {start}", self.quoted()),

@@ -6,6 +6,8 @@
 use std::fmt::Write as _;
 
 use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::matching::CLOSEST;
+use mcp_text_editor_core::nearest::MAX_PLACES;
 use mcp_text_editor_core::rejection::Excerpt;
 use serde_json::{Map, Value, json};
 
@@ -16,10 +18,6 @@ use crate::room::Room;
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
 
-/// More places than this are not told.
-const MAX_PLACES: usize = 10;
-/// More similar places than this are not told.
-const MAX_NEAREST: usize = 3;
 /// No problem takes fewer characters than this, so that more of them need not even be tried.
 const LEAST_PROBLEM: usize = 20;
 
@@ -246,11 +244,11 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
         excerpt(out, actual, detail);
     }
     if !problem.found_at.is_empty() {
-        let places: Vec<String> = problem.found_at.iter().take(MAX_PLACES).map(|at| spelled(*at)).collect();
+        let places: Vec<String> = problem.found_at.iter().take(CLOSEST).map(|at| spelled(*at)).collect();
         let _ = writeln!(out, "found at: {}", places.join(", "));
     }
     if detail.nearest {
-        for near in problem.nearest.iter().take(MAX_NEAREST) {
+        for near in problem.nearest.iter().take(MAX_PLACES) {
             let _ = writeln!(out, "similar: {}", spelled(near.of));
             excerpt(out, near, detail);
         }
@@ -385,11 +383,11 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
         put_excerpt(&mut put, actual, detail);
     }
     if !problem.found_at.is_empty() {
-        let places: Vec<Value> = problem.found_at.iter().take(MAX_PLACES).map(|at| range_json(*at)).collect();
+        let places: Vec<Value> = problem.found_at.iter().take(CLOSEST).map(|at| range_json(*at)).collect();
         put("found_at", json!(places));
     }
     if detail.nearest && !problem.nearest.is_empty() {
-        let similar = problem.nearest.iter().take(MAX_NEAREST).map(|near| {
+        let similar = problem.nearest.iter().take(MAX_PLACES).map(|near| {
             let mut out = range_json(near.of);
             if let Some(map) = out.as_object_mut() {
                 put_excerpt(&mut |key, value| _ = map.insert(key.to_owned(), value), near, detail);

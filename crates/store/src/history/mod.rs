@@ -22,4 +22,4 @@ pub use entry::{Entry, EntryFile};
 pub use forget::Forgotten;
 pub use keep::{History, RECOVERY, path_in_history};
 pub use not_kept::{NotKept, Remedy};
-pub use settings::Settings;
+pub use settings::{DEFAULT_BYTES, DEFAULT_DAYS, Settings};

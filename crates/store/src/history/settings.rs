@@ -2,6 +2,12 @@
 
 use crate::access::patterns::Patterns;
 
+/// For how many days edits are kept unless told otherwise.
+pub const DEFAULT_DAYS: u32 = 30;
+
+/// In how many bytes edits are kept unless told otherwise.
+pub const DEFAULT_BYTES: u64 = 256 << 20;
+
 /// How much is kept, and of which files nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {

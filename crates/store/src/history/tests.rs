@@ -24,7 +24,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let excluded = Patterns::new(&["*.key".to_owned()]).unwrap();
-        let settings = Settings { excluded, days: 30, bytes: 256 << 20 };
+        let settings = Settings { excluded, days: DEFAULT_DAYS, bytes: DEFAULT_BYTES };
         Self { directory: tempfile::tempdir().unwrap(), settings }
     }
 

@@ -15,12 +15,8 @@ use crate::cancellation::Cancellation;
 use crate::error::{Context as _, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::clock::now;
-use crate::read::hash::{digest_of, read_and_hash};
+use crate::read::hash::{SMALL, digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
-
-/// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
-/// read in blocks, as often as needed.
-pub(crate) const SMALL: u64 = 1024 * 1024;
 
 /// How often a file that changes while it is worked on is read anew.
 pub(crate) const MAX_ATTEMPTS: usize = 5;

@@ -10,8 +10,9 @@ use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 use crate::access::place::OpenFile;
 use crate::error::{Context as _, Operation, StoreError};
 
-/// From this size on a second thread hashes; below, starting it costs more than it saves.
-const LARGE: u64 = 1024 * 1024;
+/// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
+/// read in blocks, as often as needed, and a second thread hashes it; below, starting that costs more than it saves.
+pub(crate) const SMALL: u64 = 1024 * 1024;
 
 /// How many blocks are under way between the reader and the hasher; with [`CHUNK`] all the memory that a read takes.
 const BLOCKS: usize = 3;
@@ -32,7 +33,7 @@ pub fn read_and_hash<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     hasher: Hasher,
     each: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Hasher, E> {
-    if file.size() <= LARGE { on_one_thread(file, hasher, each) } else { on_two_threads(file, hasher, each) }
+    if file.size() <= SMALL { on_one_thread(file, hasher, each) } else { on_two_threads(file, hasher, each) }
 }
 
 fn on_one_thread<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(

@@ -25,7 +25,8 @@ use crate::state_dir::{CONTENT, StateDir};
 /// What the names of all temporary files begin with.
 pub const PREFIX: &str = ".mte-";
 
-/// Content of a file in a directory that may not be written is kept in memory up to this size, for the time of the call.
+/// How much of a call is held in memory for its time: the new content of a file whose directory may not be written, and, unless
+/// told otherwise, what an edit takes away until the history has it.
 pub const IN_MEMORY: u64 = 64 * 1024 * 1024;
 
 /// How much is copied at a time.
