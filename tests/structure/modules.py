@@ -4,8 +4,8 @@
 
 An edge goes from a file to the module that a path in it names (`use` trees, and paths in code that begin with `crate`, `super`
 or `self`), up to the last segment that is a module. So a name that a `mod.rs` exports again is that `mod.rs`'s. Tests (`#[cfg(test)]`
-modules, `tests.rs`) are left out: they may look everywhere. `cargo modules dependencies --acyclic` does the same by way of the
-compiler's own view, and takes minutes to install; the nightly workflow runs it.
+modules, `tests.rs`) are left out: they may look everywhere. (`cargo modules dependencies --acyclic` asks more, of items, so that a type
+and its own method are a circle to it; its `uses` edges are the same.)
 
 Ends with `N passed, N failed`, a crate each.
 """
@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parents[2]
 ROOMS = {
     "core": None,
     "store": [
-        ["os", "durability"], ["error"], ["access", "state_dir"], ["lock", "read", "stage"], ["history", "journal"],
+        ["os", "durability"], ["error", "cancellation"], ["access", "state_dir"], ["lock", "read", "stage"], ["history", "journal"],
         ["workspace"], ["commit"], ["recovery"], ["edit"], ["door"],
     ],
     "server": [

@@ -6,8 +6,8 @@ use std::str::FromStr as _;
 
 use mcp_text_editor_store::access::patterns::Patterns;
 use mcp_text_editor_store::access::unserved::{Unserved, Wanted, WhyUnserved};
-use mcp_text_editor_store::history::Settings;
 use mcp_text_editor_store::durability::Durability;
+use mcp_text_editor_store::history::Settings;
 
 use super::args::{Arguments, DurabilityOption, HistorySubcommands, Mode, Subcommands};
 use super::limits;
