@@ -1,6 +1,6 @@
-//! What is known of the programs that call this server, by the name that each gives itself, with the version and the day of the
-//! measurement: how much they show of a reply (`docs/clients.md` says how that was measured), and what they add to calls. Tables,
-//! and nothing that acts on them.
+//! What is known of the programs that call this server, by the name that each gives itself, with its version and the
+//! day of the measurement: how much of a reply they show (`docs/clients.md` says how that was measured), and what
+//! they add to calls. This module has tables and nothing that acts on them.
 
 use mcp_text_editor_core::measure::{Measure, Unit};
 
@@ -16,20 +16,21 @@ pub struct Client {
     pub program: &'static str,
     /// The version that was measured.
     pub version: &'static str,
-    /// The day on which.
+    /// The day of the measurement.
     pub measured: &'static str,
-    /// A reply with `--output text`.
+    /// How much it shows of a reply with `--output text`.
     pub text: Room,
-    /// One with `--output json`: its JSON text, and of some programs the structured content beside it.
+    /// How much it shows of a reply with `--output json`: of the JSON text, and in some programs of the structured
+    /// content beside it.
     pub json: Room,
 }
 
 /// How a program names itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
-    /// Always so.
+    /// By exactly this name.
     Is(&'static str),
-    /// So, and then in a person's words: the name under which the server is registered.
+    /// By a name that begins so and ends in the name under which a person has registered the server.
     BeginsWith(&'static str),
 }
 
@@ -46,15 +47,15 @@ const fn room(unit: Unit, escapes: u8, whole: usize, lines: u64) -> Room {
     Room { measure: Measure { unit, escapes }, whole, lines, text: None }
 }
 
-/// For a program that is not known: less than each of the known ones shows.
+/// The room for a program that is not known: less than each of the known ones shows.
 pub const UNKNOWN: Room = room(Unit::Utf8, 0, 18_000, 900);
 
 const ANY: u64 = u64::MAX;
 
-/// The programs that were measured. Each number is some hundredths less than the measured one.
+/// The programs that were measured. Each number is a few hundredths below the measured one.
 pub static CLIENTS: &[Client] = &[
-    // 50 000 UTF-16 units of text. Another measurement of this version found that many of the text as JSON, where a line end is
-    // two; what fits both is sent. A JSON reply is JSON already.
+    // Shows 50 000 UTF-16 units of text. Another measurement of this version found that it shows as many of the text
+    // as JSON, where a line end takes two; the room fits both. A reply in JSON is JSON already.
     Client {
         name: Name::Is("claude-code"),
         program: "Claude Code",
@@ -63,8 +64,8 @@ pub static CLIENTS: &[Client] = &[
         text: room(Unit::Utf16, 1, 49_000, ANY),
         json: room(Unit::Utf16, 0, 49_000, ANY),
     },
-    // 40 000 bytes with gpt-6.1-sol, of the whole result as JSON, so that its text is escaped; 48 000 with gpt-5.5, not escaped.
-    // A JSON reply is there twice: the structured content, and its text, escaped.
+    // Shows 40 000 bytes of the whole result as JSON with gpt-6.1-sol, so that the text is escaped; 48 000 with
+    // gpt-5.5, not escaped. A reply in JSON is there twice: as structured content, and as escaped text.
     Client {
         name: Name::Is("codex-mcp-client"),
         program: "Codex CLI",
@@ -73,7 +74,7 @@ pub static CLIENTS: &[Client] = &[
         text: room(Unit::Utf8, 1, 38_500, ANY),
         json: room(Unit::Utf8, 1, 19_000, ANY),
     },
-    // 40 000 UTF-16 units, with some 200 of its own around the reply.
+    // Shows 40 000 UTF-16 units, some 200 of which are its own words around the reply.
     Client {
         name: Name::BeginsWith("gemini-cli-mcp-client"),
         program: "Gemini CLI",
@@ -82,7 +83,7 @@ pub static CLIENTS: &[Client] = &[
         text: room(Unit::Utf16, 0, 39_000, ANY),
         json: room(Unit::Utf16, 0, 39_000, ANY),
     },
-    // 51 200 bytes, and fewer than 2 000 lines.
+    // Shows 51 200 bytes, and fewer than 2 000 lines.
     Client {
         name: Name::Is("opencode"),
         program: "OpenCode",
@@ -91,7 +92,7 @@ pub static CLIENTS: &[Client] = &[
         text: room(Unit::Utf8, 0, 50_000, 1_950),
         json: room(Unit::Utf8, 0, 50_000, 1_950),
     },
-    // 25 000 UTF-16 units, and fewer than 1 000 lines.
+    // Shows 25 000 UTF-16 units, and fewer than 1 000 lines.
     Client {
         name: Name::BeginsWith("qwen-cli-mcp-client"),
         program: "Qwen Code",
@@ -100,7 +101,7 @@ pub static CLIENTS: &[Client] = &[
         text: room(Unit::Utf16, 0, 24_400, 970),
         json: room(Unit::Utf16, 0, 24_400, 970),
     },
-    // 20 480 bytes.
+    // Shows 20 480 bytes.
     Client {
         name: Name::Is("copilot-cli"),
         program: "Copilot CLI",
@@ -111,7 +112,7 @@ pub static CLIENTS: &[Client] = &[
     },
 ];
 
-/// How much the program of this name shows of a reply.
+/// Returns how much of a reply the program of this name shows.
 #[must_use]
 pub fn room_of(name: Option<&str>, output: Output) -> Room {
     let known = CLIENTS.iter().find(|client| name.is_some_and(|name| client.name.is_of(name)));
@@ -130,10 +131,11 @@ pub struct AddedKey {
     pub seen_in: &'static str,
 }
 
-/// The keys that clients add. At the top level of a call's arguments they mean nothing, whoever the client is: a proxy may
-/// stand between it and the server, and a model may have copied them.
+/// The keys that clients add. They are ignored at the top level of a call's arguments whoever the client is: a proxy
+/// may stand between it and the server, and a model may have copied them.
 pub const ADDED_KEYS: &[AddedKey] = &[
-    // Put into the schema of every tool for the client's own scheduler, and sent to the server with its value.
+    // Gemini CLI puts it into the schema of every tool for its own scheduler, and sends it to the server with its
+    // value.
     AddedKey { name: "wait_for_previous", seen_in: "Gemini CLI 0.61.0, 2026-11-22" },
 ];
 

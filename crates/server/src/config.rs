@@ -1,5 +1,5 @@
-//! What holds for the process, and is fixed at its start: the options of every call ([`Config`]), of what may be written
-//! ([`AccessOptions`]) and of what is kept ([`StateOptions`]). How they are typed is decided in `cli`.
+//! What holds for the process and is fixed at its start: the options of every call ([`Config`]), what may be written
+//! ([`AccessOptions`]) and what is kept ([`StateOptions`]). `cli` decides how they are typed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,14 +22,14 @@ pub struct Config {
     pub output: Output,
     /// Whether text must match exactly, blanks at line ends included.
     pub strict: bool,
-    /// How many bytes of text a read returns at once, where a person has said so; else it goes by the client.
+    /// How many bytes of text a read returns at once, if a person has set it; else the client decides.
     pub max_response_bytes: Option<u64>,
     /// How much a call may ask for.
     pub limits: Limits,
 }
 
 impl Default for Config {
-    /// The configuration without any option.
+    /// Returns the configuration without any option.
     fn default() -> Self {
         Self {
             tools: ToolSet::default(),
@@ -50,7 +50,7 @@ pub enum Output {
     Json,
 }
 
-/// The tools that a process offers; fixed for its life, because clients read the list once.
+/// The tools that a process offers. The set is fixed for the life of the process, because clients read the list once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolSet(Vec<ToolId>);
 
@@ -61,7 +61,7 @@ impl ToolSet {
         self.0.contains(&tool)
     }
 
-    /// The tools of this set that leave every file as it is; `None` if there are none.
+    /// Returns the tools of this set that leave every file as it is; `None` if there are none.
     #[must_use]
     pub fn read_only(&self) -> Option<Self> {
         let kept = Self::of(|tool| tool.is_read_only() && self.contains(tool));
@@ -74,7 +74,7 @@ impl ToolSet {
 }
 
 impl Default for ToolSet {
-    /// What is offered where nothing else is asked for.
+    /// Returns what is offered where nothing else is asked for.
     fn default() -> Self {
         Self::of(|tool| !tool.is_on_request())
     }
@@ -83,7 +83,7 @@ impl Default for ToolSet {
 impl FromStr for ToolSet {
     type Err = String;
 
-    /// Reads the name of a set, or names of tools with commas; the error names the word that is neither.
+    /// Reads the name of a set, or names of tools with commas between them. The error names the word that is neither.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "default" | "edit" => return Ok(Self::default()),
@@ -111,7 +111,7 @@ impl fmt::Display for ToolSet {
     }
 }
 
-/// How safe edits are, and what is kept of them.
+/// How durable edits are, and what is kept of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StateOptions {
     /// What an edit survives once it is answered.
@@ -120,8 +120,8 @@ pub struct StateOptions {
     pub in_place: Patterns,
     /// The state directory; `None` where the platform names none.
     pub state_directory: Option<PathBuf>,
-    /// The one that a server uses whose client passed on no variable of the environment but `HOME`, if that is another. A
-    /// directory that was named as an option is meant alone.
+    /// The state directory of servers whose clients pass on no environment variable but `HOME`, if it is another one.
+    /// `None` where the state directory was named as an option: then no other is meant.
     pub other_state_directory: Option<PathBuf>,
     /// What is kept of past edits; `None` for nothing.
     pub history: Option<Settings>,
@@ -136,7 +136,7 @@ pub struct AccessOptions {
     pub protected: Patterns,
     /// Files that are written although they are not by default.
     pub unprotected: Patterns,
-    /// Whether the kernel is to see to it, too, that nothing outside is reached.
+    /// Whether the kernel denies access to everything outside, too.
     pub landlock: Landlock,
 }
 
@@ -152,7 +152,7 @@ pub enum Landlock {
     Off,
 }
 
-/// What is logged.
+/// The least severe events that are logged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[expect(missing_docs, reason = "the names are tracing's")]
 pub enum LogLevel {

@@ -1,4 +1,4 @@
-//! What every call is given ([`Context`], [`Cancel`]) and what it gives back ([`Reply`]).
+//! What every call is given ([`Context`], [`Cancel`]) and what it returns ([`Reply`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// The context of a process, for calls of a client that is not known.
+    /// Makes the context of a process, for calls of a client that is not known.
     #[must_use]
     pub fn new(config: Config, workspace: Workspace) -> Self {
         let context =
@@ -32,7 +32,7 @@ impl Context {
         context.of_client(None)
     }
 
-    /// The same for calls of the client that names itself so.
+    /// Returns the context for calls of the client that gives itself this name.
     #[must_use]
     pub fn of_client(&self, name: Option<&str>) -> Self {
         let known = || clients::room_of(name, self.config.output);
@@ -41,31 +41,31 @@ impl Context {
     }
 }
 
-/// Whether the client has withdrawn the call, or its time is over. Work polls it between files and chunks, and never after
-/// a commit has begun.
+/// Whether a call is to stop, because the client has withdrawn it or because its time is over. Work polls it between
+/// files and chunks, and never after a commit has begun.
 #[derive(Clone)]
 pub struct Cancel {
     asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
-    /// The moment from which on it is to stop.
+    /// The moment at which the call's time is over.
     end: Option<Instant>,
 }
 
 impl Cancel {
-    /// A call that nobody can withdraw.
+    /// Makes a call that nobody can withdraw.
     #[must_use]
     pub fn never() -> Self {
         Self { asked: None, end: None }
     }
 
-    /// A call that is withdrawn once `asked` answers true; `asked` must be cheap, it is called often.
+    /// Makes a call that is withdrawn once `asked` answers true. `asked` is called often, so it must be cheap.
     pub fn new(asked: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { asked: Some(Arc::new(asked)), end: None }
     }
 
-    /// The same call, which is also to stop once this time has gone by from now on.
+    /// Stops the call also once this time has gone by from now on.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {
-        // A time that no clock reaches is no bound.
+        // A time beyond what the clock can tell is no bound.
         Self { end: Instant::now().checked_add(time), ..self }
     }
 
@@ -75,7 +75,7 @@ impl Cancel {
         self.is_withdrawn() || self.is_over()
     }
 
-    /// Whether it is to stop because its time is over, and not because the client has withdrawn it.
+    /// Whether the call is to stop because its time is over, and not because the client has withdrawn it.
     #[must_use]
     pub fn is_out_of_time(&self) -> bool {
         self.is_over() && !self.is_withdrawn()
@@ -96,8 +96,8 @@ impl fmt::Debug for Cancel {
     }
 }
 
-/// The client's word that a request is not wanted any more: a transport that hears it puts this among the request's
-/// extensions, and leaves the SDK out of it, which would drop the answer even of an edit that was made.
+/// Whether the client has withdrawn a request. The transport puts it among the request's extensions and does not tell
+/// the SDK, which would drop the answer even of an edit that was made.
 #[derive(Clone, Default, Debug)]
 pub struct Withdrawal(Arc<Heard>);
 
@@ -108,30 +108,31 @@ struct Heard {
 }
 
 impl Withdrawal {
-    /// The client has withdrawn the request.
+    /// Notes that the client has withdrawn the request.
     pub fn withdraw(&self) {
         self.0.is_withdrawn.store(true, Ordering::Release);
     }
 
-    /// Whether it has.
+    /// Whether the client has withdrawn the request.
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {
         self.0.is_withdrawn.load(Ordering::Acquire)
     }
 
-    /// The work has stopped because of it, and has left nothing: nobody waits for the answer.
+    /// Notes that the work has stopped because of it and has left nothing changed, so that nobody waits for the
+    /// answer.
     pub fn heed(&self) {
         self.0.is_heeded.store(true, Ordering::Release);
     }
 
-    /// Whether it has.
+    /// Whether the work has stopped because of it.
     #[must_use]
     pub fn is_heeded(&self) -> bool {
         self.0.is_heeded.load(Ordering::Acquire)
     }
 }
 
-/// What a call that succeeded says.
+/// The reply to a call that succeeded.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reply {
     /// The text block: for a model, or the JSON of `structured`.

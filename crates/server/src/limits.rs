@@ -1,11 +1,11 @@
-//! The bounds on work that a person may set: one table ([`Limit`]), and what holds for the process ([`Limits`]). Bounds that nobody
-//! need set are constants where they hold; `docs/limits.md` lists both.
+//! The bounds on work that a person can set: one table ([`Limit`]), and the values that hold for the process
+//! ([`Limits`]). Bounds that nobody needs to set are constants where they hold; `docs/limits.md` lists both.
 
 use mcp_text_editor_core::resolve::{MAX_INSERTED, MAX_OCCURRENCES};
 
 use crate::wire::json_weight::Weight;
 
-/// In what a limit is counted.
+/// The unit in which a limit is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Things.
@@ -16,7 +16,7 @@ pub enum Unit {
     Seconds,
 }
 
-/// A limit that does not hold.
+/// The value of a limit that does not hold.
 pub const NONE: u64 = u64::MAX;
 
 macro_rules! limits {
@@ -29,25 +29,25 @@ macro_rules! limits {
             /// Every limit, in the order in which they are documented.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The name by which it is set, and by which errors call it.
+            /// Returns the name by which it is set, and by which errors call it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// What it counts.
+            /// Says what the limit counts.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
             }
 
-            /// In what.
+            /// Returns the unit in which it counts.
             #[must_use]
             pub const fn unit(self) -> Unit {
                 match self { $(Self::$variant => Unit::$unit,)* }
             }
 
-            /// The least and the most that it may be set to.
+            /// Returns the least and the most that it may be set to.
             #[must_use]
             pub const fn bounds(self) -> (u64, u64) {
                 match self { $(Self::$variant => ($least, $most),)* }
@@ -55,7 +55,7 @@ macro_rules! limits {
         }
 
         impl Default for Limits {
-            /// What holds unless it is set.
+            /// Returns the values that hold where none is set.
             fn default() -> Self {
                 Self([$($default,)*])
             }
@@ -95,19 +95,19 @@ limits! {
 pub struct Limits([u64; Limit::ALL.len()]);
 
 impl Limits {
-    /// The value of a limit.
+    /// Returns the value of a limit.
     #[must_use]
     pub fn get(&self, limit: Limit) -> u64 {
         self.0.get(limit as usize).copied().unwrap_or(NONE)
     }
 
-    /// The value of a limit, as a size in memory.
+    /// Returns the value of a limit as a size in memory.
     #[must_use]
     pub fn size(&self, limit: Limit) -> usize {
         usize::try_from(self.get(limit)).unwrap_or(usize::MAX)
     }
 
-    /// The same limits but for one.
+    /// Returns the same limits with another value for one of them.
     #[must_use]
     pub fn with(mut self, limit: Limit, value: u64) -> Self {
         if let Some(slot) = self.0.get_mut(limit as usize) {
@@ -116,7 +116,8 @@ impl Limits {
         self
     }
 
-    /// What a text to be parsed exceeds, if anything; `outside` is how deep what is looked at nests in it.
+    /// Finds the limit that a JSON text of this weight exceeds, if there is one. `outside` is the depth at which what
+    /// counts begins.
     #[must_use]
     pub fn exceeded_by(&self, weight: Weight, outside: u64) -> Option<Exceeded> {
         let depth = weight.depth.saturating_sub(outside);
@@ -126,7 +127,7 @@ impl Limits {
     }
 }
 
-/// By how much a call exceeds a limit.
+/// A limit that a call exceeds, and by how much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exceeded {
     /// The limit.
@@ -136,7 +137,7 @@ pub struct Exceeded {
 }
 
 impl Limit {
-    /// The limit of this name.
+    /// Finds the limit of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|limit| limit.name() == name)

@@ -1,4 +1,4 @@
-//! The program: reads the command line, starts the log, and does what was asked.
+//! The program: reads the command line, starts the log, and does what was asked for.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         Some(other),
     ) = (&command.action, &other)
     {
-        // An id says which history is meant.
+        // The id says which of the two histories is meant.
         let elsewhere = StateOptions { state_directory: Some(other.clone()), ..state_options.clone() };
         let own = open_workspace(open_roots(&command)?, state_options.clone(), &command.action);
         let others = open_workspace(open_roots(&command)?, elsewhere.clone(), &command.action);
@@ -61,7 +61,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     }
     let mut workspace = open_workspace(open_roots(&command)?, state_options, &command.action);
     workspace.max_file_bytes = command.config.limits.get(Limit::File);
-    // A person's files are not known yet, and nothing of a model's is read.
+    // For the other subcommands no roots are open yet, and nothing that a model wrote is read.
     if matches!(command.action, Action::Serve | Action::Call { .. }) {
         confine(&workspace, landlock)?;
         if !workspace.roots.are_read_only() {
@@ -88,7 +88,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             writeln!(out, "{}", tools::listing(&server(workspace))?)?;
             Ok(ExitCode::SUCCESS)
         }
-        // As they are, not as a terminal wants them.
+        // Writes the bytes unchanged: `anstream` would take escape sequences out of them.
         Action::History(HistoryAction::Contents { edit_id }) => {
             history::contents(&workspace, &edit_id, &mut out)?;
             Ok(ExitCode::SUCCESS)
@@ -114,8 +114,8 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The allowed directories, and what may not be done in them. A server serves those that are there, and says of the others
-/// why they are not; a person who calls a tool is told at once.
+/// Opens the allowed directories, with what may not be done in them. A server opens those that exist and logs why it
+/// does not serve the others; the subcommands fail if one cannot be opened.
 fn open_roots(command: &cli::Command) -> anyhow::Result<Roots> {
     let paths: Vec<PathBuf> = command.roots.iter().map(|root| root.path.clone()).collect();
     let access = &command.access;
@@ -140,7 +140,8 @@ fn state_directory<'a>(state_options: &'a StateOptions, action: &Action) -> Opti
     state_options.state_directory.as_deref().filter(|_| !matches!(action, Action::Tools { .. }))
 }
 
-/// What calls work with. A state directory that cannot be had stops nobody: what is lost with it is said where it counts.
+/// Makes the workspace of all calls. A state directory that cannot be opened is not an error: it is logged, and
+/// replies warn of what is lost with it.
 fn open_workspace(opened: Roots, state_options: StateOptions, action: &Action) -> Workspace {
     let state = state_directory(&state_options, action).map(StateDir::open);
     let roots: Vec<PathBuf> = opened.paths().map(Path::to_owned).collect();
@@ -174,8 +175,9 @@ fn open_workspace(opened: Roots, state_options: StateOptions, action: &Action) -
     workspace
 }
 
-/// Has the kernel deny everything but the roots and the state directory. From here on nothing else can be opened, so
-/// it comes last before the work, and before any other thread, which it would not bind.
+/// Has the kernel deny access to everything but the roots and the state directory. Runs as the last step before the
+/// work, because nothing else can be opened afterwards, and before any other thread is started, because Landlock
+/// would not bind it.
 fn confine(workspace: &Workspace, landlock: Landlock) -> anyhow::Result<()> {
     if landlock == Landlock::Off {
         tracing::info!("Landlock: off");
@@ -216,16 +218,17 @@ fn confine(workspace: &Workspace, landlock: Landlock) -> anyhow::Result<()> {
     }
 }
 
-/// Tells the person who started the program why it does not run.
+/// Writes a message to the person who started the program.
 fn complain(message: &str, code: u8) -> ExitCode {
-    // If nobody listens there, the exit code has to do.
+    // An error of writing is ignored: the exit code still tells that the program failed.
     let _ = writeln!(io::stderr(), "mcp-text-editor: {message}");
     ExitCode::from(code)
 }
 
-/// Starts the log, on standard error: standard output belongs to the protocol. File text must not get there, so the SDK
-/// stays at warnings (below, it logs whole requests), and of a panic only the place is told. Its warnings are requests
-/// that it refused, which the client was told already.
+/// Starts the log on standard error, since standard output belongs to the protocol. No text of a file may get there:
+/// the SDK logs whole requests below the level of warnings, so it stays there, and of a panic only the place is
+/// logged. The SDK's warnings are about requests that it answered with an error, so they are left out unless more
+/// than warnings is asked for.
 fn start_log(level: LogLevel) {
     let level = match level {
         LogLevel::Off => LevelFilter::OFF,

@@ -1,5 +1,5 @@
-//! Why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s. How they are laid out, and what is
-//! left out of an error that would grow too long, is decided in [`crate::render::layout`].
+//! Why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s. `render::layout` decides how they
+//! are laid out, and what is left out of an error that would grow too long.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
@@ -17,7 +17,7 @@ macro_rules! codes {
             /// Every code, in the order of the contract.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The name by which replies call it.
+            /// Returns the name by which replies call it.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -79,8 +79,8 @@ pub struct Problem {
     pub found_at: Vec<LineRange>,
     /// Similar places and their text, the best first.
     pub nearest: Vec<Excerpt>,
-    /// What holds instead of the hint where the text that it goes by (what those lines hold, or else the best of the similar
-    /// places) is not told whole: to read it first.
+    /// The hint where the text that the usual one goes by is cut: that of those lines, or else of the best similar
+    /// place. It says to read the text first.
     pub if_cut: Option<IfCut>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
@@ -90,20 +90,20 @@ pub struct Problem {
     pub conflict: Option<Box<Conflict>>,
     /// The tool to call next; `None` for the one that was called.
     pub suggestion: Option<ToolId>,
-    /// Whether files may have changed all the same, as they could not be put back.
+    /// Whether files may have changed although the call failed, because they could not be restored.
     pub may_have_written: bool,
 }
 
-/// What to do where a text is not told whole.
+/// What to do where a text is shown in part only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IfCut {
     /// The hint.
     pub hint: String,
-    /// The tool that it names, to be called next; `None` where no tool that reads is offered.
+    /// The tool that the hint names, to be called next; `None` where no tool that reads is offered.
     pub suggestion: Option<ToolId>,
 }
 
-/// A past edit of a file that has changed since.
+/// A past edit that cannot be undone because its file has changed since.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
     /// What that edit changed, as a unified diff.
@@ -112,21 +112,21 @@ pub struct Conflict {
     pub later: Option<Later>,
 }
 
-/// The edit that is in the way of taking an earlier one back.
+/// A later edit that must be undone before an earlier one can be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Later {
-    /// Its name.
+    /// Its id.
     pub edit_id: String,
     /// When it was made.
     pub time: String,
-    /// The tool by which.
+    /// The tool that made it.
     pub tool: String,
     /// What it changed, as a unified diff.
     pub diff: String,
 }
 
 impl Problem {
-    /// A problem of which no more is known than this.
+    /// Makes a problem of which no more than this is known.
     pub fn new(code: Code, reason: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             code,
@@ -146,14 +146,14 @@ impl Problem {
         }
     }
 
-    /// The same problem, after which this tool is to be called.
+    /// Names the tool that is to be called next.
     #[must_use]
     pub fn suggest(mut self, tool: ToolId) -> Self {
         self.suggestion = Some(tool);
         self
     }
 
-    /// The same problem, of this file.
+    /// Names the file that the problem concerns.
     #[must_use]
     pub fn of_file(mut self, file_path: impl Into<String>) -> Self {
         self.file_path = Some(file_path.into());
@@ -173,8 +173,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure of a tool. The tool to call next is what the first problem suggests, if it `is_offered`, else the same
-    /// one with a corrected call.
+    /// Makes a failure of a tool. The tool to call next is what the first problem suggests, if that `is_offered`,
+    /// else the same one with a corrected call.
     pub fn of_tool(tool: ToolId, problems: Vec<Problem>, is_offered: impl Fn(ToolId) -> bool) -> Self {
         let suggested = problems.first().and_then(|problem| problem.suggestion);
         let suggestion = suggested.filter(|tool| is_offered(*tool)).unwrap_or(tool).name().to_owned();
@@ -182,12 +182,12 @@ impl Failure {
         Self { problems, suggestion, editing }
     }
 
-    /// A failure for one reason.
+    /// Makes a failure for one reason.
     pub fn of(problem: Problem, suggestion: impl Into<String>, editing: bool) -> Self {
         Self { problems: vec![problem], suggestion: suggestion.into(), editing }
     }
 
-    /// Whether the call failed for nothing but that the client had withdrawn it, and has left nothing.
+    /// Whether the call failed only because the client has withdrawn it, and has left nothing changed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.problems.iter().all(|problem| problem.code == Code::Cancelled && !problem.may_have_written)

@@ -1,15 +1,15 @@
-//! How much may be said: what a client shows of a reply ([`Room`]), and what of it a read has left (`Left`).
+//! How long a reply may be: what a client shows of it ([`Room`]), and what a read has left of that (`Left`).
 
 use mcp_text_editor_core::measure::Measure;
 use mcp_text_editor_core::show::Budget;
 
 use crate::config::Output;
 
-/// An error is this many characters at most, whoever reads it, so no option leaves a reply less.
+/// No option makes a reply shorter than this: an error may need as many characters.
 const LEAST: usize = 8_000;
-/// A range that is shown at all has this much for its text, if the reply has it: a few lines.
+/// The least that a range which is shown at all has for its text, if the reply has room for it: a few lines.
 const LEAST_TEXT: usize = 240;
-/// The same in lines.
+/// The least number of lines that such a range has.
 const LEAST_LINES: u64 = 3;
 
 /// How much of a reply is shown whole.
@@ -17,47 +17,49 @@ const LEAST_LINES: u64 = 3;
 pub struct Room {
     /// How a reply is weighed.
     pub measure: Measure,
-    /// What a reply may weigh: all of it, but for the text of files where that has room of its own.
+    /// How much a reply may weigh; without the text of files where that has room of its own.
     pub whole: usize,
-    /// The lines that it may have.
+    /// How many lines it may have.
     pub lines: u64,
-    /// The room of its own that the text of files has in a read, gutter included: bytes of UTF-8, in either mode.
+    /// The room that the text of files has for itself in a read, gutter included, in bytes of UTF-8 whatever the form
+    /// of the reply; `None` if it has none.
     pub text: Option<usize>,
 }
 
 impl Room {
-    /// The room that a person has set: bytes of the files' text in a read; what is said around it, and any other reply, has as
-    /// many, and enough for an error.
+    /// Makes the room that a person has set: so many bytes for the text of files in a read, and as many, but enough
+    /// for an error, for what stands around it and for other replies.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         Self { measure: Measure::BYTES, whole: bytes.max(LEAST), lines: u64::MAX, text: Some(bytes) }
     }
 
-    /// Whether a reply, or an error, is shown whole.
+    /// Whether the client shows a reply, or an error, whole.
     #[must_use]
     pub fn admits(&self, text: &str) -> bool {
         self.measure.of(text) <= self.whole && lines(text) < self.lines
     }
 }
 
-/// The line ends of a text.
+/// Counts the line ends of a text.
 pub(crate) fn lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// A piece of a reply, weighed.
+/// The weight of a piece of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Piece {
-    /// The text of a file in it, by the measure of `Left::budget`.
+    /// That of a file's text in it, by the measure of `Left::budget`.
     pub(crate) text: usize,
-    /// All else.
+    /// That of everything else.
     pub(crate) frame: usize,
-    /// Its lines.
+    /// How many lines it has.
     pub(crate) lines: u64,
 }
 
-/// What a read may still say: divided evenly among the ranges that are to come, and what one leaves the next may use.
+/// The room that a read has left. It is divided evenly among the ranges that are still to come, so that the next ones
+/// can use what one leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {
     room: Room,
@@ -67,12 +69,12 @@ pub(crate) struct Left {
     lines: u64,
     ranges: usize,
     facts: usize,
-    /// What is kept for each file of which only facts are asked for.
+    /// The room that is reserved for each file of which only facts are asked for.
     each: Piece,
 }
 
 impl Left {
-    /// Room for a read of so many ranges, and of so many files of which only facts are asked for.
+    /// Makes the room for a read of so many ranges, and of so many files of which only facts are asked for.
     pub(crate) fn new(room: Room, output: Output, ranges: usize, facts: usize) -> Self {
         // A reply in JSON is one line.
         let lines = match output {
@@ -92,7 +94,8 @@ impl Left {
         }
     }
 
-    /// Keeps this much for each of the files of which only facts are asked for, but no more than half of all.
+    /// Reserves this much for each of the files of which only facts are asked for, but no more than half of the room
+    /// for all of them.
     pub(crate) fn keep_for_facts(&mut self, each: Piece) {
         let count = self.facts.max(1);
         self.each = Piece {
@@ -106,12 +109,13 @@ impl Left {
         self.room.measure
     }
 
-    /// Whether a whole reply is shown whole; where the text of files has room of its own, one that does not need it.
+    /// Whether the client shows this reply whole, even without the room of its own that the text of files may have.
     pub(crate) fn admits(&self, reply: &str) -> bool {
         self.room.admits(reply)
     }
 
-    /// How much the next range may show, whose frame takes this much at most; `None` if not even that has room.
+    /// Returns how much the next range may show, whose frame takes this much at most; `None` if there is no room even
+    /// for the frame.
     pub(crate) fn budget(&self, frame: Piece, gutter: bool) -> Option<Budget> {
         let ranges = self.ranges.max(1);
         let for_ranges = self.frame.saturating_sub(self.each.frame.saturating_mul(self.facts));
@@ -133,9 +137,9 @@ impl Left {
         Some(Budget { weight, measure, lines, gutter })
     }
 
-    /// Takes a piece of the room; false, and nothing is taken, if it has none.
+    /// Takes room for a piece. Returns false, and takes nothing, if there is not enough.
     pub(crate) fn take(&mut self, piece: Piece) -> bool {
-        // Text with room of its own always has it: one character is shown in any case.
+        // The text of files is never refused room of its own: at least one character is shown.
         let (frame, text) = match self.text {
             Some(text) => (piece.frame, Some(text.saturating_sub(piece.text))),
             None => (piece.frame.saturating_add(piece.text), None),
@@ -148,12 +152,12 @@ impl Left {
         true
     }
 
-    /// What the problems of one file may take without taking much from the others.
+    /// Returns how much the problems of one file may take without taking much from the other files.
     pub(crate) fn max_for_failure(&self) -> usize {
         (self.frame / self.ranges.saturating_add(self.facts).max(1)).max(LEAST / 8)
     }
 
-    /// A range, or the facts of a file, have had their turn.
+    /// Notes that ranges, or the facts of files, are done with.
     pub(crate) fn pass(&mut self, ranges: usize, facts: usize) {
         self.ranges = self.ranges.saturating_sub(ranges);
         self.facts = self.facts.saturating_sub(facts);

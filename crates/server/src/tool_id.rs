@@ -1,5 +1,5 @@
-//! Which tools there are: the names by which they are called, and the sets to which they belong. What a tool says of itself, its
-//! schema and what it does stand in `tools`.
+//! Which tools there are: their names, and the sets to which they belong. `tools` has what a tool says of itself, its
+//! schema and what it does.
 
 /// A tool of this server.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -35,7 +35,7 @@ impl ToolId {
         Self::Undo,
     ];
 
-    /// The name by which the tool is called. Names never change once released.
+    /// Returns the name by which the tool is called. Names never change once released.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl ToolId {
         }
     }
 
-    /// The tool of this name.
+    /// Finds the tool of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|tool| tool.name() == name)
@@ -62,7 +62,8 @@ impl ToolId {
         matches!(self, Self::Get | Self::Edits)
     }
 
-    /// Whether the tool is offered only where all are asked for, or it by name: people have a subcommand for it.
+    /// Whether the tool is offered only where all tools, or this one by name, are asked for. People have a subcommand
+    /// for it.
     #[must_use]
     pub const fn is_on_request(self) -> bool {
         matches!(self, Self::Edits | Self::Undo)

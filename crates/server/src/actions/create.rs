@@ -1,4 +1,4 @@
-//! Creates a file, or says what is there already.
+//! Creates a file, or describes the one that has the name already.
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::resolve::Options as Matching;
@@ -20,7 +20,7 @@ use crate::tool_id::ToolId;
 pub struct CreateRequest {
     /// Its path, as the client wrote it.
     pub file_path: String,
-    /// Its text, line ends as the client wrote them; may be empty.
+    /// Its text with line ends as the client wrote them; may be empty.
     pub contents: String,
     /// The label of its encoding.
     pub encoding: Option<String>,
@@ -57,7 +57,7 @@ pub fn create(context: &Context, request: &CreateRequest, cancel: &Cancel) -> Re
     Ok(edit_reply(context, &done, |_| file_path, request.dry_run))
 }
 
-/// What is known of the file that is in the way, and the call that would replace everything in it.
+/// Describes the file that has the name, with the call that would replace everything in it.
 fn exists(
     context: &Context,
     call: Call<'_>,
@@ -70,7 +70,7 @@ fn exists(
         return explain::exists_dangling(call, file_path, place.path());
     }
     let facts = place.and_then(|place| {
-        // The patch call has to name the encoding, if the file needs one; the last of these is tried first.
+        // The patch call must name the encoding if the file needs one. The last of these is tried first.
         let mut labels = vec![request.encoding.clone(), None];
         while let Some(label) = labels.pop() {
             let encoding = label.as_deref().and_then(Label::parse).map(|label| label.encoding);

@@ -167,7 +167,7 @@ fn edit_files(
     Ok(edit_reply(context, &done, name, dry_run))
 }
 
-/// The ranges that each patch of an edit names.
+/// Returns the ranges that each patch of an edit names.
 fn ranges_of_patches<'a>(edit: &Edit<'a>) -> Vec<&'a [GuardedRange]> {
     match edit.change {
         Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.as_slice()).collect(),

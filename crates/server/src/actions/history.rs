@@ -1,4 +1,4 @@
-//! Lists past edits, and takes one back. What people are shown of them is written by the command line.
+//! Lists past edits, and undoes one. What people are shown of them is written by the command line.
 
 use std::path::PathBuf;
 
@@ -20,9 +20,9 @@ use crate::tool_id::ToolId;
 /// Which edits to list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditsRequest {
-    /// Of which file, or below which directory.
+    /// The file, or the directory above the files, whose edits are wanted; `None` for all.
     pub file_path: Option<String>,
-    /// How many at most.
+    /// The most edits to list.
     pub limit: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct UndoRequest {
     pub dry_run: bool,
 }
 
-/// Lists past edits, of which all files lie in the roots.
+/// Lists the past edits whose files all lie in the roots.
 pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure> {
     let tool = ToolId::Edits;
     let fail = |problem| failure(context, tool, vec![problem]);
@@ -44,7 +44,7 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     let workspace = &context.workspace;
     let wanted = |entry: &Entry| is_in_roots(workspace, entry);
-    // One more says whether there are more.
+    // One more than is wanted tells whether there are more.
     let found = workspace.history.list(path.as_deref(), limit.saturating_add(1), &wanted);
     let mut entries =
         found.map_err(|reason| fail(words::unreadable(workspace.state_dir.as_ref(), &reason)))?;
@@ -63,7 +63,8 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     })
 }
 
-/// The path by which edits of this file, or below this directory, are kept; a root is one, too.
+/// Returns the path by which edits of this file, or below this directory, are kept. A root counts as a directory,
+/// too.
 fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Problem>> {
     let roots = &context.workspace.roots;
     match roots.resolve(file_path) {

@@ -36,7 +36,7 @@ pub struct ReadFile {
 /// Lines to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadRange {
-    /// The first line; 0 is 1, a negative one counts from the end.
+    /// The first line. 0 counts as 1, and a negative one counts from the end of the file.
     pub start: i64,
     /// The last line; `None` for that of the file.
     pub end: Option<i64>,
@@ -44,7 +44,7 @@ pub struct ReadRange {
     pub from_char: Option<u64>,
 }
 
-/// Reads ranges of files. One file that cannot be read does not spoil the others.
+/// Reads ranges of files. A file that cannot be read does not keep the others from being read.
 pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let call = call(context, ToolId::Get, request.files.len() > 1, cancel);
     let ranges = |file: &ReadFile| file.ranges.as_ref().map_or(1, Vec::len);
@@ -53,7 +53,7 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
     let (mut problems, mut is_any_read, mut is_full) = (Vec::new(), false, false);
     for file in &request.files {
         if cancel.is_out_of_time() {
-            // What was read in time is worth having.
+            // The call still answers with what was read in time.
             let problem = explain::out_of_time(&context.config.limits).of_file(&file.file_path);
             is_full = is_full || !page.failed(std::slice::from_ref(&problem));
             problems.push(problem);
@@ -72,14 +72,14 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
                 is_full |= !is_told;
             }
             Err(found) => {
-                // A file that failed leaves its share to the others.
+                // A file that failed leaves its share of the room to the others.
                 page.left = before;
                 page.left.pass(ranges(file), usize::from(ranges(file) == 0));
                 is_full = is_full || !page.failed(&found);
                 problems.extend(found);
             }
         }
-        // Without room only the question is left whether all files fail.
+        // Without room, reading on would only tell whether all files fail.
         if is_full && is_any_read {
             break;
         }
@@ -91,7 +91,8 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
     Ok(page.finish(request.files.len(), next))
 }
 
-/// Shows a file on the page, unless that is full; false if there was not room for all that was asked of it.
+/// Shows a file on the page, unless the page is full. Returns false if there was not room for all that was asked of
+/// it.
 fn read_file(
     context: &Context,
     call: Call<'_>,
@@ -178,12 +179,12 @@ fn read_file(
     Ok(left_out.is_none())
 }
 
-/// The lines of a file that a range means.
+/// Returns the lines of a file that a range means.
 fn lines_of(document: &Document<'_>, range: &ReadRange) -> Result<LineRange, Box<Problem>> {
     let total = document.scan.lines.count();
     let start = match u64::try_from(range.start) {
         Ok(start) => start.max(1),
-        // -50 is the first of the last fifty lines.
+        // -50 means the first of the last fifty lines.
         Err(_) => (total + 1).saturating_sub(range.start.unsigned_abs()).max(1),
     };
     if let Some(end) = reversed(i64::try_from(start).unwrap_or(i64::MAX), range.end) {

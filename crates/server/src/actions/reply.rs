@@ -1,4 +1,4 @@
-//! What every action has in common: the facts of a call that words need, failures, and the form of replies.
+//! What all actions have in common: the facts of a call that words need, failures, and the form of replies.
 
 use mcp_text_editor_store::edit::{Edited, Outcome};
 use mcp_text_editor_store::state_dir::StateDir;
@@ -12,14 +12,14 @@ use crate::render::escape::json_text;
 use crate::render::explain::{self, Call};
 use crate::tool_id::ToolId;
 
-/// The facts of a call that words need.
+/// Collects the facts of a call that words need.
 pub(super) fn call<'a>(context: &'a Context, tool: ToolId, many_files: bool, cancel: &'a Cancel) -> Call<'a> {
     let state = context.workspace.state_dir.as_ref().map(StateDir::path);
     let Config { limits, tools: offered, .. } = &*context.config;
     Call { tool, roots: &context.workspace.roots, state, many_files, limits, cancel, offered }
 }
 
-/// The reply to an edit, with each file named as the call named it.
+/// Makes the reply to an edit, with each file named as the call named it.
 pub(super) fn edit_reply<'a>(
     context: &Context,
     done: &Outcome,
@@ -33,7 +33,7 @@ pub(super) fn edit_reply<'a>(
     }
 }
 
-/// How the replies of this process print digests.
+/// Returns how the replies of this process print digests.
 pub(super) fn hashes(context: &Context) -> Hashes {
     match context.config.output {
         Output::Text => Hashes::Short,
@@ -41,17 +41,17 @@ pub(super) fn hashes(context: &Context) -> Hashes {
     }
 }
 
-/// A reply whose text is the JSON of its structured content.
+/// Makes a reply whose text is the JSON of its structured content.
 pub(super) fn json_reply(value: Value) -> Reply {
     Reply { text: json_text(&value), structured: Some(value) }
 }
 
-/// The failure of a call that was withdrawn before it did anything.
+/// Makes the failure of a call that was withdrawn before it did anything.
 pub(super) fn cancelled(context: &Context, tool: ToolId) -> Failure {
     failure(context, tool, vec![explain::cancelled()])
 }
 
-/// A failure of a tool among those that this process offers.
+/// Makes a failure of a tool, which suggests only tools that this process offers.
 pub(super) fn failure(context: &Context, tool: ToolId, problems: Vec<Problem>) -> Failure {
     Failure::of_tool(tool, problems, |tool| context.config.tools.contains(tool))
 }

@@ -1,5 +1,6 @@
-//! Checks of paths and labels that are made only where a call's arguments have other problems. No file is looked at then, so what is
-//! wrong with a path or a label in itself would not be told with them. A call without such problems finds it with the files.
+//! Checks of paths and labels that are made only if a call's arguments have other problems. The call does not look at
+//! files then, so a path or a label that is wrong in itself would not be told in the same answer. Without other
+//! problems it is found with the files.
 
 use std::rc::Rc;
 
@@ -9,14 +10,14 @@ use mcp_text_editor_store::access::roots::Roots;
 use crate::problem::Problem;
 use crate::render::explain::{self, Named as File};
 
-/// A path or a label of a call.
+/// A check of a path or a label.
 #[derive(Debug)]
 pub(super) struct Deferred {
-    /// How many problems were noted before it: its own come behind them.
+    /// How many problems were noted before it; its own come behind them.
     pub(super) after: usize,
     /// The file that it is about.
     pub(super) file: Option<Rc<str>>,
-    /// What it is.
+    /// What is checked.
     pub(super) named: Named,
 }
 
@@ -26,7 +27,7 @@ pub(super) enum Named {
     Encoding(String),
 }
 
-/// The problems of a call, with those of what it names, in call order.
+/// Merges the problems of a call with those of its paths and labels, in call order.
 pub(super) fn merged(roots: &Roots, found: Vec<Problem>, deferred: Vec<Deferred>) -> Vec<Problem> {
     let mut out = Vec::with_capacity(found.len());
     let mut deferred = deferred.into_iter().peekable();

@@ -1,4 +1,4 @@
-//! An object among the arguments, asked for one key after the other.
+//! An object among the arguments, whose keys are asked for one after the other.
 
 use std::rc::Rc;
 
@@ -15,10 +15,10 @@ use crate::limits::Limit;
 use crate::problem::{Code, Problem};
 use crate::wire::json_weight::weigh;
 
-/// In an object of more keys than this nobody meant anything by one of them.
+/// In an object of more keys than this no key is taken for a misspelled one.
 const MAX_KEYS: usize = 100;
 
-/// More of a path than this does not go with each problem: no error shows more, and a path may be as long as a call.
+/// No more of a path than this goes with each problem: no error shows more, and a path may be as long as a call.
 const MAX_PATH: usize = 8_000;
 
 /// What line ends and NULs mean in a text argument.
@@ -30,14 +30,15 @@ pub enum Ends {
     Kept,
 }
 
-/// A string spells more than a call may hold; that is noted.
+/// The error of a string that spells more than a call may hold; the excess is noted.
 struct TooMuch;
 
-/// An object among the arguments. Each key is asked for once; when it is dropped, the keys that nobody asked for are noted.
+/// An object among the arguments. Each key is asked for once. When the object is dropped, the keys that nobody asked
+/// for are noted.
 #[derive(Debug)]
 pub struct Fields<'n> {
     notes: &'n Notes<'n>,
-    /// Where it stands: empty for the arguments themselves.
+    /// The place where it stands; empty for the arguments themselves.
     place: String,
     /// The file that it is about.
     file: Option<Rc<str>>,
@@ -46,7 +47,7 @@ pub struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// The arguments of a call.
+    /// Takes the arguments of a call.
     #[must_use]
     pub fn top(notes: &'n Notes<'n>, mut values: Map<String, Value>) -> Self {
         for key in ADDED_KEYS {
@@ -55,37 +56,39 @@ impl<'n> Fields<'n> {
         Self { notes, place: String::new(), file: None, values, asked: Vec::new() }
     }
 
-    /// The problems of the call.
+    /// Returns the problems of the call.
     #[must_use]
     pub fn notes(&self) -> &'n Notes<'n> {
         self.notes
     }
 
-    /// Whether the key is given, and not as what counts as absent. Only true before it is asked for.
+    /// Whether the key is given, with a value that does not count as absent. Must be called before the key is asked
+    /// for.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.values.get(name).is_some_and(|value| !is_absent(name, value))
     }
 
-    /// Whether an optional list is given, and is not empty: `[]` counts as absent there. Only true before it is asked for.
+    /// Whether an optional list is given and not empty: `[]` counts as absent there. Must be called before the key is
+    /// asked for.
     #[must_use]
     pub fn has_items(&self, name: &str) -> bool {
         self.values.get(name).is_some_and(|value| !is_absent(name, value) && !is_empty_list(value))
     }
 
-    /// Whether the key is given as an empty text. Only true before it is asked for.
+    /// Whether the key is given as an empty text. Must be called before the key is asked for.
     #[must_use]
     pub fn is_empty_text(&self, name: &str) -> bool {
         self.values.get(name).and_then(Value::as_str) == Some("")
     }
 
-    /// Where an argument of this object stands.
+    /// Returns the place of an argument of this object.
     #[must_use]
     pub fn place_of(&self, name: &str) -> String {
         if self.place.is_empty() { name.to_owned() } else { format!("{}.{name}", self.place) }
     }
 
-    /// Where this object stands.
+    /// Returns the place of this object.
     #[must_use]
     pub fn place(&self) -> &str {
         if self.place.is_empty() { "the call" } else { &self.place }
@@ -108,7 +111,7 @@ impl<'n> Fields<'n> {
         self.note_invalid(format!("`{}` is missing", self.place_of(name)), format!("give `{name}`: {what}"));
     }
 
-    /// A text that is no text of a file: a path or a label.
+    /// Reads a text that is not the text of a file: a path or a label.
     pub fn label(&mut self, name: &'static str) -> Option<String> {
         let text = self.string(name)?;
         if text.contains('\0') {
@@ -119,7 +122,8 @@ impl<'n> Fields<'n> {
         Some(text)
     }
 
-    /// The path that this object is about; required. What is noted from here on, here and below, names that file.
+    /// Reads the path that this object is about, which is required. Problems that are noted from here on, for this
+    /// object and those in it, name that file.
     pub fn file_path(&mut self) -> Option<String> {
         let path = self.required("file_path", "the absolute path of the file", Self::path)?;
         let end = path.char_indices().nth(MAX_PATH).map_or(path.len(), |(end, _)| end);
@@ -133,7 +137,7 @@ impl<'n> Fields<'n> {
         Some(path)
     }
 
-    /// A path that may be left out; `""` is none.
+    /// Reads a path that may be left out; `""` is none.
     pub fn optional_path(&mut self, name: &'static str) -> Option<String> {
         if self.is_empty_text(name) {
             self.label(name).filter(|path| !path.is_empty())
@@ -142,14 +146,14 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The label of the encoding.
+    /// Reads the label of the encoding.
     pub fn encoding(&mut self) -> Option<String> {
         let label = self.label("encoding")?;
         self.notes.defer(self.file.as_ref(), Named::Encoding(label.clone()));
         Some(label)
     }
 
-    /// A text of a file.
+    /// Reads a text of a file.
     pub fn text(&mut self, name: &'static str, ends: Ends) -> Option<String> {
         let text = self.string(name)?;
         if !self.notes.admit(Limit::Text, text.len()) {
@@ -179,7 +183,7 @@ impl<'n> Fields<'n> {
         Some(folded)
     }
 
-    /// An integer. One that no `i64` holds becomes the nearest that does: no file has so many lines.
+    /// Reads an integer. One that no `i64` holds becomes the nearest that does: no file has so many lines.
     pub fn integer(&mut self, name: &'static str) -> Option<i64> {
         let value = self.take(name)?;
         let spelled = self.unspelled(&value).ok()?;
@@ -193,7 +197,7 @@ impl<'n> Fields<'n> {
         number
     }
 
-    /// An integer that is at least 1.
+    /// Reads an integer that is at least 1.
     pub fn positive(&mut self, name: &'static str) -> Option<u64> {
         let number = self.integer(name)?;
         if number < 1 {
@@ -207,7 +211,7 @@ impl<'n> Fields<'n> {
         u64::try_from(number).ok()
     }
 
-    /// A flag; false where it is absent, unless `default` says otherwise.
+    /// Reads a flag; `default` where it is absent.
     pub fn flag(&mut self, name: &'static str, default: bool) -> bool {
         let Some(value) = self.take(name) else { return default };
         let Ok(spelled) = self.unspelled(&value) else { return default };
@@ -218,7 +222,7 @@ impl<'n> Fields<'n> {
         default
     }
 
-    /// The prefix of a digest.
+    /// Reads the prefix of a digest.
     pub fn tag(&mut self, name: &'static str) -> Option<DigestPrefix> {
         let text = self.string(name)?;
         let tag = DigestPrefix::parse(&text);
@@ -232,7 +236,7 @@ impl<'n> Fields<'n> {
         tag
     }
 
-    /// A list of objects; what is not an object in it is noted and left out.
+    /// Reads a list of objects. Items that are no objects are noted and left out.
     pub fn objects(&mut self, name: &'static str) -> Option<Vec<Self>> {
         let value = self.take(name)?;
         let items = match self.unspelled(&value).ok()?.unwrap_or(value) {
@@ -271,7 +275,7 @@ impl<'n> Fields<'n> {
         Some(objects)
     }
 
-    /// A list of objects that must hold something.
+    /// Reads a list of objects that must not be empty.
     pub fn some_objects(&mut self, name: &'static str, what: &str) -> Option<Vec<Self>> {
         let before = self.notes.count();
         let place = self.place_of(name);
@@ -285,7 +289,7 @@ impl<'n> Fields<'n> {
         Some(objects)
     }
 
-    /// What `get` gives for a key that must be there; `what` says what for.
+    /// Reads by `get` a key that must be there; `what` says what it is for.
     pub fn required<T>(
         &mut self,
         name: &'static str,
@@ -301,7 +305,7 @@ impl<'n> Fields<'n> {
         value
     }
 
-    /// Notes a range that ends before it starts, as far as that can be said without the file.
+    /// Notes a range that ends before it starts, if that is sure without the file.
     pub fn check_order(&self, start: i64, end: Option<i64>) {
         if let Some(end) = reversed(start, end).filter(|_| start > 0) {
             self.note(
@@ -314,8 +318,8 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Reads what was given by a name that other tools have for this argument, or misspelled, as if it had its own: that is
-    /// noted, and the value is looked at in the same call, so that one mistake is told once.
+    /// Renames a key that was given by the name that other tools have for it, or misspelled. That is noted, and the
+    /// value is checked in the same call, so that one mistake is told once.
     pub fn adopt(&mut self, name: &'static str) {
         if self.has(name) || self.values.len() > MAX_KEYS {
             return;
@@ -347,13 +351,13 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The names of all arguments that nobody has asked for yet, but for those that say nothing.
+    /// Returns the names of the arguments that nobody has asked for yet and that say something.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let says = |(name, value): &(&String, &Value)| !is_absent(name, value) && !is_empty_list(value);
         self.values.iter().filter(says).map(|(name, _)| name.as_str())
     }
 
-    /// All arguments that nobody has asked for yet, but for those that say nothing; they are not looked at again.
+    /// Takes the arguments that nobody has asked for yet and that say something. They are not looked at again.
     pub fn take_all(&mut self) -> Map<String, Value> {
         let values = std::mem::take(&mut self.values);
         values.into_iter().filter(|(name, value)| !is_absent(name, value) && !is_empty_list(value)).collect()
@@ -363,7 +367,7 @@ impl<'n> Fields<'n> {
         if self.place.is_empty() { "the range".to_owned() } else { format!("`{}`", self.place) }
     }
 
-    /// What a string spells, if that is an array, an object, a number or a boolean.
+    /// Returns what a string spells, if that is an array, an object, a number or a boolean.
     fn unspelled(&self, value: &Value) -> Result<Option<Value>, TooMuch> {
         let Some(text) = value.as_str() else { return Ok(None) };
         if text.trim_start().starts_with(['[', '{']) {
@@ -424,8 +428,8 @@ impl Drop for Fields<'_> {
     }
 }
 
-/// Reads each object of a list. All are read, so that all problems are found, before one that says nothing makes the
-/// whole say nothing.
+/// Reads each object of a list. All are read, so that all problems are found, even if one of them makes the result
+/// `None`.
 pub fn each<'n, T>(objects: Vec<Fields<'n>>, read: impl FnMut(Fields<'n>) -> Option<T>) -> Option<Vec<T>> {
     let read: Vec<Option<T>> = objects.into_iter().map(read).collect();
     read.into_iter().collect()

@@ -1,10 +1,12 @@
-//! Complete and tolerant checking of a call's arguments.
+//! Checks a call's arguments completely and tolerantly.
 //!
-//! Complete: every problem of a call is collected in [`Notes`] and reported at once, each with the place where it stands
-//! (`files[0].patches[2].ranges`), and a key that nobody asks for is refused by name. Tolerant, where one meaning is sure:
-//! an array, object, integer or boolean may come as the JSON string that spells it, an integer as `5.0`, and null is
-//! absent; so is `""` for what is never empty (`NEVER_EMPTY`), since some clients must send every key. Text is never
-//! read as anything else. Which keys a tool has is decided in its file under `tools`, by asking; whether a path, a label or a line
+//! Complete: every problem of a call is collected in [`Notes`] and reported at once, each with the place where it
+//! stands (`files[0].patches[2].ranges`), and a key that nobody asks for is refused by name. Tolerant, where only one
+//! meaning is possible: an array, object, integer or boolean may come as the JSON string that spells it, an integer
+//! as `5.0`, and null counts as absent; so does `""` for what is never empty (`NEVER_EMPTY`), since some clients must
+//! send every key. Text is never read as anything else.
+//!
+//! Which keys a tool has is decided by what its file under `tools` asks for. Whether a path, an encoding or a line
 //! exists is not decided here.
 
 mod deferred;

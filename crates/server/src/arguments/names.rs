@@ -1,8 +1,8 @@
-//! What an argument's name may have been meant for: the names that other tools have, and misspellings.
+//! Which argument a wrong name was meant for: names that other tools have, and misspellings.
 
 use super::values::MAX_SHOWN;
 
-/// What other tools call it, and what it is called here.
+/// The names that other tools have, each with the one that it has here.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("path", "file_path"),
     ("file", "file_path"),
@@ -42,7 +42,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("hash", "file_hash"),
 ];
 
-/// What arguments are called in any tool, at any depth: none of these is a misspelling of another, however near.
+/// The names of all arguments of all tools, at any depth. None of these is taken for a misspelling of another,
+/// however similar.
 const OWN_NAMES: &[&str] = &[
     "after",
     "before",
@@ -68,7 +69,7 @@ const OWN_NAMES: &[&str] = &[
     "start",
 ];
 
-/// The argument that a misspelled key was to be.
+/// Returns the argument that a misspelled key was meant for.
 pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > MAX_SHOWN {
         return None;
@@ -88,7 +89,7 @@ pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     near.or_else(renamed)
 }
 
-/// `filePath`, `file-path` and `File_Path` as `file_path`.
+/// Spells `filePath`, `file-path` and `File_Path` as `file_path`.
 fn fold(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut lower = false;

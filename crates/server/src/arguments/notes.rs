@@ -1,4 +1,4 @@
-//! The problems of a call, collected, and what it asks for of each limit.
+//! The problems of a call, and how much it asks for of each limit.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::problem::{Code, Failure, Problem};
 use crate::render::limits as words;
 use crate::tool_id::ToolId;
 
-/// More problems than this are not collected: a hostile call could hold millions.
+/// No more problems than this are collected: a hostile call could hold millions.
 const MAX: usize = 1_000;
 
 /// The problems of a call so far, and how much it asks for.
@@ -22,14 +22,14 @@ pub struct Notes<'l> {
     /// The checks that are made only if there are other problems.
     deferred: RefCell<Vec<Deferred>>,
     limits: &'l Limits,
-    /// The allowed directories, where paths are looked at, too.
+    /// The allowed directories, if paths are checked, too.
     roots: Option<&'l Roots>,
-    /// What was asked of each limit.
+    /// How much was asked for of each limit.
     asked: [Cell<u64>; Limit::ALL.len()],
 }
 
 impl<'l> Notes<'l> {
-    /// No problems yet, of a call that may ask for so much.
+    /// Begins a call that may ask for so much.
     #[must_use]
     pub fn new(limits: &'l Limits) -> Self {
         Self {
@@ -41,13 +41,14 @@ impl<'l> Notes<'l> {
         }
     }
 
-    /// No problems yet, of a call to this server: if it has any, those of its paths and encodings are told with them.
+    /// Begins a call to this server. If it has any problems, those of its paths and encodings are told with them.
     #[must_use]
     pub fn of(context: &'l Context) -> Self {
         Self { roots: Some(&context.workspace.roots), ..Self::new(&context.config.limits) }
     }
 
-    /// Counts what a call asks for; whether all of it so far is within the limit. What is not should not be looked at.
+    /// Counts what a call asks for. Returns whether all of it so far is within the limit; what is beyond should not
+    /// be looked at.
     #[must_use]
     pub fn admit(&self, limit: Limit, asked: usize) -> bool {
         let Some(sum) = self.asked.get(limit as usize) else { return true };
@@ -62,7 +63,7 @@ impl<'l> Notes<'l> {
         }
     }
 
-    /// The limits that were exceeded.
+    /// Lists the limits that were exceeded.
     fn exceeded(&self) -> impl Iterator<Item = Exceeded> {
         let asked = Limit::ALL.iter().zip(&self.asked).map(|(limit, asked)| (*limit, asked.get()));
         asked
@@ -74,19 +75,20 @@ impl<'l> Notes<'l> {
         self.count() >= MAX
     }
 
-    /// How many problems there are. Checks that relate several arguments are made only where none of them is wrong by
-    /// itself, or one mistake would be reported twice.
+    /// Returns how many problems there are. Checks that relate several arguments are made only where none of them is
+    /// wrong by itself, or one mistake would be reported twice.
     #[must_use]
     pub fn count(&self) -> usize {
         self.problems.borrow().len()
     }
 
-    /// The limits of the process.
+    /// Returns the limits of the process.
     pub(super) fn limits(&self) -> &'l Limits {
         self.limits
     }
 
-    /// Checks a path or a label later, if the call has other problems; only where the allowed directories are known.
+    /// Notes a path or a label to be checked if the call has other problems. Does nothing where the allowed
+    /// directories are not known.
     pub(super) fn defer(&self, file: Option<&Rc<str>>, named: Named) {
         let mut deferred = self.deferred.borrow_mut();
         if self.roots.is_some() && deferred.len() < MAX {
@@ -102,13 +104,13 @@ impl<'l> Notes<'l> {
         }
     }
 
-    /// The request, or every reason why there is none. `tool` is what the error suggests to call again.
+    /// Returns the request, or every reason why there is none. `tool` is what the error suggests to call again.
     pub fn finish<T>(self, request: Option<T>, tool: ToolId) -> Result<T, Failure> {
         let mut problems: Vec<Problem> =
             self.exceeded().map(|exceeded| words::exceeded(self.limits, exceeded)).collect();
         let found = self.problems.into_inner();
-        // Without other problems the files are looked at, and what is wrong with their names is told with what is wrong
-        // with them.
+        // Without other problems the files are looked at, and problems of their names are told with those of the
+        // files.
         let is_to_fail = !(problems.is_empty() && found.is_empty());
         match self.roots.filter(|_| is_to_fail) {
             Some(roots) => problems.extend(deferred::merged(roots, found, self.deferred.into_inner())),

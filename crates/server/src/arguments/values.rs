@@ -1,14 +1,14 @@
-//! What a value of an argument says, whatever JSON it comes as.
+//! Values of arguments, whatever JSON they come as.
 
 use serde_json::Value;
 
-/// More of a key or word than this is not repeated.
+/// No more of a key or word than this is repeated.
 pub(super) const MAX_SHOWN: usize = 60;
 
-/// What is never an empty text: `""` for it is what a client sends that cannot leave a key out.
+/// Arguments that are never an empty text: clients that cannot leave a key out send `""` for it.
 const NEVER_EMPTY: &[&str] = &["encoding", "file_hash", "range_hash"];
 
-/// Whether a value is what clients send for a key that they would leave out if they could.
+/// Whether a value is one that clients send for a key that they cannot leave out.
 pub(super) fn is_absent(name: &str, value: &Value) -> bool {
     value.is_null() || NEVER_EMPTY.contains(&name) && value.as_str() == Some("")
 }
@@ -25,7 +25,7 @@ pub(super) fn is_empty_list(value: &Value) -> bool {
     }
 }
 
-/// The integer that a number is: `5`, `5.0` and `5e0` alike.
+/// Returns the integer that a number is: `5`, `5.0` and `5e0` alike.
 pub(super) fn whole(number: &serde_json::Number) -> Option<i64> {
     if let Some(number) = number.as_i64() {
         return Some(number);
@@ -56,7 +56,7 @@ pub(super) fn shown(text: &str) -> String {
     }
 }
 
-/// The number of the line on which a byte stands.
+/// Returns the number of the line on which a byte stands.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }

@@ -1,4 +1,5 @@
-//! The command line and the environment as they are typed. What they mean is decided in `resolve`.
+//! The command line and the environment as they are typed. `resolve` decides what they mean. The comments here are
+//! the text of `--help`.
 
 use std::path::PathBuf;
 

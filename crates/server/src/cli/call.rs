@@ -1,4 +1,4 @@
-//! The subcommand `call`: what a client would see of a call, for a person at a shell.
+//! The subcommand `call`, which shows a person at a shell what a client would see of a call.
 
 use std::io::{self, Read as _, Write};
 
@@ -26,8 +26,8 @@ pub enum CallError {
     Io(#[from] io::Error),
 }
 
-/// Reads the arguments of a call: `json`, where given (`-` is standard input), else each `key=value`. A value is read as
-/// JSON where the tool's schema asks for other than text and it is JSON; else it is text.
+/// Reads the arguments of a call: `json` if it is given (`-` means standard input), else each `key=value`. A value is
+/// read as JSON if the tool's schema does not ask for text and it is JSON; else it is text.
 pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Map<String, Value>, CallError> {
     if let Some(json) = json {
         let mut text = json.to_owned();
@@ -52,7 +52,8 @@ pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Ma
     Ok(out)
 }
 
-/// Calls one tool through a client session in memory, and writes the text of its result; false if that is an error.
+/// Calls one tool through a client session in memory, and writes the text of its result. Returns false if that is an
+/// error.
 pub fn call(
     server: Server,
     tool: String,
@@ -60,11 +61,11 @@ pub fn call(
     out: &mut impl Write,
 ) -> Result<bool, CallError> {
     let runtime = runtime(&server.context().config.limits)?;
-    // A line of any length: what a person at a shell passes is here already.
+    // The length of a line is not limited: what a person passes at a shell is in memory already.
     let limits = server.context().config.limits.clone().with(Limit::Line, NONE);
     let result = runtime.block_on(async {
         let (near, far) = tokio::io::duplex(1 << 20);
-        // Both ends speak at once while they introduce themselves.
+        // Both ends introduce themselves at the same time.
         let (reader, writer) = tokio::io::split(far);
         let transport = Lines::new(reader, writer, limits);
         let session = session::start(server, transport);

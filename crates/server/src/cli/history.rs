@@ -1,6 +1,6 @@
-//! The subcommands `history` and `undo`: past edits, for a person at a shell. No roots apply here: a person asks.
+//! The subcommands `history` and `undo`: past edits for a person at a shell. Roots do not restrict a person.
 //!
-//! All is written with colours; whoever owns the output takes them out where they would be in the way.
+//! Output is written with colours; the caller's stream removes them where they are not wanted.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ const ADDED: Style = AnsiColor::Green.on_default();
 const GONE: Style = AnsiColor::Red.on_default();
 const ASIDE: Style = Style::new().dimmed();
 
-/// Why a person does not get what was asked for.
+/// Why a subcommand did not do what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The message says why.
@@ -60,7 +60,7 @@ pub fn holds(workspace: &Workspace, id: &str) -> bool {
     EditId::parse(id).is_some_and(|id| matches!(workspace.history.get(&id), Ok(Some(_))))
 }
 
-/// What is said of a history that is kept elsewhere, where not all is seen in this one.
+/// Words a hint at a history that is kept elsewhere, where this one does not have all edits.
 #[must_use]
 pub fn elsewhere(state_directory: &Path) -> String {
     let directory = state_directory.display();
@@ -70,7 +70,7 @@ pub fn elsewhere(state_directory: &Path) -> String {
     )
 }
 
-/// Shows what was edited, the newest first: all, or a file, or what is below a directory.
+/// Shows the edits, the newest first: all, or those of a file or of the files below a directory.
 pub fn show(workspace: &Workspace, path: Option<&Path>, limit: usize, out: &mut impl Write) -> Done {
     let real = path.map(path_in_history);
     let found = workspace.history.list(real.as_deref(), limit.saturating_add(1), &|_| true);
@@ -117,7 +117,7 @@ fn show_entry(entry: &Entry, out: &mut impl Write) -> Done {
     Ok(())
 }
 
-/// The changes of a diff; its head has the path, which is told already.
+/// Shows the changes of a diff without its head, whose path was shown before.
 fn show_diff(diff: &str, out: &mut impl Write) -> Done {
     for (index, line) in diff.lines().enumerate() {
         let style = match line.as_bytes().first() {
@@ -133,7 +133,7 @@ fn show_diff(diff: &str, out: &mut impl Write) -> Done {
     Ok(())
 }
 
-/// Writes out the bytes that recovery has kept, as they are.
+/// Writes the bytes that recovery has kept, unchanged.
 pub fn contents(workspace: &Workspace, id: &str, out: &mut impl Write) -> Done {
     let (_, undos) = find(workspace, id)?;
     for undo in &undos {
@@ -147,7 +147,7 @@ pub fn contents(workspace: &Workspace, id: &str, out: &mut impl Write) -> Done {
     )))
 }
 
-/// Forgets edits: all, or those of a file or of what is below a directory.
+/// Forgets edits: all, or those of a file or of the files below a directory.
 pub fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut impl Write) -> Done {
     let real = path.map(path_in_history);
     let forgotten =
@@ -166,14 +166,14 @@ pub fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut impl Write) 
     Ok(())
 }
 
-/// Takes an edit back, wherever its files are.
+/// Undoes an edit, wherever its files are.
 pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl Write) -> Done {
     let (entry, undos) = find(workspace, id)?;
     let directories = parents(&entry, &undos);
-    // A person may undo in .git, too.
+    // A person may undo edits in .git, too.
     workspace.roots = Roots::open_with(&directories, Policy::unprotected())
         .map_err(|error| HistoryError::Failed(error.to_string()))?;
-    // Nobody knows here in which directories the edit was made: a pattern may begin at any.
+    // The directory to which a pattern is relative is not known here, so it may be any of these.
     let above: Vec<PathBuf> =
         directories.iter().flat_map(|directory| directory.ancestors()).map(Path::to_owned).collect();
     workspace.in_place = std::mem::take(&mut workspace.in_place).from_roots(&above);
@@ -216,7 +216,8 @@ fn undone_kind(file: &EntryFile) -> &'static str {
     }
 }
 
-/// Shows what is in the way, and returns that nothing was done, if that is so.
+/// Shows what is in the way of an undo. Returns the error that says so, and that nothing was changed, if that is
+/// true.
 fn not_undone(
     workspace: &Workspace,
     refused: &Refused,
@@ -225,7 +226,7 @@ fn not_undone(
     let many_files = refused.entry.files.len() > 1;
     let (limits, cancel) = (&Limits::default(), &Cancel::never());
     let state = workspace.state_dir.as_ref().map(StateDir::path);
-    // Hints are not shown to people.
+    // The problems' hints, which name tools, are not shown to people.
     let offered = &ToolSet::default();
     let call =
         Call { tool: ToolId::Undo, roots: &workspace.roots, state, many_files, limits, cancel, offered };
@@ -256,7 +257,8 @@ fn only_io(error: HistoryError) -> io::Result<()> {
     }
 }
 
-/// The directories that hold an edit's files and what was made for them, or those above that are there.
+/// Returns the directories that hold an edit's files and those that were made for them, or the nearest ones above
+/// that exist.
 fn parents(entry: &Entry, undos: &[Undo]) -> Vec<PathBuf> {
     let made = undos.iter().filter_map(|undo| match undo {
         Undo::Remove { directories } => directories.first().map(PathBuf::as_path),
@@ -268,7 +270,7 @@ fn parents(entry: &Entry, undos: &[Undo]) -> Vec<PathBuf> {
     };
     let files = entry.files.iter().map(|file| file.path.as_path());
     let mut parents: Vec<PathBuf> = files.chain(made).filter_map(parent).collect();
-    // Outer ones first; one within another would be a root, and a root is not removed.
+    // Outer directories come first. One within another must not be a root, because a root is never removed.
     parents.sort();
     let mut outermost: Vec<PathBuf> = Vec::new();
     for parent in parents {
@@ -304,7 +306,7 @@ fn local_time(entry: &Entry) -> String {
     stamp.to_zoned(TimeZone::system()).strftime("%a %Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// What a file holds must not give orders to the terminal.
+/// Replaces control characters, so that the text of a file cannot give orders to the terminal.
 fn plain(text: &str) -> String {
     text.chars()
         .map(|character| match character {

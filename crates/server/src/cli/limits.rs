@@ -3,7 +3,8 @@
 use crate::limits::{Limit, Limits, NONE, Unit};
 use crate::render::limits as words;
 
-/// The limits as they were set. One that is set twice is a mistake; the error is a message for the person who configures the client.
+/// Reads the limits as they were set. A limit that is set twice is an error. Errors are messages for the person who
+/// configures the client.
 pub(crate) fn resolve(settings: &[String], line_bytes: Option<u64>) -> Result<Limits, String> {
     let mut limits = Limits::default();
     let mut seen: Vec<Limit> = Vec::new();
@@ -21,7 +22,7 @@ pub(crate) fn resolve(settings: &[String], line_bytes: Option<u64>) -> Result<Li
     Ok(limits)
 }
 
-/// Sets a limit by `NAME=VALUE`; the error is a message for the person who configures the client.
+/// Sets a limit by `NAME=VALUE`. The error is a message for the person who configures the client.
 fn set(limits: &mut Limits, text: &str) -> Result<Limit, String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err(format!("`{text}` is not of the form NAME=VALUE"));
@@ -63,7 +64,7 @@ fn parse(limit: Limit, text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
-/// What a value of this unit looks like.
+/// Says what a value in this unit looks like.
 fn form(unit: Unit, none: bool) -> String {
     let form = match unit {
         Unit::Count => "a number",
@@ -73,7 +74,7 @@ fn form(unit: Unit, none: bool) -> String {
     if none { format!("{form}, or none") } else { form.to_owned() }
 }
 
-/// The message for a name that no limit has.
+/// Makes the message for a name that no limit has.
 fn unknown(name: &str) -> String {
     let near = Limit::ALL
         .iter()
@@ -87,7 +88,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// The limits for `--help`.
+/// Lists the limits for `--help`.
 #[must_use]
 pub fn help() -> String {
     let values = Limits::default();
@@ -105,7 +106,7 @@ pub fn help() -> String {
     )
 }
 
-/// The limits as a table for people: what `docs/limits.md` holds.
+/// Lists the limits as a table for people: what `docs/limits.md` holds.
 #[must_use]
 pub fn markdown() -> String {
     let values = Limits::default();

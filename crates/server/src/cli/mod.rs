@@ -1,4 +1,4 @@
-//! The command line: what was typed becomes what the process does, and what people see of it.
+//! The command line: what is typed, what it means, and the subcommands for people.
 
 mod args;
 pub mod call;

@@ -1,5 +1,6 @@
-//! What the command line and the environment mean: raw arguments ([`Arguments`]) become what holds for the process ([`Command`]), once,
-//! at the start. Nothing else reads the environment. Whether a root can be opened is the store's to find out.
+//! What the command line and the environment mean: raw arguments ([`Arguments`]) become what holds for the process
+//! ([`Command`]), once, at the start. Nothing else reads the environment. Whether a root can be opened is found out
+//! by the store.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
@@ -14,7 +15,7 @@ use super::limits;
 use crate::config::{AccessOptions, Config, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;
 
-/// Files of which no history is kept, whatever the options say: they hold secrets.
+/// Files of which no history is kept whatever the options say, because they hold secrets.
 const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
 
 /// What the process is to do.
@@ -22,9 +23,9 @@ const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
 pub struct Command {
     /// The options for every call.
     pub config: Config,
-    /// The directories to be allowed; empty where no file is touched, and where none of those that were named can be.
+    /// The directories to be allowed; empty where no file is touched, and where none of the named ones can be served.
     pub roots: Vec<Wanted>,
-    /// Those that are known already not to be served; none but for [`Action::Serve`].
+    /// The directories that are already known not to be served; empty but for [`Action::Serve`].
     pub unserved: Vec<Unserved>,
     /// What may not be done in them.
     pub access: AccessOptions,
@@ -32,11 +33,11 @@ pub struct Command {
     pub state_options: StateOptions,
     /// What is logged.
     pub log_level: LogLevel,
-    /// The thing itself.
+    /// What to do.
     pub action: Action,
 }
 
-/// What the process is to do, once its options are known.
+/// What the process is to do once its options are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Serve MCP over standard input and output.
@@ -59,24 +60,24 @@ pub enum Action {
     },
 }
 
-/// What a person wants with past edits.
+/// What a person wants to do with past edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HistoryAction {
     /// Show the edits that were made.
     Show {
-        /// Of which file, or below which directory; absolute.
+        /// The file, or the directory above the files, whose edits are meant; absolute.
         path: Option<PathBuf>,
-        /// How many at most.
+        /// The most edits to show.
         limit: usize,
     },
     /// Write out what recovery has put aside.
     Contents {
-        /// Under which id.
+        /// The id under which it has.
         edit_id: String,
     },
     /// Forget edits.
     Forget {
-        /// Of which file, or below which directory; absolute.
+        /// The file, or the directory above the files, whose edits are meant; absolute.
         path: Option<PathBuf>,
     },
     /// Take an edit back.
@@ -122,7 +123,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         unprotected: patterns("--unprotect", options.unprotect)?,
         landlock: options.landlock,
     };
-    // What was kept before the history was switched off can be seen and forgotten.
+    // Edits that were kept before the history was switched off can be shown and forgotten.
     let asks_for_history = matches!(command, Some(Subcommands::History { .. }));
     let other_state_directory = other_state_directory(options.state_dir.as_deref());
     let state_options = StateOptions {
@@ -162,7 +163,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let mut unserved = Vec::new();
     let roots = match action {
         Action::Tools { .. } | Action::History(_) => Vec::new(),
-        // Clients show nobody why a server did not start, so it does, and tells the model.
+        // Clients show nobody why a server did not start, so it starts in any case and tells the model.
         Action::Serve => {
             let wanted = if directories.is_empty() {
                 vec![default_root().map(as_it_is)]
@@ -185,7 +186,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     Ok(Command { config, roots, unserved, access, state_options, log_level: options.log_level, action })
 }
 
-/// The state directory that was named, else the platform's own for it.
+/// Returns the state directory that was named, else the platform's own for it.
 fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     match named {
         Some(named) if named.is_absolute() => Ok(Some(named)),
@@ -194,7 +195,7 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     }
 }
 
-/// The state directory where the environment names none, if it does name one.
+/// Returns the state directory that is used where the environment names none, if the environment names one.
 fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
     if named.is_some() && named != from_environment.as_deref() {
@@ -210,7 +211,8 @@ fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     (chosen.as_ref() != Some(&other)).then_some(other)
 }
 
-/// The directory that the process was started in; never all files of the machine or of a person unasked.
+/// Returns the directory in which the process was started. All files of the machine, or of a person, are never served
+/// unasked.
 fn default_root() -> Result<PathBuf, Unserved> {
     let not = |path, why| Unserved { named: PathBuf::new(), path, why };
     let current = std_current_dir()
@@ -222,12 +224,12 @@ fn default_root() -> Result<PathBuf, Unserved> {
     Ok(current)
 }
 
-/// The same for a person at a shell.
+/// Words the same for a person at a shell.
 fn for_a_person(unserved: &Unserved) -> String {
     format!("{}: name a directory with --root", directories::why(unserved))
 }
 
-/// A directory as it was named for a server; whether it is there is found out when it is opened.
+/// Makes a named directory absolute, for a server. Opening it finds out whether it exists.
 fn wanted(named: PathBuf) -> Result<Wanted, Unserved> {
     if named.as_os_str().is_empty() {
         return Err(Unserved { named, path: PathBuf::new(), why: WhyUnserved::Empty });
@@ -271,7 +273,7 @@ fn std_current_dir() -> std::io::Result<PathBuf> {
     std::env::current_dir()
 }
 
-/// Whether two paths lead to one directory, by whatever links.
+/// Whether two paths lead to the same directory, by whatever links.
 fn same_directory(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! The subcommand `tools`: what clients see of the tools, for programs and for people.
+//! The subcommand `tools`, which shows programs and people what clients see of the tools.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use crate::protocol::server::Server;
 use crate::tools;
 
-/// The tools that the server offers, as `tools/list` answers them.
+/// Lists the tools that the server offers, as `tools/list` answers them.
 pub fn listing(server: &Server) -> serde_json::Result<String> {
     serde_json::to_string_pretty(&serde_json::json!({ "tools": server.listed() }))
 }
 
-/// Every tool as a document for people: what `docs/tools.md` holds.
+/// Describes every tool in a document for people: what `docs/tools.md` holds.
 #[must_use]
 pub fn markdown() -> String {
     let mut out =
@@ -36,7 +36,7 @@ pub fn markdown() -> String {
     out
 }
 
-/// Lines of a description as Markdown keeps them apart.
+/// Separates the lines of a description as Markdown needs it.
 fn paragraphs(description: &str) -> String {
     description.replace('\n', "\n\n")
 }

@@ -1,4 +1,4 @@
-//! What each MCP request of a session is answered, whatever becomes of the work behind it.
+//! Answers each MCP request of a session, whatever becomes of the work behind it.
 
 use std::sync::atomic::AtomicBool;
 
@@ -32,12 +32,12 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// A session with this server.
+    /// Begins a session with this server.
     pub(super) fn new(server: Server) -> Self {
         Self { server }
     }
 
-    /// What a call is given, by the client that made it: the one that began the session, or that the request names.
+    /// Returns the context of a call, for the client that began the session or that the request names.
     fn context_of(&self, request: &RequestContext<RoleServer>) -> Context {
         let client = request.client_info();
         self.server.context().of_client(client.as_ref().map(|client| client.name.as_str()))
@@ -120,7 +120,7 @@ impl ServerHandler for Handler {
         Ok(result(outcome, &calls).into())
     }
 
-    // The SDK answers these with an empty success where nothing is declared; they do not exist here.
+    // The SDK answers these requests with an empty success where nothing is declared; this server does not have them.
 
     async fn complete(
         &self,
@@ -202,7 +202,7 @@ fn disabled(tool: &Tool, context: &Context) -> Failure {
         format!("{} is switched off in this server", tool.name()),
         format!("use one of {offered}; whoever configures the server can offer more with --tools"),
     );
-    // What can be called instead: reading, where it is offered.
+    // The suggestion is the first tool that is offered: reading, if possible.
     let instead = ToolId::ALL.iter().find(|tool| offered.contains(**tool)).map_or("", |tool| tool.name());
     Failure::of(problem, instead, !tool.id.is_read_only())
 }

@@ -1,5 +1,5 @@
-//! What a model is told of the server as a whole. Some clients show it no more than the first 240 characters, so these say
-//! what the server is for, when to prefer it, and where; others cut at 2 048.
+//! The instructions: what a model is told of the server as a whole. Some clients show it no more than the first 240
+//! characters, so these say what the server is for, when to prefer it, and where it works; others cut at 2 048.
 
 use mcp_text_editor_store::access::roots::Roots;
 
@@ -8,20 +8,20 @@ use crate::render::escape::on_one_line;
 use crate::render::paths::namable;
 use crate::tool_id::ToolId;
 
-/// All that some models see.
+/// The length of what some models see.
 const HEAD: usize = 240;
 
 /// The longest instructions: a large client cuts them there.
 const MAX: usize = 2_048;
 
-/// What stands for names that there is no room for.
+/// What replaces names that there is no room for.
 const CUT: &str = " …";
 
 /// The tools that change files.
 const EDITING: &[ToolId] = &[ToolId::Patch, ToolId::Append, ToolId::Insert, ToolId::Delete, ToolId::Create];
 
-/// What is said of the use: each sentence where one of these tools is offered; none named: always. The first is so long
-/// that [`HEAD`] cuts none of the paths that can come last.
+/// Sentences about the use, each to be told where one of these tools is offered, or always if none is named. The
+/// first is so long that [`HEAD`] cuts none of the paths that can come last.
 const USE: &[(&[ToolId], &str)] = &[
     (
         &[],
@@ -48,13 +48,13 @@ const USE: &[(&[ToolId], &str)] = &[
     ),
 ];
 
-/// A directory that is not served: its name, and why.
+/// A directory that is not served, by name, and why.
 struct Missing {
     name: String,
     why: String,
 }
 
-/// The instructions of a server that offers these tools in these directories.
+/// Makes the instructions of a server that offers these tools in these directories.
 pub(crate) fn instructions(offered: impl Fn(ToolId) -> bool, roots: &Roots) -> String {
     let served: Vec<String> = namable(roots).into_iter().map(on_one_line).collect();
     let missing = roots
@@ -91,8 +91,9 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
     out.text
 }
 
-/// What is said of directories in so many characters, and how many of those that are served it names: one at least, if that
-/// can be, then as many as can be of those that are not, which models should tell their users, then the others.
+/// Names directories in so many characters. Returns how many of those that are served it names, and the words: one of
+/// those at least, if possible, then as many as possible of those that are not served, of which models should tell
+/// their users, then the others.
 fn head(room: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
     let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
     let served: Vec<&str> = served.iter().map(String::as_str).collect();
@@ -105,13 +106,13 @@ fn head(room: usize, served: &[String], missing: &[Missing]) -> (usize, String) 
     let least = [served.len().min(1), 0];
     let pairs = least.into_iter().flat_map(|least| (0..=unserved.len()).rev().map(move |not| (least, not)));
     let (least, not) = pairs.into_iter().find(|(least, not)| fits(*least, *not)).unwrap_or_default();
-    // No more than this many have a character each.
+    // Each name takes a character at least.
     let most = if least == 0 { 0 } else { served.len().min(room) };
     let many = (least..=most).rev().find(|many| fits(*many, not)).unwrap_or(least);
     (many, kept(many) + &lost(not))
 }
 
-/// The first of some names, how many more there are, and a note; nothing of no names.
+/// Names the first of some names, how many more there are, and a note. Returns nothing for no names.
 fn sentence(lead: &str, names: &[&str], many: usize, note: &str) -> String {
     let rest = names.len() - many;
     let told = match names.get(..many).unwrap_or_default() {
@@ -123,7 +124,7 @@ fn sentence(lead: &str, names: &[&str], many: usize, note: &str) -> String {
     if note.is_empty() { format!("{lead}: {told}.") } else { format!("{lead}: {told} ({note}).") }
 }
 
-/// Where nothing is served, nothing else counts.
+/// Makes the instructions of a server that serves nothing.
 fn nothing_served(edits: bool, missing: &[Missing]) -> String {
     let mut out = Text::default();
     let what = if edits { "Reads and edits" } else { "Reads" };
@@ -141,8 +142,8 @@ fn nothing_served(edits: bool, missing: &[Missing]) -> String {
     out.text
 }
 
-/// Says what helps, and of each directory why it is not served, until there are `most` characters. The former first, for it is long
-/// enough that [`HEAD`] cuts none of the paths.
+/// Says what a person can do, then of each directory why it is not served, as far as `most` characters go. The former
+/// is so long that [`HEAD`] cuts none of the paths behind it.
 fn explain(out: &mut Text, missing: &[Missing], most: usize) {
     if missing.is_empty() {
         return;
@@ -166,7 +167,7 @@ fn remedy() -> String {
     format!(" To have it served, {}.", directories::REMEDY)
 }
 
-/// Text, and how many characters it has.
+/// Text, with its number of characters.
 #[derive(Default)]
 struct Text {
     text: String,
@@ -179,7 +180,7 @@ impl Text {
         self.length += length(text);
     }
 
-    /// As many names as there is room for, each whole.
+    /// Adds as many names as there is room for, each whole.
     fn push_list(&mut self, names: &[String]) {
         for (index, name) in names.iter().enumerate() {
             let lead = if index == 0 { "" } else { ", " };
@@ -244,7 +245,7 @@ mod tests {
     fn names() -> impl Strategy<Value = Vec<String>> {
         let name = prop_oneof![4 => "/[a-zé]{1,12}", 4 => "/[a-z]{20,60}/[é]{1,30}", 2 => "/[a-z]{150,260}", 1 => "/[a-z]{1800,2300}"];
         prop::collection::vec(name, 0..12).prop_map(|names| {
-            // With ends that stand nowhere else, so that none is a part of another.
+            // Each ends in a mark of its own, so that none is a part of another.
             names.into_iter().enumerate().map(|(index, name)| format!("{name}<{index}>")).collect()
         })
     }
@@ -268,7 +269,7 @@ mod tests {
             for name in served.iter().chain(&missing) {
                 let start = told.find(name.as_str()).map(|at| length(&told[..at]));
                 prop_assert!(start.is_none_or(|start| start >= HEAD || start + length(name) <= HEAD), "{name} in {head}");
-                // Nowhere a part of one.
+                // No part of a name stands without the rest of it.
                 let piece: String = name.chars().take(length(name) - 1).collect();
                 prop_assert_eq!(told.matches(&piece).count(), told.matches(name.as_str()).count());
             }

@@ -1,4 +1,4 @@
-//! MCP: what is answered to which request.
+//! MCP: the server of a process, its sessions, and how their requests are answered.
 
 mod handler;
 mod instructions;

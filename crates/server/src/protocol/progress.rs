@@ -1,4 +1,4 @@
-//! Telling a client that asked for it that its call goes on.
+//! Tells a client that asked for it that its call goes on.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +11,11 @@ use rmcp::service::RequestContext;
 use crate::context::{Cancel, Reply};
 use crate::problem::Failure;
 
-/// How long a call works before its client is told that it goes on, and then again: the first clients give up after ten seconds without
-/// a word, opencode after sixty.
+/// The interval of the reports: the first clients give up after ten seconds without a word, opencode after sixty.
 pub(super) const EVERY: Duration = Duration::from_secs(5);
 
-/// Waits for a call, and tells a client that sent a token in each interval that the call goes on, never after it has ended.
+/// Waits for a call. A client that has sent a token is told in each interval that the call goes on, never after it
+/// has ended.
 pub(super) async fn reported(
     work: impl Future<Output = Result<Reply, Failure>>,
     every: Duration,
@@ -38,7 +38,7 @@ pub(super) async fn reported(
         let what = if is_at_work.load(Ordering::Relaxed) { "at work" } else { "waiting for its turn" };
         let progress = ProgressNotificationParam::new(token.clone(), elapsed.as_secs_f64())
             .with_message(format!("{tool}: {what} for {} s", elapsed.as_secs()));
-        // Who is gone need not be told.
+        // An error of sending is ignored: the client is gone.
         let _ = request.peer.notify_progress(progress).await;
     }
 }

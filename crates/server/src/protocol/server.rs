@@ -1,7 +1,7 @@
-//! The server of a process: its tools, and the calls in work, of which there are so many at a time as the limit says.
+//! The server of a process: its tools, and the calls that work, which are no more at a time than the limit says.
 //!
-//! Work runs on blocking threads; calls beyond the limit wait for their turn, whichever session they come from. A call that panics is
-//! answered, and takes nothing else down.
+//! Calls work on blocking threads. Those beyond the limit wait for their turn, whichever session they come from. A
+//! call that panics is answered, and ends nothing else.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,8 +21,8 @@ use crate::render::{directories, explain};
 use crate::tool_id::ToolId;
 use crate::tools::{self, Tool};
 
-/// The server of a process. Clones are the same server, so that any number of sessions can have one each: they share the list of tools,
-/// and the limit of calls that work at the same time.
+/// The server of a process. Clones are handles of the same server, so that each session can have one: they share the
+/// list of tools, and the limit of calls that work at the same time.
 #[derive(Clone, Debug)]
 pub struct Server {
     context: Arc<Context>,
@@ -33,13 +33,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of all tools that the configuration offers.
+    /// Makes the server of all tools that the configuration offers.
     #[must_use]
     pub fn new(context: Context) -> Self {
         Self::with_tools(context, tools::ALL)
     }
 
-    /// A server of these tools, as far as the configuration offers them: for tests of the protocol.
+    /// Makes a server of these tools, as far as the configuration offers them; for tests of the protocol.
     #[must_use]
     pub fn with_tools(context: Context, tools: &'static [Tool]) -> Self {
         let turns = Arc::new(Semaphore::new(context.config.limits.size(Limit::Calls)));
@@ -47,46 +47,47 @@ impl Server {
         Self { context: Arc::new(context), tools, listed, turns, progress_every: progress::EVERY }
     }
 
-    /// The same server, which reports the progress of a call in other intervals: for tests of the protocol.
+    /// Sets the interval in which the progress of a call is reported; for tests of the protocol.
     #[must_use]
     pub fn with_progress_every(self, progress_every: Duration) -> Self {
         Self { progress_every, ..self }
     }
 
-    /// What holds for every call of the process.
+    /// Returns what holds for every call of the process.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// How long a call works before its client is told that it goes on, if it asked for that, and then again.
+    /// Returns the interval in which the progress of a call is reported.
     pub(super) fn progress_every(&self) -> Duration {
         self.progress_every
     }
 
-    /// The tool of this name, whether it is offered or not.
+    /// Finds the tool of this name, offered or not.
     pub(super) fn tool(&self, name: &str) -> Option<&'static Tool> {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 
-    /// The tools that are offered.
+    /// Returns the tools that are offered.
     pub(super) fn offered(&self) -> impl Iterator<Item = &'static Tool> {
         self.tools.iter().filter(|tool| self.context.config.tools.contains(tool.id))
     }
 
-    /// The tools that are offered, as clients see them.
+    /// Returns the tools that are offered as clients see them.
     #[must_use]
     pub fn listed(&self) -> &[rmcp::model::Tool] {
         self.listed.get_or_init(|| self.offered().map(|tool| listed(tool, &self.context.config)).collect())
     }
 
-    /// What a model is told of the server as a whole, its roots included as far as there is room.
+    /// Returns what a model is told of the server as a whole, its roots included as far as there is room.
     #[must_use]
     pub fn instructions(&self) -> String {
         instructions(|tool| self.context.config.tools.contains(tool), &self.context.workspace.roots)
     }
 
-    /// Runs a call of a client, of which `context` knows what it shows, once it is its turn; `is_at_work` becomes true then.
+    /// Runs a call when it is its turn, and sets `is_at_work` then. `context` is that of the client which made the
+    /// call.
     pub(super) async fn run(
         &self,
         tool: &'static Tool,
@@ -131,7 +132,7 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
     }
 }
 
-/// The failure of a call that panicked. It does not say that nothing was written, for nobody knows what became of the files.
+/// Makes the failure of a call that panicked. It does not say that nothing was written, because that is not known.
 fn panicked(tool: &Tool, context: &Context) -> Failure {
     let hint = if tool.id.is_read_only() {
         "this is a defect of the server, please report it; another way to ask may succeed"

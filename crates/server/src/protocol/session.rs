@@ -1,9 +1,10 @@
-//! One session: how it begins, and that nothing which a client sends before ends it.
+//! A session: how it begins, and that no message before its beginning ends it.
 //!
-//! There is no phase of its own for the handshake, as the SDK's `serve` has one, which gives up on a first message that it
-//! does not expect. All messages take one way; a request is served if it says by itself what a handshake would have
-//! (from revision 2026-07-28 on), or comes after `initialize`, or is `initialize` or `ping`. So the two ways may be mixed in any order; what
-//! is refused changes nothing, and notifications and responses that nobody waits for are passed over.
+//! The SDK's `serve` has a phase of its own for the handshake and gives up on a first message that it does not
+//! expect. Here all messages take one way. A request is served if it says by itself what a handshake would have said
+//! (from revision 2026-07-28 on), if it comes after `initialize`, or if it is `initialize` or `ping`. So both ways
+//! can be mixed in any order; a request that is refused changes nothing, and notifications and responses that nobody
+//! waits for are ignored.
 
 use std::borrow::Cow;
 
@@ -17,12 +18,12 @@ use rmcp::{RoleServer, ServerHandler as _};
 use super::handler::Handler;
 use super::server::Server;
 
-/// What a request outside any session is told.
+/// The answer to a request outside any session.
 const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, by revision 2026-07-28, name \
                          io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities in the _meta \
                          of each request";
 
-/// One session with a [`Server`]: whether it has begun, and with which client, is the SDK's peer.
+/// A session with a [`Server`]. The SDK's peer knows whether it has begun, and with which client.
 #[derive(Debug)]
 pub struct Session(Handler);
 
@@ -41,7 +42,7 @@ impl Service<RoleServer> for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         if let ClientRequest::InitializeRequest(request) = &request {
-            // What was agreed on, not what was asked for, is how later requests are answered.
+            // Later requests are answered by the revision that was agreed on, not by the one that was asked for.
             let agreed = self.0.negotiate_initialize(&request.params)?;
             let mut client = request.params.clone();
             client.protocol_version = agreed.protocol_version.clone();
@@ -49,7 +50,8 @@ impl Service<RoleServer> for Session {
             return Ok(ServerResult::InitializeResult(agreed));
         }
         let stands_alone = || context.meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
-        // The latter are unknown, or malformed as an `initialize` may be, and are told what is wrong with them.
+        // Requests of the last kind are unknown, or malformed as an `initialize` may be. They are answered with what
+        // is wrong with them.
         let needs_none = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::CustomRequest(_));
         if needs_none || context.peer.peer_info().is_some() || stands_alone() {
             self.0.handle_request(request, context).await

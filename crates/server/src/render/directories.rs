@@ -1,5 +1,5 @@
-//! What is said of configured directories that are not served. Clients show their users neither standard error nor the
-//! exit, so the model has to be told in a way that it can pass on.
+//! Words about configured directories that are not served. Clients show their users neither standard error nor that
+//! the server ended, so the model is told in a way that it can pass on.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use super::escape::on_one_line;
 use super::paths;
 use crate::problem::{Code, Problem};
 
-/// What helps in any case.
+/// What a person can do about it, whatever the reason.
 pub const REMEDY: &str = "a person has to name a directory that exists in the client's configuration of this server, or \
                           make this one, and restart the server";
 
-/// Why a directory is not served, with what its name looks like.
+/// Says why a directory is not served, and which mistake its name looks like.
 #[must_use]
 pub fn why(unserved: &Unserved) -> String {
     let named = shown(&unserved.named);
@@ -63,14 +63,14 @@ pub fn why(unserved: &Unserved) -> String {
     }
 }
 
-/// The name of a directory that is not served, where there is no room for more.
+/// Returns the name of a directory that is not served, for places without room for the reason.
 #[must_use]
 pub fn name(unserved: &Unserved) -> String {
     let name = if unserved.named.as_os_str().is_empty() { &unserved.path } else { &unserved.named };
     if name.as_os_str().is_empty() { "\"\"".to_owned() } else { shown(name) }
 }
 
-/// The mistake that a name looks like.
+/// Guesses the mistake that was made in a name.
 fn looks_like(unserved: &Unserved) -> Option<String> {
     let named = unserved.named.to_string_lossy();
     let trimmed = named.trim().trim_matches(['"', '\'']);
@@ -97,7 +97,7 @@ fn looks_like(unserved: &Unserved) -> Option<String> {
     None
 }
 
-/// What is said beside the allowed directories.
+/// Names the directories that are not served, to be told beside the allowed ones.
 pub(crate) fn also_unserved(roots: &Roots) -> String {
     let names: Vec<String> = roots.unserved().iter().map(name).collect();
     if names.is_empty() {
@@ -107,7 +107,7 @@ pub(crate) fn also_unserved(roots: &Roots) -> String {
     }
 }
 
-/// What every call is told where nothing is served.
+/// Makes the problem of every call to a server that serves nothing.
 pub(crate) fn nothing_served(roots: &Roots) -> Problem {
     let why: Vec<String> = roots.unserved().iter().map(why).collect();
     Problem::new(

@@ -1,4 +1,4 @@
-//! What an edit has done, as compact JSON: the same for a model and for a program, but for the length of hashes.
+//! The reply to an edit, as compact JSON. A model and a program get the same, but for the length of hashes.
 
 use std::borrow::Cow;
 
@@ -34,10 +34,10 @@ impl Hashes {
     }
 }
 
-/// As much of an edit's reply as is told.
+/// How much of the reply to an edit is told.
 #[derive(Clone, Copy)]
 struct Detail {
-    /// Files.
+    /// How many files.
     files: usize,
     /// What the regions of each file, or the lines of its diff, weigh at most.
     each: usize,
@@ -47,9 +47,9 @@ impl Detail {
     const ALL: Self = Self { files: usize::MAX, each: usize::MAX };
 }
 
-/// The reply to an edit, its files named as the call named them. What does not fit goes in this order: regions and lines of diffs,
-/// from the end of the files that have most; then files. It says how many; the digest and the lines of each file that it names are
-/// always there.
+/// Makes the reply to an edit, with the files named as the call named them. What does not fit is left out in this
+/// order: regions and lines of diffs, from the end of the files that have most; then files. The reply says how many
+/// were left out; the digest and the number of lines of each file that it names are always there.
 pub(crate) fn json<'a>(
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
@@ -73,7 +73,7 @@ pub(crate) fn json<'a>(
     render(Detail { files, each: 0 })
 }
 
-/// The largest number up to `end` of which that holds, if it holds of no larger one than of a smaller.
+/// Finds the largest number up to `end` for which `holds`, which must hold for every smaller one, too.
 fn most(end: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, end);
     while low < high {
@@ -153,7 +153,7 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
     Value::Object(object)
 }
 
-/// The beginning of a diff, in whole lines; where that is not all of it, a last line counts the others.
+/// Returns the beginning of a diff in whole lines. If that is not all of it, a last line counts the others.
 fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, str> {
     let measure = measure.inside_json();
     if most == usize::MAX || measure.of(diff) <= most {
@@ -168,14 +168,14 @@ fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, str> {
         shown += line.len();
     }
     let (shown, hidden) = diff.split_at_checked(shown).unwrap_or((diff, ""));
-    // What the diff has left out before is counted with it.
+    // The hidden lines include those that the diff itself has left out.
     let counted = hidden.lines().next_back().and_then(left_out_before);
     let lines = hidden.lines().count() as u64;
     let lines = counted.map_or(lines, |before| lines - 1 + before);
     format!("{shown}{}", mcp_text_editor_core::diff::more_lines(lines)).into()
 }
 
-/// The number in a diff's last line that counts what is left out.
+/// Reads the number of lines that a diff's last line says are left out.
 fn left_out_before(line: &str) -> Option<u64> {
     line.strip_prefix("… ")?.split_once(" more line")?.0.parse().ok()
 }
@@ -230,7 +230,7 @@ fn in_place(reason: InPlace) -> &'static str {
     }
 }
 
-/// What of a file's marks is another now that the file is a new one.
+/// Says which marks of a file the new file does not have.
 fn flags_not_kept(lost: Lost) -> String {
     let letters = lost.letters();
     let flags = match letters.len() {
@@ -244,7 +244,7 @@ fn flags_not_kept(lost: Lost) -> String {
     format!("the new file could not be given the old one's {} (chattr)", all.join(" and "))
 }
 
-/// What a client should know of an edit that succeeded.
+/// Words a warning about an edit that succeeded.
 pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
     let words = match warning {
         Warning::Unchanged => "unchanged",

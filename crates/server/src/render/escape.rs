@@ -1,4 +1,4 @@
-//! Text that others made, as a reply shows it: what breaks lines, or is not seen, is spelled out.
+//! Text that others made, as replies show it: with characters that break lines, or are invisible, spelled out.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use mcp_text_editor_core::invisible::is_default_ignorable;
 use serde_json::Value;
 
-/// Text on one line, whatever is in it: what breaks lines, or is not seen, is spelled out as JSON does, so that a path can
-/// forge neither a line of a reply nor another path.
+/// Returns text on one line: characters that break lines, or are invisible, are spelled out as in JSON, so that a
+/// path can forge neither a line of a reply nor another path.
 pub(crate) fn on_one_line(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -25,8 +25,8 @@ pub(crate) fn on_one_line(text: &str) -> String {
     out
 }
 
-/// A path where it stands by itself: as it is or, if anything in it has to be spelled out, as a JSON string, which can be sent
-/// back as it stands.
+/// Returns a path that stands by itself: unchanged or, if anything in it must be spelled out, as a JSON string, which
+/// can be sent back as it stands.
 pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
     if !is_plain(path) && path.chars().any(is_unseen) {
         json_text(&Value::from(path)).into()
@@ -35,7 +35,7 @@ pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// A value as JSON text in which what is not seen is spelled out: the same value.
+/// Returns a value as JSON text with invisible characters spelled out; it is the same value.
 pub(crate) fn json_text(value: &Value) -> String {
     let text = value.to_string();
     if text.is_ascii() || !text.chars().any(is_unseen) {
@@ -43,20 +43,22 @@ pub(crate) fn json_text(value: &Value) -> String {
     }
     let mut out = String::with_capacity(text.len() + 64);
     for character in text.chars() {
-        // Outside of strings JSON has nothing that is not ASCII.
+        // JSON has only ASCII outside of strings.
         if is_unseen(character) { spell_out(character, &mut out) } else { out.push(character) }
     }
     out
 }
 
-/// Whether all of a text is what nearly every path is: ASCII that is seen, which each reply asks of each path.
+/// Whether a text is visible ASCII throughout, as nearly every path is. It is asked for each path of each reply, so
+/// it must be fast.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Whether a character ends a line, is not seen, or has others shown in another order: controls, U+2028 and U+2029, the
-/// interlinear annotations U+FFF9 to U+FFFB, and what Unicode ignores by default, among which are all characters that set
-/// directions. Some belong to good names (a joiner in Persian, or in an emoji); spelled out they can be sent back as they are.
+/// Whether a character ends a line, is invisible, or changes the order in which others are shown: controls, U+2028
+/// and U+2029, the interlinear annotations U+FFF9 to U+FFFB, and `Default_Ignorable_Code_Point` of Unicode, among which
+/// are all that set directions. Some belong to good names (a joiner in Persian, or in an emoji); spelled out they can be
+/// sent back as they are.
 fn is_unseen(character: char) -> bool {
     character.is_control()
         || is_default_ignorable(character)

@@ -1,4 +1,4 @@
-//! Past edits in a reply: a line each for a model, an object each for a program; and why one is not taken back.
+//! Past edits in replies: a line each for a model, an object each for a program; and why an edit is not undone.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,10 +18,11 @@ use crate::problem::{Code, Conflict, Later, Problem};
 use crate::room::Room;
 use crate::tool_id::ToolId;
 
-/// What the last line of a list, or what stands around it as JSON, takes at most.
+/// The room that is reserved for the last line of a list, or for what stands around it as JSON.
 const ROOM_FOR_NOTE: usize = 200;
 
-/// The edits, one on each line, as far as they fit; of an edit of very many files the first of them.
+/// Lists the edits that fit, each on a line. An edit of so many files that it does not fit alone has the first of
+/// them.
 pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
     if entries.is_empty() {
         return "[no edits are kept]".to_owned();
@@ -52,7 +53,7 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
     out.trim_end_matches('\n').to_owned()
 }
 
-/// An entry with as many of its files as fit.
+/// Renders an entry with as many of its files as fit.
 fn first_files<T>(entry: &Entry, fits: impl Fn(usize) -> bool, of: impl Fn(usize) -> T) -> T {
     let (mut low, mut high) = (0, entry.files.len());
     while low < high {
@@ -66,7 +67,7 @@ fn first_files<T>(entry: &Entry, fits: impl Fn(usize) -> bool, of: impl Fn(usize
     of(low)
 }
 
-/// An edit on a line, with so many of its files at most.
+/// Renders an edit on a line, with so many of its files at most.
 fn line(entry: &Entry, most: usize) -> String {
     let file = |file: &EntryFile| format!("{} {}", kind(file.kind), path_by_itself(&shown(&file.path)));
     let mut files: Vec<String> = entry.files.iter().take(most).map(file).collect();
@@ -86,7 +87,7 @@ fn line(entry: &Entry, most: usize) -> String {
     out
 }
 
-/// The edits as objects, as far as they fit; of an edit of very many files the first of them.
+/// Renders the edits that fit as objects. An edit of so many files that it does not fit alone has the first of them.
 pub(crate) fn json(entries: &[Entry], room: &Room) -> Vec<Value> {
     let mut left = room.whole.saturating_sub(ROOM_FOR_NOTE);
     let weight = |value: &Value| room.measure.of(&value.to_string()) + 1;
@@ -137,7 +138,7 @@ fn entry_json(entry: &Entry, most: usize) -> Value {
     object
 }
 
-/// What became of a file, in a word.
+/// Says in a word what became of a file.
 pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Changed => "changed",
@@ -147,13 +148,13 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// The time in UTC, to the second (RFC 3339).
+/// Prints the time in UTC, to the second (RFC 3339).
 pub(crate) fn time(time: SystemTime) -> String {
     let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     format!("{stamp:.0}")
 }
 
-/// What stands against taking an edit back, each with the file of the edit that it concerns.
+/// Lists the problems of an undo, each with the index of the file that it concerns.
 pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)> {
     let path = |file: usize| {
         let file = refused.entry.files.get(file);
@@ -216,7 +217,8 @@ pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)
     conflicts.chain(refusals).collect()
 }
 
-/// Why an edit is in the way of which nothing else may be told: not all of its files lie in the allowed directories.
+/// Says that a later edit is in the way of which nothing else may be told, because not all of its files lie in the
+/// allowed directories.
 fn beyond_roots(file_path: &str, is_there: bool, is_left: bool) -> (String, String) {
     let edit = "another edit through this server, which also concerns files outside the allowed directories";
     let reason = match (is_there, is_left) {
@@ -235,7 +237,7 @@ fn beyond_roots(file_path: &str, is_there: bool, is_left: bool) -> (String, Stri
     (reason, hint.to_owned())
 }
 
-/// No such edit.
+/// Makes the problem of an edit that is not kept.
 pub(crate) fn unknown(offered: &ToolSet, edit_id: &str) -> Problem {
     let shown: String = edit_id.chars().take(40).collect();
     let lists = if offered.contains(ToolId::Edits) {
@@ -248,14 +250,14 @@ pub(crate) fn unknown(offered: &ToolSet, edit_id: &str) -> Problem {
     Problem::new(Code::NotFound, format!("no edit \"{shown}\" is kept"), hint).suggest(ToolId::Edits)
 }
 
-/// What recovery kept is put back by nobody.
+/// Makes the problem of an id under which recovery has kept bytes, which no call can restore.
 pub(crate) fn displaced(id: &EditId) -> Problem {
     let reason = format!("{id} is no edit, but what an interrupted one had displaced");
     let hint = format!("a person gets its bytes by: mcp-text-editor history --contents {id}");
     Problem::new(Code::Conflict, reason, hint)
 }
 
-/// What a person can do about a history that is not available.
+/// Says what a person can do about a history that is not available.
 pub(crate) fn help(state: Option<&StateDir>, remedy: Remedy) -> String {
     let file = state.map_or_else(|| FILE_NAME.into(), |state| state.path().join(FILE_NAME));
     let file = file.display();
@@ -274,7 +276,7 @@ pub(crate) fn help(state: Option<&StateDir>, remedy: Remedy) -> String {
     }
 }
 
-/// Why the history cannot be looked at.
+/// Makes the problem of a history that cannot be read.
 pub(crate) fn unreadable(state: Option<&StateDir>, reason: &NotKept) -> Problem {
     match reason {
         NotKept::Unavailable { reason, remedy } => {

@@ -1,7 +1,7 @@
 //! A [`Failure`] as text for a model or as JSON for a program, always shorter than [`LIMIT`] characters.
 //!
-//! What does not fit goes in this order: the similar places; the actual text, line by line; the later problems, of which
-//! the count stays; at last the ends of overlong reasons, hints and paths.
+//! What does not fit is left out in this order: the similar places; the actual text, line by line; the later
+//! problems, of which the number is told; at last the ends of overlong reasons, hints and paths.
 
 use std::fmt::Write as _;
 
@@ -18,10 +18,10 @@ use crate::room::Room;
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
 
-/// No problem takes fewer characters than this, so that more of them need not even be tried.
+/// No problem takes fewer characters than this, so that there is no need to try more of them.
 const LEAST_PROBLEM: usize = 20;
 
-/// So many bytes are too many characters in any case, so that no more need be written.
+/// A text of so many bytes has too many characters in any case, so that writing on is useless.
 const HOPELESS: usize = 4 * LIMIT;
 
 /// How much of a failure is told.
@@ -37,44 +37,46 @@ struct Detail {
     words: usize,
 }
 
-/// The steps before problems are left out; `problems` and `words` are filled in later.
+/// The steps before problems are left out. `problems` and `words` are filled in later.
 const EXCERPTS: [(bool, usize, usize); 5] =
     [(true, 20, LIMIT), (false, 20, LIMIT), (false, 10, 400), (false, 5, 200), (false, 2, 80)];
-/// The steps after, when the first problem alone is too long.
+/// The steps after that, when even the first problem alone is too long.
 const WORDS: [usize; 5] = [4_000, 2_000, 1_000, 400, 100];
 
-/// The failure as text: `error: CODE: REASON`, each problem with its place, text and hint, then `suggestion:` and `hint:`.
+/// Renders the failure as text: `error: CODE: REASON`, each problem with its place, text and hint, then `suggestion:`
+/// and `hint:`.
 #[must_use]
 pub fn text(failure: &Failure) -> String {
     fit(failure, None, text_in)
 }
 
-/// The same for a client that shows so much of it.
+/// Renders the failure as text for a client that shows so much of it.
 #[must_use]
 pub fn text_within(failure: &Failure, room: &Room) -> String {
     fit(failure, Some(room), text_in)
 }
 
-/// The failure as one JSON object on one line.
+/// Renders the failure as one JSON object on one line.
 #[must_use]
 pub fn json(failure: &Failure) -> String {
     fit(failure, None, |failure, detail| json_text(&json_in(failure, detail)))
 }
 
-/// The same for a client that shows so much of it.
+/// Renders the failure as JSON for a client that shows so much of it.
 #[must_use]
 pub fn json_within(failure: &Failure, room: &Room) -> String {
     fit(failure, Some(room), |failure, detail| json_text(&json_in(failure, detail)))
 }
 
-/// One problem as text, for a file that failed among others that did not: `error: CODE: REASON`, where and what, `hint:`.
+/// Renders one problem as text, for a file that failed among others that did not: `error: CODE: REASON`, where and
+/// what, `hint:`.
 #[must_use]
 pub fn problem_text(problem: &Problem) -> String {
     let failure = Failure::of(problem.clone(), "", false);
     text(&failure)
 }
 
-/// One problem as a JSON object, for a file that failed among others that did not.
+/// Renders one problem as a JSON object, for a file that failed among others that did not.
 #[must_use]
 pub fn problem_json(problem: &Problem) -> Value {
     let failure = Failure::of(problem.clone(), "", false);
@@ -86,7 +88,7 @@ fn fit(failure: &Failure, room: Option<&Room>, render: impl Fn(&Failure, Detail)
     fitting(failure, room, render).0
 }
 
-/// The fullest rendering that is short enough, and how full it is.
+/// Returns the fullest rendering that is short enough, and how full it is.
 fn fitting(
     failure: &Failure,
     room: Option<&Room>,
@@ -105,7 +107,7 @@ fn fitting(
             return (text, detail);
         }
     }
-    // Length grows with the number of problems, so halving finds the most that fit.
+    // The length grows with the number of problems, so halving finds the most that fit.
     let (mut fits, mut too_many) = (None, most + 1);
     let mut low = 1;
     while low < too_many {
@@ -178,7 +180,8 @@ fn text_in(failure: &Failure, detail: Detail) -> String {
     out
 }
 
-/// The reason that the whole failure gives: that of its first problem, how many there are, and that nothing was written.
+/// Words the reason of the whole failure: that of its first problem, how many there are, and that nothing was
+/// written.
 fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
     let mut reason = one_line(&first.reason, detail.words);
     let count = failure.problems.len();
@@ -191,10 +194,10 @@ fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
     reason
 }
 
-/// The hint that holds instead of a problem's own, since the text that this goes by is not told whole.
+/// Returns the hint that replaces a problem's own, if the text that this goes by is cut.
 fn instead(problem: &Problem, detail: Detail) -> Option<&IfCut> {
     let is_told = |excerpt: &Excerpt| excerpt.is_whole() && !bare(&excerpt.text, detail).1;
-    // What the named lines hold is what a hint goes by, where there are any.
+    // A hint goes by the text of the named lines, where there is one.
     let is_whole = match (&problem.actual, problem.nearest.first()) {
         (Some(actual), _) => is_told(actual),
         (None, best) => best.is_none_or(|best| detail.nearest && is_told(best)),
@@ -211,7 +214,7 @@ fn suggestion(failure: &Failure, detail: Detail) -> &str {
     instead.map_or(failure.suggestion.as_str(), |tool| tool.name())
 }
 
-/// The hint that all problems have in common.
+/// Returns the hint that all problems have in common.
 fn shared_hint(failure: &Failure, detail: Detail) -> Option<&str> {
     let first = hint_of(failure.problems.first()?, detail);
     failure.problems.iter().all(|problem| hint_of(problem, detail) == first).then_some(first)
@@ -270,7 +273,7 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
     }
 }
 
-/// As much of a diff as is told; it has no line numbers besides its own.
+/// Writes as much of a diff as is told; it has no line numbers besides its own.
 fn diff_lines(out: &mut String, diff: &str, detail: Detail) {
     let (shown, cut) = bare(diff, detail);
     out.push_str(&shown);
@@ -282,7 +285,7 @@ fn diff_lines(out: &mut String, diff: &str, detail: Detail) {
     }
 }
 
-/// The lines that are told, each behind its number, and where any are left out.
+/// Writes the lines that are told, each behind its number, and where any are left out.
 fn excerpt(out: &mut String, excerpt: &Excerpt, detail: Detail) {
     let Excerpt { of, start, from_char, .. } = excerpt;
     if *from_char > 1 {
@@ -313,7 +316,8 @@ pub(super) fn spelled(lines: LineRange) -> String {
     }
 }
 
-/// The text on one line of at most `most` characters: what breaks lines is spelled out, so that a path cannot forge a line.
+/// Returns the text on one line of at most `most` characters, with line breaks spelled out, so that a path cannot
+/// forge a line.
 fn one_line(text: &str, most: usize) -> String {
     let (shown, clipped) = clip(text, most);
     let mut out = on_one_line(shown);
@@ -323,7 +327,7 @@ fn one_line(text: &str, most: usize) -> String {
     out
 }
 
-/// The first `most` characters, and whether that is not all.
+/// Returns the first `most` characters, and whether that is not all.
 fn clip(text: &str, most: usize) -> (&str, bool) {
     match text.char_indices().nth(most) {
         Some((end, _)) => (text.get(..end).unwrap_or_default(), true),
@@ -415,7 +419,7 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
     Value::Object(out)
 }
 
-/// The text that is told, and what is left out of it.
+/// Adds the text that is told, and what is left out of it.
 fn put_excerpt(put: &mut impl FnMut(&str, Value), excerpt: &Excerpt, detail: Detail) {
     let (text, cut) = bare(&excerpt.text, detail);
     put("actual", json!(text));
@@ -434,7 +438,7 @@ fn range_json(lines: LineRange) -> Value {
     json!({"start": lines.start().get(), "end": lines.end()})
 }
 
-/// The lines that are told, without numbers, and whether anything was left out.
+/// Returns the lines that are told, without numbers, and whether anything was left out.
 fn bare(text: &str, detail: Detail) -> (String, bool) {
     let mut out = String::new();
     let mut cut = false;

@@ -1,14 +1,15 @@
-//! Limits in words: their values, and what is said of a call that asks for more.
+//! Limits in words: their values, and what is said of a call that exceeds one.
 //!
-//! Whatever exceeds a limit is `too_large`, and the error names the limit, its value, what was asked and what to do. A line of input
-//! that is too long is the exception: nobody has read whose call it is, so it is a JSON-RPC error.
+//! Whatever exceeds a limit is `too_large`, and the error names the limit, its value, what was asked for and what to
+//! do. A line of input that is too long is the exception: nobody has read whose call it is, so the answer is a
+//! JSON-RPC error.
 
 use std::fmt;
 
 use crate::limits::{Exceeded, Limit, Limits, NONE, Unit};
 use crate::problem::{Code, Problem};
 
-/// A value of a limit.
+/// Prints a value of a limit.
 #[must_use]
 pub(crate) fn value(limit: Limit, value: u64) -> String {
     match limit.unit() {
@@ -19,20 +20,20 @@ pub(crate) fn value(limit: Limit, value: u64) -> String {
     }
 }
 
-/// A number of bytes, in the largest unit of which it is a whole number.
+/// Prints a number of bytes in the largest unit of which it is a whole number.
 fn size(bytes: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let whole = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
     whole.map_or_else(|| format!("{bytes} bytes"), |(unit, name)| format!("{} {name}", bytes / unit))
 }
 
-/// The problem of a call that exceeds a limit.
+/// Makes the problem of a call that exceeds a limit.
 #[must_use]
 pub(crate) fn exceeded(limits: &Limits, exceeded: Exceeded) -> Problem {
     too_large(limits, exceeded.limit, asked(exceeded))
 }
 
-/// The same, where more can be said of what was asked: a clause without a full stop.
+/// Makes the same problem with a clause, without a full stop, that says more of what was asked for.
 #[must_use]
 pub(crate) fn too_large(limits: &Limits, limit: Limit, asked: impl fmt::Display) -> Problem {
     let name = limit.name();
@@ -41,7 +42,7 @@ pub(crate) fn too_large(limits: &Limits, limit: Limit, asked: impl fmt::Display)
     Problem::new(Code::TooLarge, format!("{asked}, and the limit `{name}` is {value}"), hint)
 }
 
-/// What was asked for, as a clause.
+/// Says in a clause what was asked for.
 fn asked(Exceeded { limit, asked }: Exceeded) -> String {
     match limit {
         Limit::Files => format!("the call names {asked} files"),
@@ -60,7 +61,7 @@ fn asked(Exceeded { limit, asked }: Exceeded) -> String {
     }
 }
 
-/// What a client does instead.
+/// Says what a client can do instead.
 const fn advice(limit: Limit) -> &'static str {
     match limit {
         Limit::Files => "name fewer files in one call",

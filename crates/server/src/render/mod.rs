@@ -1,4 +1,4 @@
-//! Words: the only room where a reply is laid out.
+//! Words: the only room where replies and problems are worded and laid out.
 
 pub mod directories;
 pub mod edit;

@@ -1,11 +1,11 @@
-//! Paths in replies. A path that is UTF-8 can be sent back as a reply shows it; one that is not can be named by no call, and is
-//! never shown as if it could: with U+FFFD for what is not UTF-8 it would be another file's.
+//! Paths in replies. A path that is UTF-8 can be sent back as a reply shows it. No call can name another one, so it
+//! is never shown as if a call could: with U+FFFD in place of its bytes it would be the path of another file.
 
 use std::path::Path;
 
 use mcp_text_editor_store::access::roots::Roots;
 
-/// A path in a sentence: where it is not UTF-8 its bytes are spelled out, `caf\xE9`.
+/// Returns a path for a sentence. The bytes of one that is not UTF-8 are spelled out: `caf\xE9`.
 pub(crate) fn shown(path: &Path) -> String {
     match path.to_str() {
         Some(path) => path.to_owned(),
@@ -17,18 +17,18 @@ pub(crate) fn shown(path: &Path) -> String {
     }
 }
 
-/// Paths in a sentence, with commas.
+/// Returns paths for a sentence, with commas between them.
 pub(crate) fn list(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> String {
     let paths: Vec<String> = paths.into_iter().map(|path| shown(path.as_ref())).collect();
     paths.join(", ")
 }
 
-/// The allowed directories that a call can name.
+/// Returns the allowed directories that a call can name.
 pub(crate) fn namable(roots: &Roots) -> Vec<&str> {
     roots.paths().filter_map(Path::to_str).collect()
 }
 
-/// The allowed directories as the end of a sentence, behind `lead`.
+/// Names the allowed directories as the end of a sentence, behind `lead`.
 pub(crate) fn allowed(lead: &str, roots: &Roots) -> String {
     let named = namable(roots);
     let rest = match (roots.paths().count() - named.len(), named.is_empty()) {

@@ -1,4 +1,4 @@
-//! What a read found, as text for a model and as JSON for a program, as far as the client shows it.
+//! The reply to a read, as text for a model and as JSON for a program, as far as the client shows it.
 
 use std::fmt::Write as _;
 
@@ -14,10 +14,10 @@ use crate::context::Reply;
 use crate::problem::{Code, Problem};
 use crate::room::{Left, Piece, Room, lines};
 
-/// So many bytes of what failed are told in full; of what comes after them so many each.
+/// So many bytes of what failed are told in full, and so many of each problem after them.
 const MAX_FAILURES: usize = 8_000;
 const ROOM_FOR_MORE: usize = 100;
-/// So much of a path is told where a read says with which file to go on.
+/// No more of a path is told where the reply says with which file to go on.
 const MAX_PATH: usize = 200;
 
 /// One file that was read, as far as it is shown; without ranges only its facts were asked for.
@@ -43,18 +43,19 @@ pub(crate) struct LeftOut {
 pub(crate) struct Page {
     output: Output,
     line_numbers: bool,
-    /// What may still be said.
+    /// The room that is left.
     pub(crate) left: Left,
     failures: usize,
     files: usize,
     texts: Vec<String>,
     values: Vec<Value>,
-    /// The notes on what is left out; the reply ends in them.
+    /// The notes on what is left out, in which the reply ends.
     notes: String,
 }
 
 impl Page {
-    /// The reply to a read of these files, of each of which so many ranges are asked for, or facts alone.
+    /// Begins the reply to a read of these files, each with the number of ranges that are asked for; 0 for facts
+    /// alone.
     pub(crate) fn new<'a>(
         room: Room,
         output: Output,
@@ -74,7 +75,7 @@ impl Page {
             values: Vec::new(),
             notes: String::new(),
         };
-        // What must be said in any case has its room kept for it.
+        // Room is reserved for the notes on what is left out.
         let longest = files
             .map(|(path, _)| tail_of(path))
             .max_by_key(|path| page.left.measure().of(path))
@@ -99,14 +100,14 @@ impl Page {
         page
     }
 
-    /// What this text takes besides the text of files.
+    /// Weighs text that is not the text of a file.
     fn frame(&self, text: &str) -> Piece {
         Piece { text: 0, frame: self.left.measure().of(text), lines: lines(text) }
     }
 
-    /// How much may be shown of these lines of a file; `None` if the reply has no room for them.
+    /// Returns how much may be shown of these lines of a file; `None` if the reply has no room for them.
     pub(crate) fn budget(&self, file: &FileRead<'_>, range: LineRange, from_char: u64) -> Option<Budget> {
-        // No number in it can be longer than these.
+        // No number in the frame can be longer than these.
         let far = file.scan.size.saturating_add(1);
         let widest = Shown {
             lines: range,
@@ -119,10 +120,10 @@ impl Page {
         self.left.budget(self.piece(file, &widest, 0, 0), self.line_numbers)
     }
 
-    /// What a range takes, of which the text takes `text`, in so many lines.
+    /// Weighs a range whose text weighs `text` and has so many lines.
     fn piece(&self, file: &FileRead<'_>, range: &Shown, text: usize, lines: u64) -> Piece {
         let frame = match self.output {
-            // A line end where the text has none, and the one between blocks.
+            // One line end where the text has none, and one between blocks.
             Output::Text => head(file, range) + &notes(file.scan, range) + "\n\n",
             Output::Json => Value::Object(range_json(range, String::new())).to_string() + ",",
         };
@@ -130,13 +131,13 @@ impl Page {
         Piece { text, lines: frame.lines + lines, ..frame }
     }
 
-    /// Takes the room for a range, of which the text takes `text`; false if there is none.
+    /// Takes room for a range whose text weighs `text`. Returns false if there is not enough.
     pub(crate) fn take(&mut self, file: &FileRead<'_>, range: &Shown, text: usize) -> bool {
         let piece = self.piece(file, range, text, range.lines.count());
         self.left.take(piece)
     }
 
-    /// Takes the room for what is said of a file besides its ranges; false if there is none.
+    /// Takes room for what is said of a file besides its ranges. Returns false if there is not enough.
     pub(crate) fn take_file(&mut self, file: &FileRead<'_>, facts_alone: bool) -> bool {
         let text = match self.output {
             Output::Text if facts_alone => facts(file) + "\n",
@@ -147,7 +148,7 @@ impl Page {
         self.left.take(piece)
     }
 
-    /// Shows a file, for which the room is taken. `None` for facts alone.
+    /// Shows a file for which room was taken. `ranges` is `None` for facts alone.
     pub(crate) fn file(
         &mut self,
         file: &FileRead<'_>,
@@ -178,9 +179,9 @@ impl Page {
         }
     }
 
-    /// Says why a file could not be read; false if there is no room for that.
+    /// Says why a file could not be read. Returns false if there is no room for that.
     pub(crate) fn failed(&mut self, problems: &[Problem]) -> bool {
-        // In full where that leaves the others their shares, more or less; else the beginning.
+        // First in full, if that leaves the other files about their shares; else only the beginning.
         [true, false].into_iter().any(|in_full| {
             let mut room = if in_full { self.failures } else { 0 };
             let (mut texts, mut value) = (Vec::new(), None);
@@ -207,12 +208,12 @@ impl Page {
         })
     }
 
-    /// How many files have been shown.
+    /// Returns how many files have been shown.
     pub(crate) fn files(&self) -> usize {
         self.files
     }
 
-    /// The reply. The call named `all` files, of which `next` is the first that is not shown.
+    /// Ends the reply. The call named `all` files, of which `next` is the first that is not shown.
     pub(crate) fn finish(mut self, all: usize, next: Option<&str>) -> Reply {
         let not_shown = all.saturating_sub(self.files);
         match self.output {
@@ -227,7 +228,8 @@ impl Page {
                 if let (true, Some(object)) = (not_shown > 0, value.as_object_mut()) {
                     object.insert("files_not_shown".to_owned(), json!(not_shown));
                 }
-                // Weighed as it is: where what is not seen, spelled out, has no room, it stays so. It is the same value.
+                // The room was taken for the value as it is. If there is no room for it with invisible characters
+                // spelled out, they stay: it is the same value.
                 let spelled_out = json_text(&value);
                 let text = if self.left.admits(&spelled_out) { spelled_out } else { value.to_string() };
                 Reply { text, structured: Some(value) }
@@ -236,7 +238,7 @@ impl Page {
     }
 }
 
-/// The end of a path, which tells files apart, on one line.
+/// Returns the end of a path, which tells files apart, on one line.
 fn tail_of(path: &str) -> String {
     let path = on_one_line(path);
     if path.len() <= MAX_PATH {
@@ -256,7 +258,7 @@ fn files_left_out(path: &str, count: usize, of: usize) -> String {
     format!("[no room for the last {count} of the {of} files: go on in another call, with {path}]\n")
 }
 
-/// Why a range is refused whose `end` is before its start, which is this line.
+/// Makes the problem of a range whose `end` is before its start, which is this line.
 pub(crate) fn ends_before(start: i64, line: u64, end: i64) -> Problem {
     let reason = if start < 0 {
         format!("end {end} is before start {start}, which is line {line}")
@@ -274,7 +276,7 @@ fn facts(FileRead { file_path, scan }: &FileRead<'_>) -> String {
     format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n")
 }
 
-/// A header line, then the lines, each with its number and a tab if `line_numbers`, then notes.
+/// Writes a header line, then the lines, each with its number and a tab if `line_numbers`, then notes.
 fn range_text(file: &FileRead<'_>, range: &Shown, line_numbers: bool) -> String {
     let mut text = head(file, range);
     if line_numbers {
@@ -328,13 +330,14 @@ fn notes(scan: &Scan, range: &Shown) -> String {
     text
 }
 
-/// The first problem, whose reason names the others, too.
+/// Returns the first problem with the reasons of all.
 fn all_in_one(problems: &[Problem]) -> Option<Problem> {
     let reasons: Vec<&str> = problems.iter().map(|problem| problem.reason.as_str()).collect();
     problems.first().map(|first| Problem { reason: reasons.join("; "), ..first.clone() })
 }
 
-/// A problem as long as there is room for it, and only its beginning then: a call may name any number of files.
+/// Returns the problem whole as long as there is room for it, and only its beginning then: a call may name any number
+/// of files.
 fn fitted(problem: &Problem, room: &mut usize) -> Problem {
     let cut = |text: &str| {
         let end = text.floor_char_boundary(ROOM_FOR_MORE);
@@ -348,7 +351,7 @@ fn fitted(problem: &Problem, room: &mut usize) -> Problem {
     Problem { reason: cut(&problem.reason), hint: cut(&problem.hint), ..problem.clone() }
 }
 
-/// Encoding and line ends: `utf-8+bom crlf`.
+/// Names encoding and line ends: `utf-8+bom crlf`.
 fn form(scan: &Scan) -> String {
     let bom = if scan.bom { "+bom" } else { "" };
     format!("{}{bom} {}", scan.encoding.name(), scan.lines.census().name())

@@ -49,7 +49,7 @@ fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result
     edit::append(context, &read(values, Notes::of(context))?, cancel)
 }
 
-/// Reads the arguments; the errors are all of theirs.
+/// Reads the arguments. The failure holds all of their problems.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<AppendRequest, Failure> {
     read(values, Notes::new(limits))
 }

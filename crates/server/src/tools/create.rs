@@ -1,4 +1,4 @@
-//! `create_text_file`: makes a file that was not there.
+//! `create_text_file`: creates a file.
 
 use serde_json::{Map, Value};
 
@@ -48,7 +48,7 @@ fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result
     create::create(context, &read(values, Notes::of(context))?, cancel)
 }
 
-/// Reads the arguments; the errors are all of theirs.
+/// Reads the arguments. The failure holds all of their problems.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<CreateRequest, Failure> {
     read(values, Notes::new(limits))
 }

@@ -58,7 +58,7 @@ fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result
     edit::delete(context, &read(values, Notes::of(context))?, cancel)
 }
 
-/// Reads the arguments; the errors are all of theirs.
+/// Reads the arguments. The failure holds all of their problems.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<DeleteRequest, Failure> {
     read(values, Notes::new(limits))
 }

@@ -1,4 +1,4 @@
-//! `list_text_file_edits`: which edits were made through this server, and can be undone.
+//! `list_text_file_edits`: lists the edits that were made through this server and can be undone.
 
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ pub const TOOL: Tool = Tool {
 
 /// How many edits are listed where nothing else is asked for.
 const USUAL: u64 = 20;
-/// No more are listed at once.
+/// No more edits are listed at once.
 pub const MAX: u64 = 1_000;
 
 fn input() -> Map<String, Value> {
@@ -48,7 +48,7 @@ fn run(context: &Context, values: Map<String, Value>, _: &Cancel) -> Result<Repl
     history::list(context, &read(values, Notes::of(context))?)
 }
 
-/// Reads the arguments; the errors are all of theirs.
+/// Reads the arguments. The failure holds all of their problems.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<EditsRequest, Failure> {
     read(values, Notes::new(limits))
 }

@@ -91,7 +91,7 @@ fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result
     read::read(context, &read(values, Notes::of(context))?, cancel)
 }
 
-/// Reads the arguments; the errors are all of theirs.
+/// Reads the arguments. The failure holds all of their problems.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<ReadRequest, Failure> {
     read(values, Notes::new(limits))
 }
@@ -103,7 +103,7 @@ fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<ReadRequest, Fai
 
 fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {
     let listed = fields.has_items("files");
-    // Where `files` says which file is meant, an empty path is what a client sends that cannot leave the key out.
+    // With `files` given, an empty `file_path` counts as absent: some clients cannot leave a key out.
     let says =
         |name: &&str| fields.has(name) && !(listed && *name == "file_path" && fields.is_empty_text(name));
     let short: Vec<&str> = ["file_path", "line_start", "line_end"].into_iter().filter(says).collect();
@@ -130,8 +130,8 @@ fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {
     Some(ReadRequest { files, line_numbers })
 }
 
-/// Reads the short form. Where it is not `wanted` it is read all the same, so that its names are known and its types
-/// are checked, but nothing is missed.
+/// Reads the short form. Where it is not `wanted` it is read nevertheless, so that its names are known and its types
+/// are checked, but nothing in it is required.
 fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
     let file_path = if wanted { fields.file_path() } else { fields.optional_path("file_path") };
     let start = fields.integer("line_start");

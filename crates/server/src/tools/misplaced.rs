@@ -1,27 +1,28 @@
-//! Arguments that stand a level too high: a patch without `files`, a file without `patches`, lines without `ranges`. Models
-//! leave these out often, and one answer with the right form helps where a problem for each argument would not.
+//! Arguments that stand a level too high: a patch without `files`, a file without `patches`, lines without `ranges`.
+//! Models often leave these levels out, and one answer with the right form helps more than a problem for each
+//! argument.
 
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Fields, meant};
 
-/// What a file's object takes, …
+/// What the object of a file takes.
 const IN_FILE: &[&str] = &["file_path", "patches", "file_hash", "encoding"];
-/// … a patch's, …
+/// What the object of a patch takes.
 const IN_PATCH: &[&str] = &["old_string", "new_string", "replace_all", "ranges"];
-/// … and a range's.
+/// What the object of a range takes.
 const IN_RANGE: &[&str] = &["start", "end", "range_hash"];
 
 /// A longer text is not repeated in the form.
 const MAX_TEXT: usize = 200;
-/// A longer form is not told with the call's own values.
+/// A longer form is told without the call's own values.
 const MAX_FORM: usize = 800;
-/// In an object of more keys than this nobody meant anything.
+/// In an object of more keys than this nothing is taken for misplaced.
 const MAX_KEYS: usize = 10;
-/// Of a name this much is repeated.
+/// No more of a name than this is repeated.
 const MAX_NAME: usize = 24;
 
-/// Notes a patch call whose file stands where `files` should; whether it is one.
+/// Notes a patch call whose file stands where `files` should. Returns whether it is one.
 pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
     if fields.has_items("files") || !names_one_of(fields, &[IN_FILE, IN_PATCH, IN_RANGE].concat()) {
         return false;
@@ -35,7 +36,7 @@ pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
     true
 }
 
-/// Notes a file of a patch call whose replacement stands where `patches` should; whether it is one.
+/// Notes a file of a patch call whose replacement stands where `patches` should. Returns whether it is one.
 pub(super) fn patch_in_a_file(fields: &mut Fields<'_>) -> bool {
     if fields.has_items("patches") || !names_one_of(fields, &[IN_PATCH, IN_RANGE].concat()) {
         return false;
@@ -45,7 +46,7 @@ pub(super) fn patch_in_a_file(fields: &mut Fields<'_>) -> bool {
     true
 }
 
-/// Notes a deletion whose lines stand where `ranges` should; whether it is one.
+/// Notes a deletion whose lines stand where `ranges` should. Returns whether it is one.
 pub(super) fn range_at_the_top(fields: &mut Fields<'_>) -> bool {
     if fields.has_items("ranges") || !names_one_of(fields, IN_RANGE) {
         return false;
@@ -66,7 +67,7 @@ fn names_one_of(fields: &Fields<'_>, known: &[&'static str]) -> bool {
     fields.names().nth(MAX_KEYS).is_none() && fields.names().any(|name| own_name(name, known).is_some())
 }
 
-/// What an argument is called here.
+/// Returns what an argument is called here.
 fn own_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().find(|own| **own == name).copied().or_else(|| meant(name, known))
 }
@@ -96,7 +97,7 @@ fn put(form: &mut Map<String, Value>, name: &str, value: Option<&Value>, otherwi
     form.insert(name.to_owned(), value.map_or_else(otherwise, short));
 }
 
-/// A value, with long texts left out.
+/// Returns a value with long texts left out.
 fn short(value: &Value) -> Value {
     match value {
         Value::String(text) if text.chars().nth(MAX_TEXT).is_some() => json!("…"),
@@ -109,7 +110,7 @@ fn generic_file() -> Value {
     json!({"file_path": "/absolute/path", "patches": [{"old_string": "…", "new_string": "…"}]})
 }
 
-/// A file's object of what was given beside it.
+/// Makes the object of a file from what was given in its place.
 fn file(given: &Map<String, Value>) -> Value {
     let mut out = Map::new();
     put(&mut out, "file_path", find(given, "file_path", IN_FILE), || json!("/absolute/path"));
@@ -147,7 +148,7 @@ fn patch(given: &Map<String, Value>) -> Value {
     Value::Object(out)
 }
 
-/// The range that is given, if one is.
+/// Returns the range that is given, if there is one.
 fn range(given: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut out = Map::new();
     for name in IN_RANGE {

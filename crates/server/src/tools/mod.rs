@@ -1,5 +1,5 @@
-//! The tools: one file each, with its words, its schema, and how its typed request is read from the arguments. What a tool does is in
-//! [`crate::actions`].
+//! The tools: one file each, with its words, its schema, and how its request is read from the arguments.
+//! [`crate::actions`] does what a tool does.
 
 mod all;
 pub mod append;

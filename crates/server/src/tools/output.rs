@@ -1,14 +1,14 @@
 //! The schemas of structured content that several tools share.
 //!
-//! An error has no structured content, but there are clients that hold its text against the schema, and then show the model
-//! their own complaint in place of it. So each schema admits the error, too, without combinators, which other clients
-//! refuse: it has the properties of both, and requires what both have.
+//! An error has no structured content, but some clients check its text against the schema, and if it does not fit
+//! show the model their own complaint in place of it. So each schema admits the error, too. It does so without
+//! combinators, which other clients refuse: it has the properties of both, and requires those that both have.
 
 use serde_json::{Map, Value, json};
 
 use crate::wire::schema::{Properties, arguments, described, flag, integer, list, object, text, word};
 
-/// What an edit answers.
+/// Makes the schema of the reply to an edit.
 pub(super) fn edit() -> Map<String, Value> {
     let place =
         || [("start", integer("First line.")), ("end", integer("Last line; start - 1 where none is left."))];
@@ -46,7 +46,7 @@ pub(super) fn edit() -> Map<String, Value> {
     )
 }
 
-/// What a list of past edits answers.
+/// Makes the schema of a list of past edits.
 pub(super) fn edits() -> Map<String, Value> {
     let file = object(
         &[
@@ -79,7 +79,7 @@ pub(super) fn edits() -> Map<String, Value> {
     )
 }
 
-/// What a read answers.
+/// Makes the schema of the reply to a read.
 pub(super) fn read() -> Map<String, Value> {
     let range = object(
         &[
@@ -125,7 +125,8 @@ fn only_error() -> Value {
     word("Only in an error.", &["error"])
 }
 
-/// The schema of an object that has these properties, or is an error; `required` is what both have.
+/// Makes the schema of an object that has these properties or is an error; `required` are the properties that both
+/// have.
 fn or_error(properties: &Properties, required: &[&str]) -> Map<String, Value> {
     let error = [
         ("code", text("Of an error: the kind of its first problem.")),
@@ -138,7 +139,7 @@ fn or_error(properties: &Properties, required: &[&str]) -> Map<String, Value> {
     arguments(&[properties, &error].concat(), required)
 }
 
-/// One reason why a call, or the reading of a file, failed.
+/// Makes the schema of a problem of a call, or of a file that could not be read.
 fn problem(description: &str) -> Value {
     let place = || [("start", integer("First line.")), ("end", integer("Last line."))];
     let excerpt = || {

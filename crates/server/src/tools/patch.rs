@@ -78,7 +78,7 @@ fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result
     edit::patch(context, &read(values, Notes::of(context))?, cancel)
 }
 
-/// Reads the arguments; the errors are all of theirs.
+/// Reads the arguments. The failure holds all of their problems.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<PatchRequest, Failure> {
     read(values, Notes::new(limits))
 }
@@ -119,7 +119,7 @@ fn patch(mut fields: Fields<'_>) -> Option<Patch> {
     });
     let listed = fields.has("ranges");
     let ranges = fields.objects("ranges");
-    // What is wrong in itself is told once, not again as the lack of it.
+    // A list that is wrong in itself is told once, not also as a missing one.
     let misread = listed && ranges.is_none();
     let ranges = ranges.unwrap_or_default();
     let unguarded = ranges.iter().filter(|range| !range.has("range_hash"));

@@ -13,9 +13,9 @@ pub struct Tool {
     pub id: ToolId,
     /// The name that people see.
     pub title: &'static str,
-    /// What it does, when to use it which way, what comes back; for a model.
+    /// What it does, when and how to use it, and what it returns; for a model.
     pub description: &'static str,
-    /// What is said of other tools behind it, each sentence where that tool is offered.
+    /// Sentences about other tools, each to be told where that tool is offered.
     pub beside: &'static [(ToolId, &'static str)],
     /// Whether it can take away what a file holds.
     pub destructive: bool,
@@ -25,18 +25,18 @@ pub struct Tool {
     pub input: fn() -> Map<String, Value>,
     /// The schema of its structured content.
     pub output: fn() -> Map<String, Value>,
-    /// Checks the arguments and does it.
+    /// Checks the arguments and does what they ask for.
     pub run: Run,
 }
 
 impl Tool {
-    /// The name by which it is called.
+    /// Returns the name by which it is called.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.id.name()
     }
 
-    /// What it does, with what is to be said of other tools that are offered.
+    /// Returns what it does, with the sentences about other tools that are offered.
     pub fn description_beside(&self, is_offered: impl Fn(ToolId) -> bool) -> String {
         let sentences = self.beside.iter().filter(|(tool, _)| is_offered(*tool));
         sentences.fold(self.description.to_owned(), |out, (_, sentence)| out + " " + sentence)

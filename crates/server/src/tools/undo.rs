@@ -1,4 +1,4 @@
-//! `undo_text_file_edits`: takes a past edit back.
+//! `undo_text_file_edits`: undoes a past edit.
 
 use serde_json::{Map, Value};
 
@@ -43,7 +43,7 @@ fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result
     history::undo(context, &read(values, Notes::of(context))?, cancel)
 }
 
-/// Reads the arguments; the errors are all of theirs.
+/// Reads the arguments. The failure holds all of their problems.
 pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<UndoRequest, Failure> {
     read(values, Notes::new(limits))
 }

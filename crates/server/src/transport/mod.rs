@@ -1,3 +1,3 @@
-//! The ways by which messages come and go.
+//! Transports: how messages come and go.
 
 pub mod stdio;

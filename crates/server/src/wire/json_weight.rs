@@ -1,8 +1,8 @@
-//! How much JSON a text holds, before anything is made of it ([`weigh`]), and the same message without what is too much
-//! ([`tamed`]). Neither says whether a text is JSON: they know strings, nesting and numbers, and no more.
+//! Weighs a JSON text before it is parsed ([`weigh`]), and empties what is too much of it ([`tamed`]). Neither checks
+//! whether a text is JSON: they know strings, nesting and numbers, and no more.
 //!
-//! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed. Both take time
-//! in proportion to the text, and no stack.
+//! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed. Both take
+//! time in proportion to the text, and no stack.
 
 use memchr::memchr2;
 
@@ -15,7 +15,7 @@ pub struct Weight {
     pub depth: u64,
 }
 
-/// Weighs a text.
+/// Counts what a text holds.
 #[must_use]
 pub fn weigh(text: &[u8]) -> Weight {
     let (mut weight, mut depth) = (Weight::default(), 0_u64);
@@ -37,8 +37,9 @@ pub fn weigh(text: &[u8]) -> Weight {
     weight
 }
 
-/// The text with every list or object that is nested deeper than `keep` made empty, and with numbers that are beyond
-/// a double's range brought to its end: the SDK's parser takes neither more than 128 levels nor such a number.
+/// Returns the text with every list or object that is nested deeper than `keep` emptied, and with each number beyond
+/// a double's range replaced by the largest in it. The SDK's parser takes neither more than 128 levels nor such a
+/// number.
 #[must_use]
 pub fn tamed(text: &[u8], keep: u64) -> Vec<u8> {
     let mut out = Vec::new();
@@ -85,7 +86,7 @@ pub fn tamed(text: &[u8], keep: u64) -> Vec<u8> {
     out
 }
 
-/// The rest of a string, its closing quote included, and what comes after it.
+/// Splits a text behind the closing quote of the string in which it begins.
 fn after_string(text: &[u8]) -> (&[u8], &[u8]) {
     let mut at = 0;
     while let Some(found) = memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {

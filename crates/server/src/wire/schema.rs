@@ -1,16 +1,16 @@
-//! Builders for JSON schemas that every client takes: one string `type` per property, no combinators, no references, no
-//! null types, no number formats, typed `items`. Defaults and bounds are told in the descriptions. Each rule is there because
-//! some client refuses the tool, or all tools, over it.
+//! Builders for JSON schemas that every client accepts: one string `type` per property, no combinators, no
+//! references, no null types, no number formats, typed `items`. Defaults and bounds are told in the descriptions.
+//! Each rule is there because some client refuses the tool, or all tools, without it.
 //!
-//! No object says `additionalProperties: false`, at any depth: clients that check a call then answer an unknown key in place
-//! of the server, which knows what was meant by it. What is unknown is refused all the same, by [`crate::arguments`].
+//! No object says `additionalProperties: false`, at any depth: clients that check a call would then answer for an
+//! unknown key, and they do not know what was meant by it. The server refuses unknown keys by itself.
 
 use serde_json::{Map, Value, json};
 
 /// The properties of an object, in the order in which clients show them.
 pub type Properties = [(&'static str, Value)];
 
-/// The schema of a tool's arguments.
+/// Makes the schema of a tool's arguments.
 #[must_use]
 pub fn arguments(properties: &Properties, required: &[&str]) -> Map<String, Value> {
     let mut out = Map::new();
@@ -22,13 +22,13 @@ pub fn arguments(properties: &Properties, required: &[&str]) -> Map<String, Valu
     out
 }
 
-/// An object inside a list.
+/// Makes the schema of an object inside a list.
 #[must_use]
 pub fn object(properties: &Properties, required: &[&str]) -> Value {
     Value::Object(arguments(properties, required))
 }
 
-/// An object that has a description of its own.
+/// Makes the schema of an object with a description of its own.
 #[must_use]
 pub fn described(description: &str, properties: &Properties, required: &[&str]) -> Value {
     let mut out = arguments(properties, required);
@@ -36,31 +36,31 @@ pub fn described(description: &str, properties: &Properties, required: &[&str]) 
     Value::Object(out)
 }
 
-/// Text.
+/// Makes the schema of a text.
 #[must_use]
 pub fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
-/// An integer.
+/// Makes the schema of an integer.
 #[must_use]
 pub fn integer(description: &str) -> Value {
     json!({"type": "integer", "description": description})
 }
 
-/// True or false.
+/// Makes the schema of a flag.
 #[must_use]
 pub fn flag(description: &str) -> Value {
     json!({"type": "boolean", "description": description})
 }
 
-/// One of these words.
+/// Makes the schema of a text that is one of these words.
 #[must_use]
 pub fn word(description: &str, words: &[&str]) -> Value {
     json!({"type": "string", "enum": words, "description": description})
 }
 
-/// A list.
+/// Makes the schema of a list.
 #[must_use]
 #[expect(
     clippy::needless_pass_by_value,

@@ -1,4 +1,4 @@
-//! The facts of a call that words need.
+//! What the words need to know of a call and of its files.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::tool_id::ToolId;
 
-/// The facts of a call that words need.
+/// A call, as far as words need to know it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'a> {
     /// The tool that was called.
@@ -30,8 +30,8 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Words that name a tool, where it is offered, else others. A hint names another tool than the one that was called in no
-    /// other way.
+    /// Returns words that name a tool if it is offered, else other ones. Hints name another tool than the one that
+    /// was called only by way of this.
     pub(super) fn naming(
         self,
         tool: ToolId,
@@ -47,7 +47,7 @@ impl Call<'_> {
 pub(crate) struct Named<'a> {
     /// Its path.
     pub(crate) file_path: &'a str,
-    /// The encoding that the client named, in its own word.
+    /// The encoding as the client named it.
     pub(crate) encoding: Option<&'a str>,
     /// The ranges that each of its patches names; empty for tools without patches.
     pub(crate) patches: &'a [&'a [GuardedRange]],

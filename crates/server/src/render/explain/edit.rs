@@ -1,4 +1,4 @@
-//! Why a file is not edited, whichever part of the program found that.
+//! Why a file is not edited, whichever part of the program has found that.
 
 use mcp_text_editor_store::edit::{Differing, EditProblem, Reason};
 
@@ -11,7 +11,7 @@ use crate::limits::Limit;
 use crate::problem::{Code, Problem};
 use crate::render::limits;
 
-/// Why a file is not edited.
+/// Makes the problem of a file that is not edited.
 pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem) -> Problem {
     let problem = match &found.reason {
         Reason::Path(problem) => path(call, named.file_path, problem),
@@ -42,7 +42,7 @@ pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem
     Problem { may_have_written: found.may_have_written(), ..problem }.of_file(named.file_path)
 }
 
-/// Why two entries of a call that name one file cannot be joined.
+/// Makes the problem of two entries of a call that name one file and do not agree.
 fn differs(named: Named<'_>, what: Differing) -> Problem {
     let (key, first) = match what {
         Differing::Encoding { first } => ("encoding", first),

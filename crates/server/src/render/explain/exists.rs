@@ -9,20 +9,20 @@ use crate::problem::{Code, Problem};
 use crate::render::paths::shown;
 use crate::tool_id::ToolId;
 
-/// What is said of a name that is taken by something other than text.
+/// Makes the problem of a name that is taken by something that does not read as text.
 pub(crate) fn exists_unreadable(file_path: &str) -> Problem {
     let reason = format!("{file_path} already exists, and is not a file that reads as text");
     Problem::new(Code::AlreadyExists, reason, "choose another name").of_file(file_path)
 }
 
-/// What is said of a name that is taken by a symbolic link to a file that is not there.
+/// Makes the problem of a name that is taken by a symbolic link to a file that does not exist.
 pub(crate) fn exists_dangling(call: Call<'_>, file_path: &str, target: &Path) -> Problem {
     let (what, hint) = dangling(call, target);
     Problem::new(Code::AlreadyExists, format!("{file_path} already exists: it is {what}"), hint)
         .of_file(file_path)
 }
 
-/// What a dangling link is, and the call that creates its target.
+/// Says what a dangling link is, and which call creates its target.
 pub(super) fn dangling(call: Call<'_>, target: &Path) -> (String, String) {
     let what = format!("a symbolic link to {}, which does not exist", shown(target));
     let check = || "check where the link leads; a person can change it".to_owned();
@@ -37,7 +37,8 @@ pub(super) fn dangling(call: Call<'_>, target: &Path) -> (String, String) {
     (what, hint)
 }
 
-/// What is said of a name that is taken by a text file: `replace` is the call that would replace everything in it.
+/// Makes the problem of a name that is taken by a text file. `replace` is the call that would replace everything in
+/// it.
 pub(crate) fn exists(call: Call<'_>, file_path: &str, replace: &Value) -> Problem {
     let hint = call.naming(
         ToolId::Patch,

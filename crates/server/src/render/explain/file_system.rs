@@ -1,5 +1,6 @@
-//! What a file system has against an edit: permissions, or what they have no part in: it is mounted read-only, chattr(1) has
-//! marked the file or its directory, or the file is encrypted and locked.
+//! Edits that a file system does not allow: for lack of permissions, or whatever the permissions are, because it is
+//! mounted read-only, because chattr(1) has marked the file or its directory, or because the file is encrypted and
+//! locked.
 
 use mcp_text_editor_store::error::{Operation, StoreError};
 use mcp_text_editor_store::os::inode_flags::Guard;
@@ -10,7 +11,7 @@ use crate::problem::Code;
 /// Code, reason and hint.
 type Words = (Code, String, String);
 
-/// What a person can allow.
+/// Words a lack of permissions.
 pub(super) fn denied(file_path: &str, operation: Operation) -> Words {
     let reason = match operation {
         Operation::WriteTemporary
@@ -24,7 +25,7 @@ pub(super) fn denied(file_path: &str, operation: Operation) -> Words {
     (Code::PermissionDenied, reason, hint.to_owned())
 }
 
-/// What is mounted read-only is named by what is on it: the file, or the state directory.
+/// Words a read-only mount. It is named by what is on it: the file, or the state directory.
 pub(super) fn read_only(call: Call<'_>, file_path: &str, error: &StoreError) -> Words {
     let (what, hint) = match call.state.filter(|state| error.path.starts_with(state)) {
         Some(state) => (
@@ -39,7 +40,7 @@ pub(super) fn read_only(call: Call<'_>, file_path: &str, error: &StoreError) -> 
     (Code::IoError, format!("{what} lies on a file system that is mounted read-only"), hint.to_owned())
 }
 
-/// What chattr(1) has forbidden to everybody.
+/// Words a mark of chattr(1), which holds for everybody.
 pub(super) fn guarded(file_path: &str, error: &StoreError, by: Guard, is_directory: bool) -> Words {
     let (mark, letter) = match by {
         Guard::Immutable => ("immutable", 'i'),
@@ -62,7 +63,7 @@ pub(super) fn guarded(file_path: &str, error: &StoreError, by: Guard, is_directo
     )
 }
 
-/// What nobody can read or write before it is unlocked.
+/// Words an encrypted file whose key is not there.
 pub(super) fn no_key(file_path: &str) -> Words {
     (
         Code::IoError,

@@ -10,7 +10,7 @@ use crate::render::directories;
 use crate::render::paths::{allowed, shown};
 use crate::tool_id::ToolId;
 
-/// Why a path is refused.
+/// Makes the problem of a path that is refused.
 pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathError) -> Problem {
     match problem {
         PathError::Protected(protection) => protected(file_path, protection),
@@ -20,7 +20,8 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathError) -> Prob
     .of_file(file_path)
 }
 
-/// Why a path is refused that need not be looked at for that.
+/// Makes the problem of a path that is refused for its text, or for the root it lies in; errors of the file system
+/// are not worded here.
 pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathError) -> Problem {
     match problem {
         PathError::NotAbsolute { candidates } => {
@@ -55,7 +56,7 @@ pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathError) ->
             ),
             "a person has to restart the server, which then takes the directory that is there",
         ),
-        // The others are told of what was looked at.
+        // [`path`] words the other kinds.
         _ => {
             let hint = allowed("the allowed directories are", roots);
             let unserved = directories::also_unserved(roots);
@@ -69,7 +70,7 @@ pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathError) ->
     .of_file(file_path)
 }
 
-/// Why a file may not be written.
+/// Makes the problem of a file that may not be written.
 fn protected(file_path: &str, protection: &Protection) -> Problem {
     let (why, hint) = match protection {
         Protection::ReadOnly => (

@@ -1,4 +1,4 @@
-//! What the core rejects, in words: guards that do not hold, texts that are not there, lines that do not exist.
+//! What the core rejects, in words: hashes that do not fit, texts that are not there, lines that do not exist.
 
 use mcp_text_editor_core::cause::Cause;
 use mcp_text_editor_core::digest::Digest;
@@ -15,10 +15,10 @@ use crate::render::layout::spelled;
 use crate::render::limits;
 use crate::tool_id::ToolId;
 
-/// So many lines above and below the one that was named are to be read again.
+/// The hint asks to read so many lines above and below the one that was named.
 const AROUND: u64 = 20;
 
-/// Puts a rejection into words.
+/// Makes the problem of a rejection.
 pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
     let place = |at: At| place(call, named, at);
     let mut problem = match rejection {
@@ -36,7 +36,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
                 None => format!("line {start} is not in the file, which has {}", counted(*total)),
             };
             let problem = Problem::new(Code::LineOutOfRange, reason, out_of_range_hint(call, *total));
-            // An empty file has nothing to be read; the hint is about the same tool.
+            // An empty file has nothing to read, and the hint is about the tool that was called.
             if *total == 0 { problem } else { problem.suggest(ToolId::Get) }
         }
         Rejection::EmptyOldString { .. } => Problem::new(
@@ -110,7 +110,8 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
     problem
 }
 
-/// The file has changed: whether the call can be sent again as it is. To read it again is always right.
+/// Makes the problem of a file that has changed, and says whether the call can be sent again as it is. Reading the
+/// file again is always right.
 fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, total_lines: u64) -> Problem {
     let problem = |why: &str, hint| {
         let reason = format!("the file is not the one that file_hash was taken of, {why}");
@@ -155,13 +156,13 @@ fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, to
     problem.suggest(ToolId::Get)
 }
 
-/// The call that reads the file, or some of its lines; `None` where no tool that reads is offered.
+/// Returns the call that reads the file, or some of its lines; `None` where no tool that reads is offered.
 fn reading(call: Call<'_>, named: Named<'_>, lines: Option<(u64, u64)>) -> Option<String> {
     let get = ToolId::Get;
     call.offered.contains(get).then(|| format!("{} {}", get.name(), read_call(named, lines)))
 }
 
-/// A guard that does not hold: what is there instead, and where the wanted text is.
+/// Makes the problem of a hash or a text that does not fit: what is there instead, and where the wanted text is.
 fn mismatched(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
     let meant = |at: At| Meant::of(call, named, at, total_lines);
     let (problem, lines, evidence) = match rejection {
@@ -214,7 +215,7 @@ fn mismatched(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lin
             }
             (problem, None, evidence)
         }
-        // The caller sends no other.
+        // The caller passes no other kind.
         _ => return Problem::new(Code::InternalError, "a mismatch of no known kind", "report this"),
     };
     Problem {
@@ -226,7 +227,7 @@ fn mismatched(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lin
     }
 }
 
-/// The part of the call that is meant, as a prefix; nothing where there is only one.
+/// Names the part of the call that is meant, as a prefix; empty where there is only one part.
 fn place(call: Call<'_>, named: Named<'_>, at: At) -> String {
     let mut parts = Vec::new();
     if call.many_files {
@@ -261,7 +262,7 @@ fn because_of_nearest(evidence: &Evidence) -> String {
     }
 }
 
-/// Why a match failed, as the end of a sentence.
+/// Says why a match failed, as the end of a sentence.
 fn cause(cause: Cause) -> String {
     let why = match cause {
         Cause::TabsAgainstSpaces => "one has tabs where the other has spaces",
@@ -280,13 +281,13 @@ fn cause(cause: Cause) -> String {
     format!(": {why}")
 }
 
-/// What a hint puts right: a range of a patch or of a deletion, or a patch without ranges.
+/// The part of a call that a hint corrects: a range of a patch or of a deletion, or a patch without ranges.
 struct Meant<'a> {
     call: Call<'a>,
     named: Named<'a>,
-    /// Its name in the call, where its patch has other ranges, which are to stay.
+    /// The name of the range in the call, if its patch has other ranges, which are to stay.
     part: Option<String>,
-    /// Those others.
+    /// The other ranges of the patch.
     others: Vec<&'a GuardedRange>,
     total_lines: u64,
 }
@@ -300,7 +301,7 @@ impl<'a> Meant<'a> {
         Self { call, named, part: (!others.is_empty()).then(name), others, total_lines }
     }
 
-    /// To send this range.
+    /// Says to send this range.
     fn with_range(&self, range: &Value) -> String {
         match &self.part {
             Some(part) => format!("in place of {part} send {range}"),
@@ -308,7 +309,7 @@ impl<'a> Meant<'a> {
         }
     }
 
-    /// To send the same lines with this digest.
+    /// Says to send the same lines with this digest.
     fn with_hash(&self, lines: LineRange, hash: &str) -> String {
         match &self.part {
             Some(_) => self.with_range(&range(lines, Some(hash))),
@@ -316,14 +317,15 @@ impl<'a> Meant<'a> {
         }
     }
 
-    /// To send a patch that is made in another way, by which the other ranges could not be patched.
+    /// Says to leave the range out, before words on a patch that is made in another way, which the other ranges could
+    /// not share.
     fn apart(&self) -> String {
         let in_place_of = |part| format!("leave {part} out; in a patch of its own, ");
         self.part.as_ref().map_or_else(String::new, in_place_of)
     }
 
-    /// To read lines before their digest is sent: that of a text that was not shown guards nothing. A read tells none of a
-    /// line that it cannot show whole.
+    /// Says to read lines before their digest is sent: the digest of a text that was not shown guards nothing. A read
+    /// gives no digest of a line that it cannot show whole.
     fn unseen(&self, lines: LineRange, hash: &str) -> IfCut {
         let known = self.with_hash(lines, hash);
         let hint = match self.read(lines) {
@@ -341,7 +343,7 @@ impl<'a> Meant<'a> {
         self.if_cut(hint)
     }
 
-    /// To name whole lines by their digest, as they are too many to be copied.
+    /// Says to name whole lines by their digest, because they are too many to be copied.
     fn unnamed(&self, lines: LineRange) -> IfCut {
         let Some(read) = self.read(lines).filter(|_| lines.count() > 1) else { return self.uncopied(lines) };
         let (apart, range) = (self.apart(), range(lines, Some("…")));
@@ -351,7 +353,8 @@ impl<'a> Meant<'a> {
         ))
     }
 
-    /// To copy from a read what was not shown whole. It may begin and end inside of lines, so no digest will do.
+    /// Says to copy from a read what was not shown whole. It may begin and end inside of lines, so a digest would not
+    /// do.
     fn uncopied(&self, lines: LineRange) -> IfCut {
         let apart = self.apart();
         let (read, first) = match self.read(lines) {
@@ -387,8 +390,8 @@ impl<'a> Meant<'a> {
         })
     }
 
-    /// The ranges of the patch, all of them, where its old text stands: if there are as many places as ranges, each of
-    /// which it alone guards.
+    /// Returns all ranges of the patch at the places where its old text stands, if there are as many places as ranges
+    /// and the text alone guards each range.
     fn all_at(&self, places: &[LineRange]) -> Option<String> {
         let is_all = places.len() == self.others.len() + 1 && places.len() < CLOSEST;
         let mut places = places.to_vec();
@@ -433,7 +436,7 @@ fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> (St
     (hint, None)
 }
 
-/// The call for places where the old text stands as whole lines; there is at least one.
+/// Says which call replaces the old text where it stands as whole lines. There is at least one place.
 fn stands_at(meant: &Meant<'_>, places: &[LineRange]) -> String {
     if let (Some(part), [first, ..]) = (&meant.part, places) {
         return match (meant.all_at(places), places.iter().find(|place| !meant.is_taken(**place))) {
@@ -461,7 +464,7 @@ fn stands_at(meant: &Meant<'_>, places: &[LineRange]) -> String {
         }
         _ => format!(
             "old_string stands at {}{} places; for the first of them send the patch with \"ranges\": [{first}]",
-            // More are not kept.
+            // No more places are kept than this.
             if places.len() < CLOSEST { "" } else { "at least " },
             places.len(),
         ),
@@ -510,7 +513,7 @@ fn out_of_range_hint(call: Call<'_>, total: u64) -> String {
     }
 }
 
-/// The arguments that read the file, or some of its lines, as the call did.
+/// Makes the arguments that read the file, or some of its lines, in the encoding of the call.
 fn read_call(named: Named<'_>, lines: Option<(u64, u64)>) -> Value {
     let mut call = Map::from_iter([("file_path".to_owned(), json!(named.file_path))]);
     if let Some((start, end)) = lines {

@@ -1,4 +1,4 @@
-//! What the operating system, or a lock, has against a file.
+//! What the operating system, or a lock, did not allow.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::problem::{Code, Problem};
 use crate::render::paths::{list, shown};
 use crate::tool_id::ToolId;
 
-/// What the operating system, or a lock, had against it.
+/// Makes the problem of an error of the store.
 pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
     let (code, reason, hint) = match &error.kind {
         kind if let Some(told) = of_name(call, file_path, kind) => told,
@@ -103,13 +103,13 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         Code::AlreadyExists => problem.suggest(ToolId::Patch),
         Code::Conflict => problem.suggest(ToolId::Get),
         _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(ToolId::Patch),
-        // As its hint says.
+        // The hint says to read the files again.
         _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(ToolId::Get),
         _ => problem,
     }
 }
 
-/// The call that creates a file.
+/// Says which call creates the file.
 fn to_create(call: Call<'_>, file_path: &str) -> String {
     let create = json!({"file_path": file_path, "contents": "…"});
     call.naming(
@@ -119,7 +119,7 @@ fn to_create(call: Call<'_>, file_path: &str) -> String {
     )
 }
 
-/// What is to be said of a dangling link, and of a slash at the end of a path, if that is why.
+/// Words a dangling link, or a slash at the end of a path, if that is the reason of the error.
 fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Code, String, String)> {
     let place = call.roots.resolve(file_path).ok()?;
     let ends_in_slash = file_path.ends_with(std::path::is_separator);
@@ -148,7 +148,7 @@ fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Co
     }
 }
 
-/// What is full is named by what is on it: the file, or the state directory.
+/// Words a full disk. It is named by what is on it: the file, or the state directory.
 fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, String, String) {
     let full = match call.state.filter(|state| error.path.starts_with(state)) {
         Some(state) => format!("{}, this server's state directory", shown(state)),

@@ -6,7 +6,7 @@ use mcp_text_editor_store::read::document::NotText;
 use super::call::Named;
 use crate::problem::{Code, Problem};
 
-/// Why an encoding's label is refused.
+/// Makes the problem of an encoding that does not exist.
 pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
     let label = named.encoding.unwrap_or_default();
     let hint = match Label::suggestion(label) {
@@ -19,7 +19,7 @@ pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
         .of_file(named.file_path)
 }
 
-/// Why a file is no text.
+/// Makes the problem of a file that is not text.
 pub(crate) fn not_text(named: Named<'_>, fault: &NotText) -> Problem {
     let file_path = named.file_path;
     let problem = match fault {

@@ -1,10 +1,10 @@
-//! Lines out of chunks of input. What a line says is [`message`](super::message)'s.
+//! Cuts chunks of input into lines. [`message`](super::message) finds out what a line says.
 
 use memchr::memchr;
 
 use super::scan::Scan;
 
-/// A line's buffer that has grown beyond this is given back.
+/// A buffer of a line that has grown beyond this is freed.
 const KEPT: usize = 1 << 20;
 
 /// A line of the input, its end not included.
@@ -12,7 +12,7 @@ const KEPT: usize = 1 << 20;
 pub(super) enum Line<'a> {
     /// All of it.
     Whole(&'a [u8]),
-    /// It was longer than the limit, and nothing else is left of it.
+    /// It was longer than the limit, and only this scan of it is left.
     TooLong(Scan),
 }
 
@@ -22,18 +22,18 @@ pub(super) struct Framer {
     limit: usize,
     /// The beginning of a line whose end has not come yet.
     begun: Vec<u8>,
-    /// Such a line that has passed the limit.
+    /// The scan of such a line that has passed the limit.
     skipped: Option<Scan>,
 }
 
 impl Framer {
-    /// Lines of at most `limit` bytes, their ends not counted.
+    /// Cuts lines of at most `limit` bytes, their ends not counted.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, begun: Vec::new(), skipped: None }
     }
 
-    /// Takes from a chunk of input up to the end of its first line, and how many bytes that were. What the line is to
-    /// `read`, if there was an end.
+    /// Takes bytes from a chunk of input up to the end of its first line. Returns how many, and what `read` makes of
+    /// the line, if it has ended.
     pub(super) fn take<T>(&mut self, chunk: &[u8], read: impl FnOnce(Line<'_>) -> T) -> (usize, Option<T>) {
         let end = memchr(b'\n', chunk);
         let (part, _) = chunk.split_at(end.unwrap_or(chunk.len()));
@@ -55,7 +55,7 @@ impl Framer {
         (part.len() + 1, self.finish(read))
     }
 
-    /// Ends the line that was begun, as the end of input does.
+    /// Ends the line that was begun, as the end of input does. Returns what `read` makes of it.
     pub(super) fn finish<T>(&mut self, read: impl FnOnce(Line<'_>) -> T) -> Option<T> {
         if let Some(scan) = self.skipped.take() {
             return Some(read(Line::TooLong(scan)));

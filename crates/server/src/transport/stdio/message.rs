@@ -1,6 +1,6 @@
-//! What a line of input is: a message, something to be refused, or nothing.
+//! What a line of input is: a message, a request to be answered with an error, or nothing.
 //!
-//! Refused is only what looks like a request: two peers that refused each other's refusals would never stop.
+//! Only what looks like a request is answered: two peers that answered each other's errors would never stop.
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientRequest, ErrorCode, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId};
@@ -27,26 +27,26 @@ pub(super) enum Read {
         /// How many values the line holds.
         values: u64,
     },
-    /// Requests that cannot be served, each by its id, if a request can have it, and why.
+    /// Requests that cannot be served: the id of each, if a request can have it, and why.
     Error(Vec<Option<RequestId>>, ErrorData),
     /// Nothing that waits for an answer.
     Nothing,
 }
 
-/// What is said to JSON that is no message.
+/// The answer to JSON that is no message.
 const NO_MESSAGE: &str = "the line is not a JSON-RPC 2.0 message";
 
-/// What is said to a request whose id no answer could repeat.
+/// The answer to a request whose id no answer could repeat.
 const NO_ID: &str = "the id of a request must be a string, or an integer of at most 64 bits with its sign; this request \
                      was not carried out";
 
-/// How deep the arguments of a call nest in its message.
+/// The depth of a call's arguments in its message.
 const ENVELOPE: u64 = 2;
 
 /// Reads a line.
 ///
-/// A call whose arguments hold or nest too much is read without them, and with [`Exceeded`] among its extensions, since
-/// they would take many times their length as values; it is for the tool to answer.
+/// A call whose arguments hold or nest too much is read without them, since they would take many times their length
+/// as values, and with [`Exceeded`] among its extensions, so that the tool answers it.
 pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
     let (scan, error) = match line {
         Line::TooLong(scan) => {
@@ -58,7 +58,7 @@ pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
             (scan, ErrorData::invalid_request(message, None))
         }
         Line::Whole(line) => {
-            // Some programs begin whatever they write with a byte order mark (RFC 8259, section 8.1).
+            // Some programs begin everything that they write with a byte order mark (RFC 8259, section 8.1).
             let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
             if line.iter().all(u8::is_ascii_whitespace) {
                 return Read::Nothing;
@@ -102,8 +102,8 @@ pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
     }
 }
 
-/// Parses a message. A number that no double holds is JSON, too: it counts as the largest, as an integer that is too large
-/// does.
+/// Parses a message. A number that no double holds is JSON, too: it counts as the largest double, as an integer that
+/// is too large counts as the largest.
 fn parse(text: &str) -> Result<Message, ErrorData> {
     serde_json::from_str(text).or_else(|error| {
         if error.to_string().starts_with("number out of range") {
@@ -114,10 +114,10 @@ fn parse(text: &str) -> Result<Message, ErrorData> {
     })
 }
 
-/// Parses a message that exceeds a limit, without its arguments: only a call of a tool can be answered as one.
+/// Parses a message that exceeds a limit without its arguments. Only a call of a tool can be answered as one.
 fn parse_without_arguments(line: &[u8], limits: &Limits, exceeded: Exceeded) -> Result<Message, ErrorData> {
     let tamed = tamed(line, ENVELOPE);
-    // What is not in arguments can be too much, too.
+    // Other parts than the arguments can be too much, too.
     let is_small = limits.exceeded_by(weigh(&tamed), ENVELOPE).is_none();
     match is_small.then(|| serde_json::from_slice::<Message>(&tamed)) {
         Some(Ok(JsonRpcMessage::Request(mut request)))
@@ -134,10 +134,11 @@ fn parse_without_arguments(line: &[u8], limits: &Limits, exceeded: Exceeded) -> 
     }
 }
 
-/// Says what is wrong with a line, and nothing of what it holds: that may be text of a file, and goes to the log.
+/// Says what is wrong with a line, and nothing of what it holds: that may be text of a file, and the error goes to
+/// the log.
 fn error_of(error: &serde_json::Error) -> ErrorData {
     match error.classify() {
-        // These messages name places and kinds, never contents.
+        // The messages of these errors name places and kinds, never contents.
         Category::Syntax | Category::Eof => parse_error(format!("the line is not JSON: {error}")),
         Category::Data | Category::Io => ErrorData::invalid_request(NO_MESSAGE, None),
     }

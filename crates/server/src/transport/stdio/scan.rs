@@ -1,21 +1,21 @@
-//! Finding whose request a line is, where the line itself cannot be read: too long, broken, or several messages at once.
+//! Finds the requests in a line that cannot be read: one that is too long, broken, or several messages at once.
 //!
-//! A scanner over bytes that keeps nothing but what it looks for. It knows strings, nesting and where keys stand, and no
-//! more of JSON; it never says that a line is well-formed.
+//! This is a scanner over bytes that keeps only what it looks for. It knows strings, nesting and where keys stand,
+//! and no more of JSON; it never says that a line is well-formed.
 
 use memchr::memchr2;
 use rmcp::model::RequestId;
 
-/// A longer key or id is none. Room for `method` spelled in escapes, and for any id a client makes.
+/// A longer key or id is ignored. This is enough for `method` spelled in escapes, and for any id that clients make.
 const MAX_TOKEN: usize = 1 << 10;
 
-/// The most requests of one line that are named. A batch of more gets so many answers.
+/// No more requests of one line than this are found. A batch of more gets so many answers.
 const MAX_FOUND: usize = 100;
 
 /// A scan of one line, fed in chunks of any size.
 ///
-/// An object is looked at where it is a message: the line's value, or an element of the line's array. It counts as a
-/// request if it has both `method` and `id`, whatever the id is; of equal keys the last holds.
+/// It looks at objects where a message can stand: the line's value, or an element of the line's array. Such an object
+/// counts as a request if it has both `method` and `id`, whatever the id is. Of equal keys the last one counts.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// How many braces and brackets are open.
@@ -27,10 +27,10 @@ pub(super) struct Scan {
     string: Option<InString>,
     /// The last byte outside strings that is not blank; a quote after a string.
     last: u8,
-    /// Whether a quote stood where none can. From there on the text of strings may pass for structure.
+    /// Whether a quote stood where none can. From there on the text of strings may be taken for structure.
     lost: bool,
     place: Place,
-    /// The key or the id that is being read, as it is spelled; `None` where it is too long.
+    /// The key or the id that is being read, as it is spelled; `None` if it is too long.
     token: Option<Vec<u8>>,
     id: Id,
     method: bool,
@@ -48,12 +48,12 @@ enum InString {
 enum Id {
     #[default]
     None,
-    /// None that a request can have.
+    /// One that no request can have.
     Wrong,
     Read(RequestId),
 }
 
-/// Where in a message the scan is, at the depth of its keys.
+/// The place of the scan in a message, at the depth of its keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Place {
     #[default]
@@ -87,21 +87,22 @@ impl Scan {
         }
     }
 
-    /// The ids of the requests in the line, in their order, once all of it was fed; `None` for one that is no string and
-    /// no integer of 64 bits, or is too long. A message that the line's end cuts short counts with what was complete before.
+    /// Returns the ids of the requests in the line, in their order, once all of it was fed; `None` for an id that is
+    /// neither a string nor an integer of 64 bits, or is too long. Of a message that the line's end cuts short, the
+    /// part before counts.
     pub(super) fn finish(mut self) -> Vec<Option<RequestId>> {
         self.close_message();
         self.found
     }
 
-    /// Whether the line's value began as an array, so far as it was fed.
+    /// Whether the line's value began as an array, as far as it was fed.
     pub(super) fn is_batch(&self) -> bool {
         self.batch
     }
 
     fn outside(&mut self, byte: u8) {
         if byte.is_ascii_whitespace() {
-            // Between two parts of a token it keeps them apart.
+            // A blank between two parts of a token keeps them apart.
             if self.token.as_ref().is_some_and(|token| !token.is_empty() && !token.ends_with(b" ")) {
                 self.keep(b" ");
             }

@@ -1,4 +1,4 @@
-//! A session over standard input and output, from its first line to its last answer.
+//! Serves a session over standard input and output, from its first line to its last answer.
 
 use std::io;
 
@@ -11,12 +11,13 @@ use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
 use crate::protocol::session;
 
-/// A runtime: one thread for the protocol, and threads for the work as they are needed.
+/// Makes a runtime with one thread for the protocol, and threads for the work as they are needed.
 pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(limits.size(Limit::Calls)).build()
 }
 
-/// Serves until the end of input. A client that goes before it has said anything, or stops listening, is no error.
+/// Serves until the end of input. A client that ends before it has said anything, or that stops listening, is no
+/// error.
 pub fn serve(server: Server) -> io::Result<()> {
     let limits = server.context().config.limits.clone();
     let runtime = runtime(&limits)?;
@@ -43,7 +44,7 @@ async fn serve_lines(
     }
 }
 
-/// Whether an error of writing says no more than that nobody listens.
+/// Whether an error of writing only says that nobody listens.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }

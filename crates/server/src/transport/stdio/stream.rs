@@ -1,12 +1,13 @@
-//! Standard input and output as asynchronous streams, without a hop between threads for each message where that can be.
+//! Standard input and output as asynchronous streams, if possible without handing each message from thread to thread.
 //!
-//! - A pipe goes through the reactor, opened a second time by way of `/proc` (Linux): so the pipe does not wait, while the
-//!   flags that it shares with the parent stay as they are.
-//! - A socket, which Node gives its children, goes through the reactor too. It cannot be opened again; each call on it says
-//!   for itself that it does not wait.
-//! - Anything else (a file, a terminal, every stream elsewhere) has a thread of its own, for as long as the process lives.
+//! - A pipe goes through the reactor. It is opened a second time by way of `/proc` (Linux), so that reads and
+//!   writes do not wait, while the flags that it shares with the parent stay as they are.
+//! - A socket, which Node gives its children, goes through the reactor, too. It cannot be opened again, so each call
+//!   on it says that it does not wait.
+//! - Anything else (a file, a terminal, every stream on other systems) has a thread of its own for as long as the
+//!   process lives.
 //!
-//! Input and output are looked at one by one: they need not be of one kind.
+//! Input and output need not be of one kind.
 
 use std::io::{self, Read as _};
 use std::pin::Pin;
@@ -18,7 +19,7 @@ use tokio::sync::mpsc;
 /// The most bytes that a thread reads at once.
 const CHUNK: usize = 1 << 16;
 
-/// Standard input. Must be called within a runtime that has I/O enabled.
+/// Opens standard input. Must be called within a runtime that has I/O enabled.
 pub(super) fn input() -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
     #[cfg(target_os = "linux")]
     if let Some(pipe) = pipe::reopened(&io::stdin(), false) {
@@ -31,7 +32,7 @@ pub(super) fn input() -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
     Ok(Box::new(ThreadInput::start(io::stdin())?))
 }
 
-/// Standard output. Must be called within a runtime that has I/O enabled.
+/// Opens standard output. Must be called within a runtime that has I/O enabled.
 pub(super) fn output() -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
     #[cfg(target_os = "linux")]
     if let Some(pipe) = pipe::reopened(&io::stdout(), true) {
@@ -50,8 +51,8 @@ mod pipe {
     use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
     use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 
-    /// The pipe that a stream is, opened again so that it does not wait; none if it is no pipe, or may not be opened (it
-    /// can belong to another user), or nobody holds its other end.
+    /// Opens the pipe that a stream is again, so that it does not wait. Returns `None` if it is no pipe, if it may
+    /// not be opened (it can belong to another user), or if nobody holds its other end.
     pub(super) fn reopened(stream: &impl AsFd, write: bool) -> Option<OwnedFd> {
         let own = stream.as_fd();
         if !is_pipe(&File::from(own.try_clone_to_owned().ok()?)) {
@@ -79,8 +80,8 @@ mod socket {
     use tokio::io::unix::AsyncFd;
     use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
-    /// No signal where the other end is gone, only the error; Apple's systems know no such flag, and Rust ignores the
-    /// signal for the whole process anyway.
+    /// Asks for an error instead of a signal where the other end is gone. Apple's systems have no such flag, and Rust
+    /// ignores the signal for the whole process anyway.
     #[cfg(not(target_vendor = "apple"))]
     const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
     #[cfg(target_vendor = "apple")]
@@ -91,7 +92,7 @@ mod socket {
     pub(super) struct Socket(AsyncFd<OwnedFd>);
 
     impl Socket {
-        /// The socket that a stream is, if it is one.
+        /// Returns the socket that a stream is, if it is one.
         pub(super) fn of(stream: &impl AsFd, interest: Interest) -> io::Result<Option<Self>> {
             if sockopt::socket_type(stream.as_fd()) != Ok(SocketType::STREAM) {
                 return Ok(None);
@@ -148,16 +149,16 @@ mod socket {
     }
 }
 
-/// A stream that a thread reads, a chunk ahead.
+/// A stream that a thread reads, one chunk ahead.
 #[derive(Debug)]
 struct ThreadInput {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
-    /// What is left of a chunk.
+    /// The rest of a chunk.
     left: io::Cursor<Vec<u8>>,
 }
 
 impl ThreadInput {
-    /// Starts the thread. It waits in its read for as long as nothing comes, if need be until the process ends.
+    /// Starts the thread. Its read waits for as long as nothing comes, if need be until the process ends.
     fn start(mut stream: impl io::Read + Send + 'static) -> io::Result<Self> {
         let (sender, chunks) = mpsc::channel(1);
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {
@@ -206,12 +207,12 @@ impl AsyncRead for ThreadInput {
 struct ThreadOutput {
     chunks: mpsc::Sender<Vec<u8>>,
     written: mpsc::Receiver<io::Result<()>>,
-    /// Whether the thread has a chunk that it has not answered for.
+    /// Whether the thread has been given a chunk and has not said yet what became of it.
     busy: bool,
 }
 
 impl ThreadOutput {
-    /// Starts the thread, which ends with this stream, or with the first error.
+    /// Starts the thread, which ends with this stream or at the first error.
     fn start(mut stream: impl io::Write + Send + 'static) -> io::Result<Self> {
         let (chunks, mut receiver) = mpsc::channel::<Vec<u8>>(1);
         let (answer, written) = mpsc::channel(1);

@@ -1,7 +1,7 @@
-//! Messages of a session, one a line: the SDK's way to a pair of streams.
+//! The SDK's way to a pair of streams: the messages of a session, each on a line.
 //!
-//! One task writes, so answers never mix, and many that are ready together leave together. What is taken in and not yet
-//! answered is counted; where it is too much, no more is read until some of it is done.
+//! One task writes, so that answers never mix and those that are ready together are written together. Requests that
+//! are taken in and not yet answered are counted; while they are too much, no more is read.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,22 +29,23 @@ type Message = RxJsonRpcMessage<RoleServer>;
 /// How much is read at once.
 const CHUNK: usize = 1 << 16;
 
-/// Where lines of requests in work and answers that wait to be written are more than this, reading waits.
+/// Reading waits while the lines of requests in work and the answers that wait to be written are more than this.
 const MAX_HELD: usize = 64 << 20;
 
-/// What a request in work counts for beside its line: its answer is to come, usually no longer than this …
+/// How much a request in work counts for besides its line. Its answer is to come, and is usually no longer.
 const REQUEST: usize = 64 << 10;
 
-/// … or, if that is more, this for each value in it: the largest is an object of one field.
+/// How much each value in a request counts for, if that is more for all of them. The largest is an object of one
+/// field.
 const VALUE: usize = 640;
 
-/// A buffer of answers that has grown beyond this is given back.
+/// A buffer of answers that has grown beyond this is freed.
 const KEPT: usize = 1 << 20;
 
 /// A transport of one message a line.
 ///
-/// The end of input comes only when every request received has been handled, however long it takes: the SDK by itself
-/// gives them five seconds. An output that nobody reads any more is the end of input, too.
+/// The end of input comes only when every request that was received has been handled, however long that takes: the
+/// SDK by itself gives them five seconds. An output that nobody reads any more is the end of input, too.
 pub struct Lines<R> {
     input: BufReader<R>,
     framer: Framer,
@@ -53,32 +54,32 @@ pub struct Lines<R> {
     shared: Arc<Shared>,
 }
 
-/// What the reader, the writer and the requests in work know of each other.
+/// The state that the reader, the writer and the requests in work share.
 #[derive(Debug, Default)]
 struct Shared(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Requests that are in work.
+    /// How many requests are in work.
     requests: usize,
-    /// Those that are not answered yet.
+    /// The requests that are not answered yet.
     unanswered: HashMap<RequestId, Withdrawal>,
-    /// The `initialize` among them: what comes behind it waits, for it decides how that is answered.
+    /// The `initialize` among them. What comes behind it waits, because it decides how that is answered.
     initializing: Option<RequestId>,
-    /// Bytes of what is in work or waits to be written.
+    /// How many bytes are in work or wait to be written.
     held: usize,
-    /// Answers that nobody writes yet.
+    /// Answers that are not being written yet.
     answers: Vec<u8>,
-    /// No more answers come.
+    /// Whether no more answers come.
     closed: bool,
-    /// The writer is at its end, or why it came to it early.
+    /// Set when the writer has ended, with the error that ended it.
     written: Option<Result<(), io::ErrorKind>>,
     reader: Option<Waker>,
     writer: Option<Waker>,
     end: Option<Waker>,
 }
 
-/// What a request in work carries in its extensions, which live until its handler is done.
+/// The mark that a request in work carries in its extensions, which live until its handler is done.
 #[derive(Clone)]
 struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
@@ -98,12 +99,12 @@ impl Drop for Share {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing is left half done under this lock.
+        // No state is left half changed under this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a request; false if one with its id is not answered yet, so that nobody could tell the two answers
-    /// apart.
+    /// Takes note of a request. Returns false if one with its id is not answered yet, because nobody could tell the
+    /// two answers apart.
     fn begin(&self, id: &RequestId, withdrawal: &Withdrawal, is_initialize: bool) -> bool {
         let mut state = self.lock();
         if state.unanswered.contains_key(id) {
@@ -116,14 +117,15 @@ impl Shared {
         true
     }
 
-    /// Tells the work on a request that its answer is not wanted any more; false if there is no such request.
+    /// Tells the work on a request that its answer is not wanted any more. Returns false if there is no such request.
     fn withdraw(&self, id: &RequestId) -> bool {
         let state = self.lock();
         let withdrawal = state.unanswered.get(id);
         withdrawal.inspect(|withdrawal| withdrawal.withdraw()).is_some()
     }
 
-    /// Whether an answer is to be written: not that of a request which was withdrawn in time.
+    /// Notes that a request is answered. Returns whether the answer is to be written: that of a request which stopped
+    /// because it was withdrawn is not.
     fn ends(&self, answer: &TxJsonRpcMessage<RoleServer>) -> bool {
         let id = match answer {
             JsonRpcMessage::Response(response) => Some(&response.id),
@@ -146,11 +148,11 @@ impl Shared {
         self.put(|answers| serde_json::to_writer(answers, answer))
     }
 
-    /// Refuses a request; without an id one whose own cannot be read. JSON-RPC 2.0 (section 5) has null then, where the SDK,
-    /// as the revision of 2026-07-28, leaves the id out.
+    /// Answers a request with an error; without an id one whose own cannot be read. JSON-RPC 2.0 (section 5) then has
+    /// null as the id, where the SDK, like the revision of 2026-07-28, leaves it out.
     fn answer_error(&self, id: Option<&RequestId>, error: &ErrorData) {
         let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
-        // If nobody reads the output any more, the next round ends the session.
+        // An error of writing ends the session in the next round.
         let _ = self.put(|answers| serde_json::to_writer(answers, &answer));
     }
 
@@ -170,7 +172,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes all answers that are there, in exchange for an empty buffer; none when no more come.
+    /// Takes all answers that are there, and leaves an empty buffer for the next. Returns `None` when no more come.
     fn poll_answers(&self, empty: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         let mut state = self.lock();
         if !state.answers.is_empty() {
@@ -238,7 +240,8 @@ fn set(waker: &mut Option<Waker>, cx: &Context<'_>) {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// A transport of lines within these limits. Starts a task that writes, so there must be a runtime.
+    /// Makes a transport of lines within these limits. Starts a task that writes, so it must be called within a
+    /// runtime.
     pub fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared::default());
         let writing = Arc::clone(&shared);
@@ -251,14 +254,15 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { input, framer, limits, ended: false, shared }
     }
 
-    /// Waits until all is written and the session is over, and says why it could not be written. To be called while the
-    /// transport is there, and waited for after it.
+    /// Waits until all is written and the session has ended. Returns the error that kept it from being written. It
+    /// must be called while the transport exists, and waited for after it.
     pub fn written(&self) -> impl Future<Output = io::Result<()>> + use<R> {
         let shared = Arc::clone(&self.shared);
         std::future::poll_fn(move |cx| shared.poll_written(cx))
     }
 
-    /// The SDK drops the future that calls this whenever it has something else to do, so nothing is kept outside `self`.
+    /// Reads the next message. The SDK drops the future that calls this whenever it has something else to do, so no
+    /// state is kept outside `self`.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
         loop {
             {
@@ -291,7 +295,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     read
                 }
                 Err(error) => {
-                    // A socket whose other end went without reading all answers says so.
+                    // A socket reports this if its other end was closed before all answers were read.
                     if error.kind() != io::ErrorKind::ConnectionReset {
                         tracing::error!(%error, "reading the input failed");
                     }
@@ -315,8 +319,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Takes note of a request, and tells the work on one that it is withdrawn; what is left for the SDK, which would
-    /// serve two requests with one id, and drop the answer to what is withdrawn.
+    /// Takes note of a request, and tells the work on a withdrawn one. Returns what is left for the SDK, which by
+    /// itself would serve two requests with one id, and would drop the answer to a withdrawn one.
     fn admit(&self, mut message: Message, length: usize, values: u64) -> Option<Message> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
@@ -360,7 +364,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     type Error = io::Error;
 
-    /// Never waits; what is not written yet counts for what may be read.
+    /// Never waits. What is not written yet counts against what may be read.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
