@@ -30,6 +30,21 @@ pub struct Patch {
     pub replace_all: bool,
 }
 
+impl Patch {
+    /// Replaces a text by another, where it occurs exactly once.
+    #[must_use]
+    pub fn text(old_string: impl Into<String>, new_string: impl Into<String>) -> Self {
+        let (old_string, new_string) = (Some(old_string.into()), new_string.into());
+        Self { old_string, new_string, ranges: Vec::new(), replace_all: false }
+    }
+
+    /// The same for every occurrence.
+    #[must_use]
+    pub fn all(self) -> Self {
+        Self { replace_all: true, ..self }
+    }
+}
+
 /// Finds what the patches replace in a file, and with which bytes.
 pub fn patch<S: Source + ?Sized>(
     file: Scanned<'_, S>,

@@ -18,3 +18,10 @@ pub struct Settings {
     /// In how many bytes; the oldest edits go first.
     pub bytes: u64,
 }
+
+impl Default for Settings {
+    /// Of all files, for [`DEFAULT_DAYS`] in [`DEFAULT_BYTES`].
+    fn default() -> Self {
+        Self { excluded: Patterns::default(), days: DEFAULT_DAYS, bytes: DEFAULT_BYTES }
+    }
+}
