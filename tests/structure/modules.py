@@ -32,8 +32,8 @@ ROOMS = {
 
 
 def without_tests(text):
-    """The text without comments and without inline modules for tests."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    """The text without comments, without words on who may see what, and without inline modules for tests."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/|pub\(in [^)]*\)", "", text, flags=re.DOTALL)
     while opening := re.search(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*\{", text):
         end, depth = opening.end(), 1
         while depth and end < len(text):

@@ -7,11 +7,13 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 
 use crate::access::place::Place;
-use crate::history::database::Database;
+#[cfg(not(feature = "history"))]
+use crate::history::absent::database::{Database, record};
 use crate::history::edit::{EditId, FileEdit, NewEdit, Undo};
 use crate::history::not_kept::{NotKept, Remedy};
-use crate::history::record::record;
 use crate::history::settings::Settings;
+#[cfg(feature = "history")]
+use crate::history::sqlite::{database::Database, record::record};
 use crate::os::real_path::real_path;
 use crate::state_dir::{HISTORY, StateDir};
 

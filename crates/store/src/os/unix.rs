@@ -144,6 +144,7 @@ pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
 }
 
 /// Takes a file, named by its path, from everybody but its owner.
+#[cfg_attr(not(feature = "history"), expect(dead_code, reason = "only the database asks for it"))]
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))

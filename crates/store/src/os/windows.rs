@@ -98,6 +98,7 @@ pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
 pub(crate) fn creation_mode(_: &mut OpenOptions, _: u32) {}
 
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+#[cfg_attr(not(feature = "history"), expect(dead_code, reason = "only the database asks for it"))]
 pub(crate) fn make_private(_: &Path) -> io::Result<()> {
     Ok(())
 }

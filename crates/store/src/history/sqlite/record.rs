@@ -7,11 +7,11 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use crate::history::database::{Database, Fault, Open};
 use crate::history::edit::{EditId, FileEdit, NewEdit};
-use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::settings::Settings;
+use crate::history::sqlite::database::{Database, Fault, Open};
+use crate::history::sqlite::format;
 use crate::os::{self, clock};
 
 /// How often edits that are too old are looked for.
@@ -31,7 +31,7 @@ const PAGE: u64 = 4096;
 const DRAWS: usize = 8;
 
 /// Keeps an edit; with `sync` it is on disk then.
-pub(super) fn record(
+pub(in crate::history) fn record(
     database: &mut Database,
     settings: &Settings,
     edit: &NewEdit<'_>,

@@ -5,12 +5,13 @@ use std::path::Path;
 use mcp_text_editor_core::digest::Digest;
 use rusqlite::{Connection, params};
 
-use crate::history::database::Fault;
 use crate::history::edit::{EditId, Kind, Undo};
-use crate::history::entry::{COLUMNS, Entry, below, digest, entry};
-use crate::history::format;
+use crate::history::entry::Entry;
 use crate::history::keep::History;
 use crate::history::not_kept::NotKept;
+use crate::history::sqlite::database::Fault;
+use crate::history::sqlite::format;
+use crate::history::sqlite::row::{COLUMNS, below, digest, entry};
 use crate::os;
 
 impl History {

@@ -1,22 +1,14 @@
-//! Forgetting past edits, so that their bytes are gone: [`Forgotten`].
+//! Forgetting past edits, so that their bytes are gone.
 
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::history::database::Fault;
-use crate::history::entry::below;
+use crate::history::entry::Forgotten;
 use crate::history::keep::History;
 use crate::history::not_kept::NotKept;
-
-/// What was forgotten.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Forgotten {
-    /// How many edits; `None` if the database was removed unread, since it is damaged.
-    pub edits: Option<u64>,
-    /// Why their bytes may still be on disk: another process reads in the database, or the disk is full.
-    pub remains: Option<String>,
-}
+use crate::history::sqlite::database::Fault;
+use crate::history::sqlite::row::below;
 
 impl History {
     /// Forgets all edits, or those of a file or of files below a directory, together with what they did to other files:

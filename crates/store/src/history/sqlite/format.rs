@@ -11,7 +11,7 @@ use crate::os;
 
 impl Kind {
     /// Its number in the database, which never changes its meaning.
-    pub(super) fn number(self) -> i64 {
+    pub(in crate::history) fn number(self) -> i64 {
         match self {
             Self::Changed => 0,
             Self::Created => 1,
@@ -20,7 +20,7 @@ impl Kind {
         }
     }
 
-    pub(super) fn of_number(number: i64) -> Option<Self> {
+    pub(in crate::history) fn of_number(number: i64) -> Option<Self> {
         [Self::Changed, Self::Created, Self::Removed, Self::Displaced]
             .into_iter()
             .find(|kind| kind.number() == number)
@@ -41,7 +41,7 @@ impl Undo {
 }
 
 /// The bytes of an undo; its kind is kept beside them. `None` where the system has no bytes for a path.
-pub(super) fn encode(undo: &Undo) -> Option<Vec<u8>> {
+pub(in crate::history) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     Some(match undo {
         Undo::Create { contents } | Undo::Displaced { contents } => contents.clone(),
         Undo::Remove { directories } => {
@@ -84,7 +84,7 @@ fn joined(splices: &SpliceSet) -> Vec<Splice> {
 }
 
 /// The undo of such an edit, from its bytes; `None` if they are none.
-pub(super) fn decode(kind: Kind, bytes: Vec<u8>) -> Option<Undo> {
+pub(in crate::history) fn decode(kind: Kind, bytes: Vec<u8>) -> Option<Undo> {
     let mut rest = bytes.as_slice();
     match kind {
         Kind::Removed => Some(Undo::Create { contents: bytes }),
