@@ -3,12 +3,55 @@
 use std::fmt;
 use std::ops::Range;
 
-#[cfg(not(miri))]
-use ring::digest::{Context, SHA256};
-#[cfg(miri)]
-use sha2::{Digest as _, Sha256 as Context};
-
 use crate::source::{Source, for_each_chunk};
+
+/// SHA-256 by ring.
+#[cfg(all(feature = "fast-hash", not(miri)))]
+mod sha256 {
+    use ring::digest::{Context, SHA256};
+
+    #[derive(Clone)]
+    pub(super) struct State(Context);
+
+    impl State {
+        pub(super) fn new() -> Self {
+            Self(Context::new(&SHA256))
+        }
+
+        pub(super) fn update(&mut self, bytes: &[u8]) {
+            self.0.update(bytes);
+        }
+
+        pub(super) fn finish(self) -> [u8; 32] {
+            let mut bytes = [0; 32];
+            bytes.copy_from_slice(self.0.finish().as_ref());
+            bytes
+        }
+    }
+}
+
+/// SHA-256 by sha2, where ring is not wanted or cannot run: Miri runs no assembly.
+#[cfg(not(all(feature = "fast-hash", not(miri))))]
+mod sha256 {
+    use sha2::{Digest as _, Sha256};
+
+    #[derive(Clone)]
+    pub(super) struct State(Sha256);
+
+    impl State {
+        pub(super) fn new() -> Self {
+            Self(Sha256::new())
+        }
+
+        pub(super) fn update(&mut self, bytes: &[u8]) {
+            self.0.update(bytes);
+        }
+
+        pub(super) fn finish(self) -> [u8; 32] {
+            self.0.finalize().into()
+        }
+    }
+}
 
 /// The SHA-256 digest of some bytes (FIPS 180-4). Displayed as 64 lower-case hexadecimal digits, as `sha256sum` does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,11 +102,11 @@ impl fmt::Debug for Digest {
 /// A digest in the making.
 #[derive(Clone)]
 pub struct Hasher {
-    context: Context,
+    state: sha256::State,
     /// How many bytes it has taken.
     taken: u64,
-    /// What it was at multiples of `every`.
-    midstates: Vec<Context>,
+    /// The states at multiples of `every` bytes.
+    midstates: Vec<sha256::State>,
     every: u64,
 }
 
@@ -75,11 +118,7 @@ const LEAST_BETWEEN: u64 = 4096;
 impl Default for Hasher {
     /// One that cannot be taken up again in the middle.
     fn default() -> Self {
-        #[cfg(not(miri))]
-        let context = Context::new(&SHA256);
-        #[cfg(miri)]
-        let context = Context::new();
-        Self { context, taken: 0, midstates: Vec::new(), every: u64::MAX }
+        Self { state: sha256::State::new(), taken: 0, midstates: Vec::new(), every: u64::MAX }
     }
 }
 
@@ -102,8 +141,8 @@ impl Hasher {
     pub fn before(&self, offset: u64) -> Self {
         let kept = (offset / self.every).min(self.midstates.len() as u64);
         let last = usize::try_from(kept).ok().and_then(|kept| self.midstates.get(kept.checked_sub(1)?));
-        let Some(context) = last else { return Self::default() };
-        Self { context: context.clone(), taken: kept * self.every, ..Self::default() }
+        let Some(state) = last else { return Self::default() };
+        Self { state: state.clone(), taken: kept * self.every, ..Self::default() }
     }
 
     /// Adds bytes.
@@ -111,10 +150,10 @@ impl Hasher {
         while !bytes.is_empty() {
             let to_midstate = usize::try_from(self.every - self.taken % self.every).unwrap_or(usize::MAX);
             let (piece, rest) = bytes.split_at(to_midstate.min(bytes.len()));
-            self.context.update(piece);
+            self.state.update(piece);
             self.taken += piece.len() as u64;
             if self.taken.is_multiple_of(self.every) {
-                self.midstates.push(self.context.clone());
+                self.midstates.push(self.state.clone());
             }
             bytes = rest;
         }
@@ -129,13 +168,7 @@ impl Hasher {
     /// The digest of all bytes added.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        #[cfg(not(miri))]
-        let digest = self.context.clone().finish();
-        #[cfg(miri)]
-        let digest = self.context.clone().finalize();
-        let mut bytes = [0; 32];
-        bytes.copy_from_slice(digest.as_ref());
-        Digest(bytes)
+        Digest(self.state.clone().finish())
     }
 }
 
