@@ -22,6 +22,8 @@ pub mod read;
 pub mod recovery;
 pub mod stage;
 pub mod state_dir;
+#[cfg(test)]
+mod tests;
 pub mod workspace;
 
 /// The pure half: scans, requests and their resolution, splices, digests, encodings.

@@ -29,7 +29,8 @@ impl<'a> FileEdit<'a> {
     }
 }
 
-/// What is to be done to a file. Texts may have `\n` or `\r\n` for line ends, and take those of the file.
+/// What is to be done to a file. Texts have `\n` for line ends, and take those of the file; a CR in them is a character like any
+/// other.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Change<'a> {

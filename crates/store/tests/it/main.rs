@@ -1,40 +1,11 @@
-//! The store on real files.
-#![cfg(unix)]
+//! The door, as a program that embeds the crate sees it: nothing here names a module.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the store"
 )]
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
-mod confine;
-#[cfg(test)]
-mod create;
-#[cfg(test)]
-mod edit;
-#[cfg(test)]
-mod in_place;
-#[cfg(test)]
-#[cfg(target_os = "linux")]
-mod inode_flags;
-#[cfg(test)]
-mod lock;
-#[cfg(test)]
-mod metadata;
-#[cfg(test)]
-mod paths;
-#[cfg(test)]
-mod policy;
-#[cfg(test)]
-mod private;
-#[cfg(test)]
-mod read;
-#[cfg(test)]
-mod replace;
-#[cfg(test)]
-mod undo;
-#[cfg(test)]
-mod world;
+mod door;
 
 /// A file beside this one that is not named above would silently never run.
 #[test]

@@ -2,13 +2,13 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::Barrier;
 
+use crate::access::place::WritablePlace;
+use crate::commit::publish_new::{Created, Creation};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::stage::temporary::TemporaryId;
 use mcp_text_editor_core::source::Source as _;
-use mcp_text_editor_store::access::place::WritablePlace;
-use mcp_text_editor_store::commit::publish_new::{Created, Creation};
-use mcp_text_editor_store::error::{StoreError, StoreErrorKind};
-use mcp_text_editor_store::stage::temporary::TemporaryId;
 
-use crate::world::World;
+use crate::tests::world::World;
 
 fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Created, StoreError> {
     let mut creation = Creation::begin(place, TemporaryId::draw())?;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr, setxattr};
 use rustix::io::Errno;
 
-use crate::world::World;
+use crate::tests::world::World;
 
 const ACCESS_LIST: &str = "system.posix_acl_access";
 

@@ -1,21 +1,21 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
+use crate::access::patterns::Patterns;
+use crate::access::policy::Policy;
+use crate::access::roots::{PathError, Roots};
+use crate::cancellation::Cancellation;
+use crate::commit::overwrite::InPlace;
+use crate::edit::create::{NewFile, create};
+use crate::edit::undo::{self, UndoError, undo};
+use crate::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
+use crate::history::{EditId, History, Kind, NotKept, Settings};
+use crate::state_dir::StateDir;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::resolve::{Options as Matching, Patch};
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
-use mcp_text_editor_store::access::patterns::Patterns;
-use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::roots::{PathError, Roots};
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::commit::overwrite::InPlace;
-use mcp_text_editor_store::edit::create::{NewFile, create};
-use mcp_text_editor_store::edit::undo::{self, UndoError, undo};
-use mcp_text_editor_store::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
-use mcp_text_editor_store::history::{EditId, History, Kind, NotKept, Settings};
-use mcp_text_editor_store::state_dir::StateDir;
 
-use crate::world::World;
+use crate::tests::world::World;
 
 fn kept() -> World {
     let mut world = World::new();
@@ -467,7 +467,7 @@ fn a_file_that_may_not_be_written_is_not_removed() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
     std::fs::set_permissions(world.path("@"), std::fs::Permissions::from_mode(0o755)).unwrap();
     // Root may write all the same.
-    let undone = crate::world::as_user(65_534, || undo(&world.workspace, &made, UNDO).is_err());
+    let undone = crate::tests::world::as_user(65_534, || undo(&world.workspace, &made, UNDO).is_err());
     assert!(undone.is_none_or(|refused| refused));
     assert!(path.exists());
 }
@@ -593,7 +593,7 @@ fn a_history_that_cannot_be_written_is_told_and_stops_nothing() {
         std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
     }
     keep_history(&mut world, &[]);
-    let made = crate::world::as_user(65_534, || {
+    let made = crate::tests::world::as_user(65_534, || {
         let path = world.path("@/root/new");
         let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
         create(&world.workspace, new, options()).unwrap()
@@ -636,7 +636,7 @@ fn a_full_disk_is_told_and_stops_nothing() {
     std::fs::remove_file(ballast).unwrap();
     make(&world, "@/root/last", "x");
     assert!(world.workspace.history.list(None, 99, &|_| true).unwrap().len() >= 2);
-    world.workspace = mcp_text_editor_store::workspace::Workspace::without_state(Roots::open(&[]).unwrap());
+    world.workspace = crate::workspace::Workspace::without_state(Roots::open(&[]).unwrap());
     unmount(world.path("@/state"), UnmountFlags::DETACH).unwrap();
 }
 

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
+use crate::edit::{Change, Edit, edit};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
-use mcp_text_editor_store::edit::{Change, Edit, edit};
 
-use crate::world::{World, options};
+use crate::tests::world::{World, options};
 
 /// 32 bytes.
 const LINE: &str = "0123456789abcdef0123456789abcde\n";

@@ -4,15 +4,15 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use crate::access::place::WritablePlace;
+use crate::access::roots::{PathError, Roots};
+use crate::cancellation::Cancellation;
+use crate::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
+use crate::error::StoreError;
+use crate::history::NotKept;
+use crate::state_dir::StateDir;
+use crate::workspace::Workspace;
 use mcp_text_editor_core::resolve::Options as Matching;
-use mcp_text_editor_store::access::place::WritablePlace;
-use mcp_text_editor_store::access::roots::{PathError, Roots};
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
-use mcp_text_editor_store::error::StoreError;
-use mcp_text_editor_store::history::NotKept;
-use mcp_text_editor_store::state_dir::StateDir;
-use mcp_text_editor_store::workspace::Workspace;
 
 pub(crate) struct World {
     directory: tempfile::TempDir,

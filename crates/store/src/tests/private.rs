@@ -1,10 +1,10 @@
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 
-use mcp_text_editor_store::state_dir::StateDir;
-use mcp_text_editor_store::state_dir::private::NotPrivate;
+use crate::state_dir::StateDir;
+use crate::state_dir::private::NotPrivate;
 
-use crate::world::World;
+use crate::tests::world::World;
 
 /// Another user than any that runs tests.
 const STRANGER: u32 = 54_321;

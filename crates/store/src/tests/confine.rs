@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 
-use mcp_text_editor_store::access::landlock::{Confinement, Gap, Network, confine};
-use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::state_dir::StateDir;
+use crate::access::landlock::{Confinement, Gap, Network, confine};
+use crate::access::policy::Policy;
+use crate::access::roots::Roots;
+use crate::state_dir::StateDir;
 
-use crate::world::World;
+use crate::tests::world::World;
 
 /// Runs `work` on a thread that is confined to `@/root` and the state directory `@/state`; `None`, with a message, where
 /// the kernel cannot.

@@ -3,9 +3,9 @@
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
-use mcp_text_editor_store::access::patterns::Patterns;
+use crate::access::patterns::Patterns;
 
-use crate::world::{World, as_user};
+use crate::tests::world::{World, as_user};
 
 const NOBODY: u32 = 65534;
 

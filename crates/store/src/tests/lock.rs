@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use crate::access::place::WritablePlace;
+use crate::access::roots::Roots;
+use crate::cancellation::Cancellation;
+use crate::commit::exchange::{Prepared, exchange};
+use crate::error::StoreErrorKind;
+use crate::lock::{LockTimeout, lock, lock_all};
+use crate::stage::temporary::{Temporary, TemporaryId};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
-use mcp_text_editor_store::access::place::WritablePlace;
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::commit::exchange::{Prepared, exchange};
-use mcp_text_editor_store::error::StoreErrorKind;
-use mcp_text_editor_store::lock::{LockTimeout, lock, lock_all};
-use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
 
-use crate::world::World;
+use crate::tests::world::World;
 
 /// Which file the helper process is to work on.
 const FILE: &str = "MTE_TEST_LOCK_FILE";
@@ -61,7 +61,7 @@ fn no_update_is_lost_between_processes_and_threads() {
     let mut children: Vec<_> = (0..2)
         .map(|_| {
             Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "lock::helper_process"])
+                .args(["--exact", "tests::lock::helper_process"])
                 .env(FILE, world.path("@/root/number"))
                 .stdout(Stdio::null())
                 .spawn()

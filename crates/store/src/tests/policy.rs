@@ -1,16 +1,16 @@
 use std::os::unix::fs::symlink;
 
-use mcp_text_editor_store::access::client_files::CLIENT_FILES;
-use mcp_text_editor_store::access::patterns::Patterns;
-use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::protection::Protection;
-use mcp_text_editor_store::access::roots::{PathError, Roots};
-use mcp_text_editor_store::edit::Options;
-use mcp_text_editor_store::edit::create::{NewFile, create};
-use mcp_text_editor_store::state_dir::StateDir;
-use mcp_text_editor_store::workspace::Workspace;
+use crate::access::client_files::CLIENT_FILES;
+use crate::access::patterns::Patterns;
+use crate::access::policy::Policy;
+use crate::access::protection::Protection;
+use crate::access::roots::{PathError, Roots};
+use crate::edit::Options;
+use crate::edit::create::{NewFile, create};
+use crate::state_dir::StateDir;
+use crate::workspace::Workspace;
 
-use crate::world::{World, options};
+use crate::tests::world::{World, options};
 
 /// What protects a path from being written, if anything does; `@` is the temporary directory.
 fn protection(world: &World, path: &str) -> Option<Protection> {

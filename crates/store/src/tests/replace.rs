@@ -1,14 +1,14 @@
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
+use crate::commit::exchange::{Method, Prepared, exchange};
+use crate::error::{StoreError, StoreErrorKind};
+use crate::lock::{LockTimeout, lock};
+use crate::stage::temporary::{Temporary, TemporaryId};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
-use mcp_text_editor_store::commit::exchange::{Method, Prepared, exchange};
-use mcp_text_editor_store::error::{StoreError, StoreErrorKind};
-use mcp_text_editor_store::lock::{LockTimeout, lock};
-use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
 
-use crate::world::World;
+use crate::tests::world::World;
 
 fn prepare(world: &World, name: &str, content: &str) -> Prepared {
     let place = world.place(name);

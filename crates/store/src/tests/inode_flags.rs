@@ -5,11 +5,11 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use mcp_text_editor_store::edit::Reason;
-use mcp_text_editor_store::edit::create::{NewFile, create};
+use crate::edit::Reason;
+use crate::edit::create::{NewFile, create};
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
-use crate::world::{World, options, reason};
+use crate::tests::world::{World, options, reason};
 
 /// What a person can see of a file, less what the file system alone decides.
 fn flags(world: &World, path: &str) -> IFlags {

@@ -1,14 +1,14 @@
 use std::io;
 
+use crate::cancellation::Cancellation;
+use crate::error::StoreErrorKind;
+use crate::read::document;
+use crate::read::hash::read_and_hash;
+use crate::read::scan_cache::ScanCache;
 use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::source::read_range;
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::error::StoreErrorKind;
-use mcp_text_editor_store::read::document;
-use mcp_text_editor_store::read::hash::read_and_hash;
-use mcp_text_editor_store::read::scan_cache::ScanCache;
 
-use crate::world::World;
+use crate::tests::world::World;
 
 #[test]
 fn every_byte_comes_once_and_the_digest_is_of_all() {

@@ -6,15 +6,15 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::access::policy::Policy;
+use crate::access::roots::{PathError, Roots};
+use crate::access::unserved::{Wanted, WhyUnserved};
+use crate::error::{SpecialFile, StoreErrorKind};
+use crate::stage::temporary::{Temporary, TemporaryId};
 use mcp_text_editor_core::source::Source as _;
-use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::roots::{PathError, Roots};
-use mcp_text_editor_store::access::unserved::{Wanted, WhyUnserved};
-use mcp_text_editor_store::error::{SpecialFile, StoreErrorKind};
-use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
 use proptest::prelude::*;
 
-use crate::world::World;
+use crate::tests::world::World;
 
 #[test]
 fn a_path_is_absolute_and_has_no_parent_component() {

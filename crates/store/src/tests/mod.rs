@@ -1,0 +1,35 @@
+//! The rooms on real files, from their inside; `tests/it` has the door as others see it.
+#![cfg(unix)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+
+#[cfg(target_os = "linux")]
+mod confine;
+mod create;
+mod edit;
+mod in_place;
+#[cfg(target_os = "linux")]
+mod inode_flags;
+mod lock;
+mod metadata;
+mod paths;
+mod policy;
+mod private;
+mod read;
+mod replace;
+mod undo;
+mod world;
+
+/// A file beside this one that is not named above would silently never run.
+#[test]
+fn no_test_file_is_forgotten() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests");
+    let main = std::fs::read_to_string(here.join("mod.rs")).unwrap();
+    for entry in std::fs::read_dir(here).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let module = name.strip_suffix(".rs").unwrap();
+        assert!(module == "mod" || main.contains(&format!("mod {module};")), "{name}");
+    }
+}

@@ -1,0 +1,252 @@
+//! Read, plan, apply, undo, recover: what each does, and what its errors say.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::path::PathBuf;
+
+use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
+use mcp_text_editor_store::core::line::LineRange;
+use mcp_text_editor_store::core::rejection::Rejection;
+use mcp_text_editor_store::core::resolve::{Patch, Position};
+use mcp_text_editor_store::core::show::Budget;
+use mcp_text_editor_store::{
+    Change, Control, EditError, FileEdit, NotText, PathError, ReadError, ReadFile, Reason, StoreErrorKind,
+    UndoError, Warning, Workspace,
+};
+use tempfile::TempDir;
+
+/// A root, a state directory and what is in them.
+struct World {
+    directory: TempDir,
+    workspace: Workspace,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, state) = (directory.path().join("root"), directory.path().join("state"));
+        std::fs::create_dir(&root).unwrap();
+        let builder = Workspace::builder().root(root).state_directory(state);
+        #[cfg(feature = "history")]
+        let builder = builder.history(mcp_text_editor_store::HistorySettings::default());
+        let workspace = builder.build().unwrap();
+        workspace.recover();
+        Self { directory, workspace }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path().join("root").join(name).to_str().unwrap().to_owned()
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn files_in_root(&self) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> =
+            std::fs::read_dir(self.path("")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files
+    }
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn whole() -> Budget {
+    Budget::bytes(usize::MAX)
+}
+
+/// Whoever embeds the crate shares one workspace among threads, and passes its errors on.
+#[test]
+fn a_workspace_is_shared_and_its_errors_are_errors() {
+    fn shared<T: Send + Sync>() {}
+    fn error<T: Error + Send + Sync + 'static>() {}
+    shared::<Workspace>();
+    error::<ReadError>();
+    error::<EditError>();
+    error::<UndoError>();
+    error::<PathError>();
+    error::<Reason>();
+}
+
+#[test]
+fn lines_are_read_and_named_by_their_digest() {
+    let world = World::new();
+    let path = world.file("a.txt", "one\r\ntwo\r\nthree");
+    let read =
+        |lines| world.workspace.read(ReadFile::new(&path), lines, whole(), Control::default()).unwrap();
+    let view = read(None);
+    assert_eq!((view.shown.content.as_str(), view.total_lines, view.size), ("one\ntwo\nthree", 3, 15));
+    assert_eq!(view.digest, Digest::of(b"one\r\ntwo\r\nthree"));
+    let view = read(LineRange::inclusive(2, 9));
+    assert_eq!((view.shown.content.as_str(), view.shown.lines.count()), ("two\nthree", 2));
+    assert_eq!(view.shown.digest, Some(Digest::of(b"two\r\nthree")));
+    let view = read(LineRange::inclusive(7, 9));
+    assert_eq!((view.shown.content.as_str(), view.shown.lines.is_empty()), ("", true));
+    let view =
+        world.workspace.read(ReadFile::new(&path), None, Budget::bytes(4), Control::default()).unwrap();
+    assert_eq!(view.shown.content, "one\n");
+    assert_eq!(view.shown.cut.map(|cut| cut.next_start.get()), Some(2));
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let world = World::new();
+    let (binary, absent) = (world.file("binary", "a\0b"), world.path("absent"));
+    let why = |path: &str, encoding| {
+        let file = ReadFile { file_path: path, encoding };
+        world.workspace.read(file, None, whole(), Control::default()).unwrap_err()
+    };
+    let error = why(&binary, None);
+    assert!(
+        matches!(error.problems.as_slice(), [Reason::NotText(NotText::Binary { offset: 1, .. })]),
+        "{error:?}"
+    );
+    assert_eq!(error.to_string(), "the file is binary: it holds a NUL byte at offset 1");
+    let error = why(&absent, Some("no such label"));
+    assert!(matches!(error.problems.as_slice(), [Reason::UnknownEncoding]), "{error:?}");
+    let error = why("../x", Some("no such label"));
+    assert_eq!(
+        error.to_string(),
+        "the path is not absolute; the path has a `..` component; no encoding has that label"
+    );
+    let error = why(world.directory.path().join("state/history.db").to_str().unwrap(), None);
+    assert!(matches!(error.problems.as_slice(), [Reason::Path(PathError::Outside)]), "{error:?}");
+}
+
+#[test]
+fn two_files_change_or_none() {
+    let world = World::new();
+    let (one, other) = (world.file("one", "a\nb\n"), world.file("other", "b\r\n"));
+    let patches = [Patch::text("b", "c")];
+    let edits = [&one, &other].map(|path| FileEdit::new(path, Change::Patch(&patches)));
+
+    let plan = world.workspace.plan(&edits, Control::default()).unwrap();
+    assert_eq!(plan.edit_id, None);
+    assert!(plan.files.iter().all(|file| file.diff.is_some()));
+    assert_eq!((text(&one), text(&other)), ("a\nb\n".to_owned(), "b\r\n".to_owned()));
+
+    let done = world.workspace.apply(&edits, Control::of("a test")).unwrap();
+    assert_eq!((text(&one), text(&other)), ("a\nc\n".to_owned(), "c\r\n".to_owned()));
+    assert_eq!(done.files.iter().map(|file| file.total_lines).collect::<Vec<_>>(), [2, 1]);
+
+    let error = world.workspace.apply(&edits, Control::default()).unwrap_err();
+    assert_eq!(error.problems.iter().map(|problem| problem.entry).collect::<Vec<_>>(), [0, 1]);
+    assert!(matches!(
+        &error.problems[0].reason,
+        Reason::Rejected { rejection: Rejection::NoMatch { .. }, .. }
+    ));
+    assert!(!error.may_have_written());
+    assert_eq!(world.files_in_root().len(), 2, "nothing is left beside them");
+}
+
+#[test]
+fn each_change_is_made() {
+    let world = World::new();
+    let path = world.path("new/dir/file");
+    let apply = |change| world.workspace.apply(&[FileEdit::new(&path, change)], Control::default());
+    apply(Change::Create("one\n")).unwrap();
+    apply(Change::Append("two")).unwrap();
+    apply(Change::Insert("zero\n", Position::Before(1))).unwrap();
+    assert_eq!(text(&path), "zero\none\ntwo\n");
+    let error = apply(Change::Create("again")).unwrap_err();
+    let [problem] = error.problems.as_slice() else { panic!("{error:?}") };
+    assert!(!matches!(problem.reason, Reason::CreateNotAlone));
+    let guard = DigestPrefix::parse(&Digest::of(b"something else").to_string());
+    let edit = FileEdit { file_hash: guard.as_ref(), ..FileEdit::new(&path, Change::Append("x")) };
+    let error = world.workspace.apply(&[edit], Control::default()).unwrap_err();
+    let is_stale = |reason: &Reason| {
+        matches!(reason, Reason::Rejected { rejection: Rejection::HashMismatch { .. }, .. })
+    };
+    assert!(is_stale(&error.problems[0].reason), "{error:?}");
+    let unchanged = apply(Change::Patch(&[Patch::text("one", "one")])).unwrap();
+    assert_eq!(unchanged.files[0].warnings, [Warning::Unchanged]);
+}
+
+/// That is not built: a file is created by a transaction of its own.
+#[test]
+fn a_file_is_created_alone() {
+    let world = World::new();
+    let (old, new) = (world.file("old", "a\n"), world.path("new"));
+    let edits = [FileEdit::new(&old, Change::Append("b")), FileEdit::new(&new, Change::Create("c"))];
+    let error = world.workspace.apply(&edits, Control::default()).unwrap_err();
+    assert!(matches!(error.problems.as_slice(), [problem] if problem.entry == 1), "{error:?}");
+    assert_eq!(error.to_string(), "a file is created in a call of its own");
+    assert_eq!((text(&old), world.files_in_root().len()), ("a\n".to_owned(), 1));
+}
+
+#[test]
+fn a_cancelled_edit_changes_nothing() {
+    let world = World::new();
+    let path = world.file("a", "one\n");
+    for allowed in 0..200 {
+        let asked = Cell::new(0);
+        let is_cancelled = || {
+            asked.set(asked.get() + 1);
+            asked.get() > allowed
+        };
+        let patches = [Patch::text("one", "two")];
+        let edit = [FileEdit::new(&path, Change::Patch(&patches))];
+        match world.workspace.apply(&edit, Control::default().cancelled_by(&is_cancelled)) {
+            Ok(_) => {
+                assert!(allowed > 0, "it was never asked");
+                assert_eq!(text(&path), "two\n");
+                return;
+            }
+            Err(error) => {
+                let Reason::Store(store) = &error.problems[0].reason else { panic!("{error:?}") };
+                assert_eq!(store.kind, StoreErrorKind::Cancelled);
+                assert_eq!((text(&path).as_str(), world.files_in_root().len()), ("one\n", 1));
+            }
+        }
+    }
+    panic!("it was asked without end");
+}
+
+#[test]
+fn a_read_only_workspace_and_a_protected_file_are_not_written() {
+    let world = World::new();
+    std::fs::create_dir(world.path(".git")).unwrap();
+    let path = world.file(".git/config", "[core]\n");
+    let append = |workspace: &Workspace, path: &str| {
+        workspace.apply(&[FileEdit::new(path, Change::Append("x"))], Control::default())
+    };
+    let error = append(&world.workspace, &path).unwrap_err();
+    assert!(matches!(&error.problems[0].reason, Reason::Path(PathError::Protected(_))), "{error:?}");
+    assert!(world.workspace.resolve_for_writing(&path).is_err());
+    assert!(world.workspace.resolve(&path).is_ok());
+    let read_only = Workspace::builder().root(world.path("")).read_only(true).build().unwrap();
+    assert!(append(&read_only, &world.file("a", "")).is_err());
+}
+
+#[cfg(feature = "history")]
+#[test]
+fn an_edit_is_undone_and_redone() {
+    let world = World::new();
+    let path = world.file("a", "one\n");
+    let patches = [Patch::text("one", "two")];
+    let done = world
+        .workspace
+        .apply(&[FileEdit::new(&path, Change::Patch(&patches))], Control::of("a test"))
+        .unwrap();
+    let id = done.edit_id.unwrap();
+    world.workspace.plan_undo(&id, Control::default()).unwrap();
+    assert_eq!(text(&path), "two\n");
+    let undone = world.workspace.undo(&id, Control::of("a test")).unwrap();
+    assert_eq!(text(&path), "one\n");
+    world.workspace.undo(&undone.outcome.edit_id.unwrap(), Control::of("a test")).unwrap();
+    assert_eq!(text(&path), "two\n");
+    let origins: Vec<String> =
+        world.workspace.edits(None, 10).unwrap().into_iter().map(|edit| edit.tool).collect();
+    assert_eq!(origins, ["a test"; 3]);
+
+    std::fs::write(&path, "three\n").unwrap();
+    let error = world.workspace.undo(&id, Control::default()).unwrap_err();
+    assert!(matches!(&error, UndoError::Refused(refused) if refused.conflicts.len() == 1), "{error:?}");
+    assert_eq!(error.to_string(), "1 of its files have changed since");
+    assert_eq!(text(&path), "three\n");
+}
