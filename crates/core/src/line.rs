@@ -108,8 +108,15 @@ pub fn reversed(start: i64, end: Option<i64>) -> Option<i64> {
     end.filter(|end| *end < start)
 }
 
-impl fmt::Debug for LineRange {
+/// The first and the last line with a hyphen between them, as in `3-5`; `3-2` for an empty range before line 3.
+impl fmt::Display for LineRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.start, self.end())
+    }
+}
+
+impl fmt::Debug for LineRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

@@ -1,4 +1,7 @@
-//! Why a request cannot be carried out: data, for others to put into words.
+//! Why a request cannot be carried out: data, with a plain sentence for each. What a client should do next depends on how the
+//! request was made, and is for the caller to say.
+
+use std::fmt;
 
 use crate::cause::Cause;
 use crate::digest::{Digest, DigestPrefix};
@@ -6,80 +9,111 @@ use crate::encoding::Unencodable;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 
-/// Which part of a request is meant.
+/// Names a part of a request by its indices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[non_exhaustive]
 pub struct At {
-    /// The entry for the file, counted from 0, in calls that may name one file twice; the caller fills it in.
+    /// The index, from 0, of the entry for the file in a call that may name one file twice. This crate leaves it 0; the caller
+    /// fills it in.
     pub entry: usize,
-    /// The patch, counted from 0; 0 in requests that have no patches.
+    /// The index of the patch, from 0; 0 in requests that have no patches.
     pub patch: usize,
-    /// The range in it, counted from 0, if it names ranges.
+    /// The index, from 0, of the range in the patch or in the deletion; `None` where no range is concerned.
     pub range: Option<usize>,
 }
 
-/// Some lines as they are in the file.
+/// Some lines as they are in the file, cut to a size that an error can carry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
     /// The lines of which it is an excerpt.
     pub of: LineRange,
-    /// The number of the first line that is here.
+    /// The number of the first line in `text`.
     pub start: LineNumber,
-    /// The character of that line from which on it is here, counted from 1.
+    /// The character of that line with which `text` begins, from 1.
     pub from_char: u64,
     /// The text, each line ended by `\n` (a last line without terminator is not).
     pub text: String,
-    /// Whether more lines, or more of the last line, follow than are here.
+    /// Whether lines, or characters of the last line, follow that are not in `text`.
     pub truncated: bool,
 }
 
 impl Excerpt {
-    /// Whether the lines are here from the first to the last.
+    /// Tells whether `text` has all of the lines, from the first to the last.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         !self.truncated && self.start == self.of.start() && self.from_char <= 1
     }
 }
 
-/// Whether a request fits a file that is not the one it was made for.
+/// Tells whether a request fits a file that is not the one it was made for.
+///
+/// Exhaustive, as [`Rejection`] is and for the same reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// Everything else in the request holds, and nothing that it names can be another place than was meant.
+    /// Everything else in the request holds, and each place that it names can only be the one that was meant.
     Holds,
-    /// Everything else in the request holds; but it names lines of which the text stands elsewhere in the file, too, or may, so
-    /// that those that were meant can have moved.
+    /// Everything else in the request holds. But it names lines whose text stands elsewhere in the file, too (or may: only so
+    /// much is searched), so that the lines that were meant can have moved.
     Repeated,
-    /// It names a place by the number of a line alone, and nothing tells whether that is still the line that was meant.
+    /// The request names a place by the number of a line alone, and nothing tells whether that is still the line that was meant.
     Unsure {
         /// The line.
         line: LineNumber,
-        /// What stands around it.
+        /// The lines around it, at most three above and three below.
         around: Box<Excerpt>,
     },
-    /// It does not hold.
+    /// Something else in the request does not hold; further rejections say what.
     Broken,
 }
 
-/// What helps to repair a request.
+impl fmt::Display for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Holds => f.write_str("all else in the request holds"),
+            Self::Repeated => {
+                f.write_str("all else in the request holds, but its lines may be repeated elsewhere")
+            }
+            Self::Unsure { line, .. } => {
+                write!(f, "only the number of line {line} says where the edit belongs")
+            }
+            Self::Broken => f.write_str("other parts of the request do not hold either"),
+        }
+    }
+}
+
+/// What was found out about a match that failed, to help repair the request.
+///
+/// What costs much is looked for in the first eight failures of a request only, and in bounded parts of a long file; what was not
+/// looked for is absent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Evidence {
-    /// The text of the range that was named.
+    /// The text of the range that was named; without a range, of the place that `cause` is about, if there is one.
     pub actual: Option<Excerpt>,
-    /// Where the wanted text stands: at most [`crate::matching::CLOSEST`] places, the closest to the range first.
+    /// The lines where the wanted text stands: at most [`crate::matching::CLOSEST`] places, those closest to the range first, or
+    /// in file order where no range was named.
     pub found_at: Vec<LineRange>,
     /// Whether the text stands at `found_at` as lines of their own, so that these ranges can be patched.
     pub whole_lines: bool,
-    /// What nearly matches, best first.
+    /// The places that nearly match, at most three, best first.
     pub nearest: Vec<Excerpt>,
     /// The first line that differs from the wanted one: of the range that was named, else of what matches best.
     pub differs_at: Option<LineNumber>,
-    /// Why the match failed, if that can be told.
+    /// Why the match failed, if that can be told for sure.
     pub cause: Option<Cause>,
 }
 
 /// One thing that is wrong with a request for one file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+///
+/// As text, each is one sentence with the numbers that it is about. [`Rejection::at`] says which part of the request is meant, and
+/// [`Evidence`] and [`Fit::Unsure`] hold text of the file: these are left to the caller, who knows by which names and numbers its
+/// own client calls the parts.
+///
+/// Exhaustive, though it may grow: whoever tells clients what is wrong needs words for every variant, and the compiler then finds
+/// where they are missing. A new variant is a breaking change.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Rejection {
-    /// The file has another digest.
+    /// The file does not have the digest that the request was made for.
+    #[error("the digest of the file is {actual}, not the expected one; {fit}")]
     HashMismatch {
         /// The digest it has.
         actual: Digest,
@@ -87,41 +121,45 @@ pub enum Rejection {
         fit: Fit,
     },
     /// A range ends before it starts.
+    #[error("the range from line {start} to line {end} ends before it starts")]
     InvalidRange {
         /// Where in the request.
         at: At,
-        /// The first line, as sent.
+        /// The first line, from 1, as sent.
         start: i64,
-        /// The last line, as sent.
+        /// The last line, included, as sent.
         end: i64,
     },
-    /// A range names lines that do not exist.
+    /// A range or a position names lines that do not exist.
+    #[error("{} out of range: the file has {}", named(*.start, *.end), counted(*.total))]
     LineOutOfRange {
         /// Where in the request.
         at: At,
-        /// The first line, as sent.
+        /// The first line, from 1, as sent; the line of a position.
         start: i64,
-        /// The last line, as sent.
+        /// The last line, included, as sent; `None` where none was.
         end: Option<i64>,
-        /// How many lines there are.
+        /// How many lines the file has.
         total: u64,
     },
-    /// The lines of a range have another digest.
+    /// The lines of a range do not have the digest that the request expects of them.
+    #[error("the digest of lines {lines} is {digest}, which does not begin with {}", .expected.as_str())]
     RangeHashMismatch {
         /// Where in the request.
         at: At,
         /// The lines.
         lines: LineRange,
-        /// Their digest.
+        /// Their digest, terminators included.
         digest: Digest,
-        /// What the client remembers of it.
+        /// The digest that the client remembers, or the beginning of it.
         expected: DigestPrefix,
-        /// Whether the text that was sent as well is theirs.
+        /// Whether the lines hold the text that was sent as well; false where none was.
         is_old_there: bool,
         /// What they are, and where lines with the remembered digest stand now.
         evidence: Box<Evidence>,
     },
     /// The text of a range is not what the request says.
+    #[error("lines {lines} do not hold the expected text")]
     ContentMismatch {
         /// Where in the request.
         at: At,
@@ -131,6 +169,7 @@ pub enum Rejection {
         evidence: Box<Evidence>,
     },
     /// The text stands nowhere in the file.
+    #[error("the text stands nowhere in the file")]
     NoMatch {
         /// Where in the request.
         at: At,
@@ -138,27 +177,31 @@ pub enum Rejection {
         evidence: Box<Evidence>,
     },
     /// The text stands in the file more than once.
+    #[error("the text stands in the file {count} times{}", aside(*.tier))]
     AmbiguousMatch {
         /// Where in the request.
         at: At,
-        /// How often.
+        /// How often, overlapping places included; at least 2.
         count: u64,
-        /// In which tier.
+        /// The strictest tier in which it stands there at all.
         tier: Tier,
-        /// Where.
+        /// Where it stands: `found_at` has the first places.
         evidence: Box<Evidence>,
     },
-    /// An empty `old_string` without ranges, in a file that is not empty.
+    /// A patch has neither ranges nor a text to replace, or an empty text in a file that is not empty.
+    #[error("neither lines nor a text to replace are named")]
     EmptyOldString {
         /// Where in the request.
         at: At,
     },
-    /// The file would begin with a byte order mark that it does not have, which no edit adds.
+    /// The file would begin with a byte order mark that it does not have: no edit adds or changes one.
+    #[error("the file would begin with a byte order mark that it does not have")]
     ByteOrderMark {
         /// Where in the request.
         at: At,
     },
     /// Two parts of the request claim the same bytes.
+    #[error("two parts of the request claim the same bytes, one of lines {} and one of lines {}", .first.1, .second.1)]
     Overlap {
         /// The one that comes first in the file, and its lines.
         first: (At, LineRange),
@@ -166,18 +209,22 @@ pub enum Rejection {
         second: (At, LineRange),
     },
     /// New text holds a character that the file's encoding cannot express.
+    #[error(
+        "{character:?}, in line {line} and column {column} of the new text, is not in the file's encoding"
+    )]
     Unencodable {
         /// Where in the request.
         at: At,
-        /// The character.
+        /// The first such character.
         character: char,
         /// Its line in the new text.
         line: LineNumber,
-        /// Its place in that line, in characters from 1.
+        /// Its place in that line, in characters, from 1.
         column: u64,
     },
     /// An edit would begin or end inside a shifted run of a stateful encoding, or inside a byte sequence that stands for
-    /// two characters.
+    /// two characters; or, in a stateful encoding, the edits together would leave bytes that do not decode.
+    #[error("at lines {lines}, the edit would cut the file where its encoding cannot be cut")]
     ShiftState {
         /// Where in the request.
         at: At,
@@ -185,27 +232,51 @@ pub enum Rejection {
         lines: LineRange,
     },
     /// The texts of the patches that replace every occurrence occur more often, together, than may be replaced.
+    #[error("{count} occurrences would be replaced, and no more than {most} may be")]
     TooManyOccurrences {
-        /// Where in the request it became too many.
+        /// The patch with which it became too many.
         at: At,
-        /// How often they occur, up to there.
+        /// How often the texts occur, up to and with that patch.
         count: u64,
-        /// How many may be replaced.
+        /// How many occurrences may be replaced: [`Options::max_occurrences`](crate::resolve::Options::max_occurrences).
         most: u64,
     },
     /// The new text, once for each place that it is for, is more than may be put into one file.
+    #[error("{bytes} bytes of new text would be put into the file, and no more than {most} may be")]
     TooMuchText {
-        /// Where in the request it became too much.
+        /// The patch with which it became too much.
         at: At,
-        /// How many bytes all of it has.
+        /// How many bytes the new text of the whole request has, in the file's encoding.
         bytes: u64,
-        /// How many there may be.
+        /// How many bytes there may be: [`Options::max_inserted`](crate::resolve::Options::max_inserted).
         most: u64,
     },
 }
 
+/// The lines that a request names, as the beginning of a sentence.
+fn named(start: i64, end: Option<i64>) -> String {
+    match end {
+        Some(end) if end != start => format!("lines {start} to {end} are"),
+        _ => format!("line {start} is"),
+    }
+}
+
+fn counted(lines: u64) -> String {
+    let plural = if lines == 1 { "" } else { "s" };
+    format!("{lines} line{plural}")
+}
+
+/// What a match in this tier leaves aside, as the end of a sentence.
+fn aside(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Exact => "",
+        Tier::TrailingWhitespace => ", spaces and tabs at line ends aside",
+    }
+}
+
 impl Rejection {
-    /// That `text`, a part of the request at `at`, has a character that the file's encoding lacks. `fault` says which.
+    /// Makes a [`Rejection::Unencodable`] of the `fault` that encoding `text`, the part of the request at `at`, ended with: its
+    /// index becomes a line and a column. Lines of `text` end at `\n`.
     #[must_use]
     pub fn unencodable(at: At, text: &str, fault: &Unencodable) -> Self {
         let before: Vec<char> = text.chars().take(fault.index).collect();
@@ -214,7 +285,8 @@ impl Rejection {
         Self::Unencodable { at, character: fault.character, line: LineNumber::from_index(line), column }
     }
 
-    /// The part of the request that it concerns; `None` for the file as a whole.
+    /// Returns the part of the request that it concerns, of two the one that comes first in the request; `None` where it concerns
+    /// the file as a whole.
     #[must_use]
     pub fn at(&self) -> Option<At> {
         let mut first: Option<At> = None;
@@ -222,7 +294,8 @@ impl Rejection {
         first
     }
 
-    /// Visits every part of the request that it names, for a caller who knows them by other numbers.
+    /// Calls `each` with every part of the request that it names, for a caller who knows the parts by other numbers and puts
+    /// those in.
     pub fn for_each_at(&mut self, mut each: impl FnMut(&mut At)) {
         match self {
             Self::HashMismatch { .. } => {}
@@ -243,5 +316,72 @@ impl Rejection {
                 each(&mut second.0);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_one_sentence() {
+        let at = At::default();
+        let lines = LineRange::new(LineNumber::FIRST, 2);
+        let line = LineNumber::from_index(6);
+        let around =
+            Excerpt { of: lines, start: lines.start(), from_char: 1, text: String::new(), truncated: false };
+        let evidence = Box::<Evidence>::default();
+        let digest = Digest::of(b"");
+        let mismatch = |fit| Rejection::HashMismatch { actual: digest, fit };
+        let rejections = [
+            mismatch(Fit::Holds),
+            mismatch(Fit::Repeated),
+            mismatch(Fit::Unsure { line, around: Box::new(around) }),
+            mismatch(Fit::Broken),
+            Rejection::InvalidRange { at, start: 5, end: 3 },
+            Rejection::LineOutOfRange { at, start: 3, end: Some(9), total: 5 },
+            Rejection::LineOutOfRange { at, start: 3, end: None, total: 1 },
+            Rejection::RangeHashMismatch {
+                at,
+                lines,
+                digest,
+                expected: DigestPrefix::parse("0123456789ab").unwrap(),
+                is_old_there: false,
+                evidence: evidence.clone(),
+            },
+            Rejection::ContentMismatch { at, lines, evidence: evidence.clone() },
+            Rejection::NoMatch { at, evidence: evidence.clone() },
+            Rejection::AmbiguousMatch { at, count: 2, tier: Tier::Exact, evidence: evidence.clone() },
+            Rejection::AmbiguousMatch { at, count: 3, tier: Tier::TrailingWhitespace, evidence },
+            Rejection::EmptyOldString { at },
+            Rejection::ByteOrderMark { at },
+            Rejection::Overlap { first: (at, lines), second: (at, LineRange::new(line, 1)) },
+            Rejection::Unencodable { at, character: 'é', line, column: 4 },
+            Rejection::ShiftState { at, lines },
+            Rejection::TooManyOccurrences { at, count: 11, most: 10 },
+            Rejection::TooMuchText { at, bytes: 1025, most: 1024 },
+        ];
+        let told = rejections.iter().map(|rejection| format!("{rejection}\n"));
+        insta::assert_snapshot!(told.collect::<String>(), @r"
+        the digest of the file is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, not the expected one; all else in the request holds
+        the digest of the file is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, not the expected one; all else in the request holds, but its lines may be repeated elsewhere
+        the digest of the file is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, not the expected one; only the number of line 7 says where the edit belongs
+        the digest of the file is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, not the expected one; other parts of the request do not hold either
+        the range from line 5 to line 3 ends before it starts
+        lines 3 to 9 are out of range: the file has 5 lines
+        line 3 is out of range: the file has 1 line
+        the digest of lines 1-2 is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, which does not begin with 0123456789ab
+        lines 1-2 do not hold the expected text
+        the text stands nowhere in the file
+        the text stands in the file 2 times
+        the text stands in the file 3 times, spaces and tabs at line ends aside
+        neither lines nor a text to replace are named
+        the file would begin with a byte order mark that it does not have
+        two parts of the request claim the same bytes, one of lines 1-2 and one of lines 7-7
+        'é', in line 7 and column 4 of the new text, is not in the file's encoding
+        at lines 1-2, the edit would cut the file where its encoding cannot be cut
+        11 occurrences would be replaced, and no more than 10 may be
+        1025 bytes of new text would be put into the file, and no more than 1024 may be
+        ");
     }
 }

@@ -17,12 +17,14 @@ pub struct Splice {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SpliceSet(Vec<Splice>);
 
-/// Two splices, by their place in what was given to [`SpliceSet::new`], that claim the same bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Two splices that claim the same bytes, by their indices in what was given to [`SpliceSet::new`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the splices at index {first} and index {second} claim the same bytes")]
+#[non_exhaustive]
 pub struct Overlap {
-    /// The one that begins first.
+    /// The index, from 0, of the one that begins first.
     pub first: usize,
-    /// The other.
+    /// The index of the other.
     pub second: usize,
 }
 
@@ -193,6 +195,13 @@ mod tests {
     fn apply(old: &[u8], splices: &SpliceSet) -> Vec<u8> {
         let new = Spliced::new(old, splices);
         read_range(&new, 0..new.size()).unwrap()
+    }
+
+    #[test]
+    fn an_overlap_is_one_sentence() {
+        let insertion = Splice { at: 2..2, insert: vec![] };
+        let overlaps = SpliceSet::new(vec![insertion.clone(), insertion]).unwrap_err();
+        assert_eq!(overlaps[0].to_string(), "the splices at index 0 and index 1 claim the same bytes");
     }
 
     #[test]

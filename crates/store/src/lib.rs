@@ -1,8 +1,48 @@
-//! Files: the only crate that touches the operating system.
+//! Files, edited so that nothing is lost: all that a call changes, or none of it; not a byte that was not asked for; nothing outside
+//! the allowed directories. The only crate of mcp-text-editor that touches the operating system.
 //!
-//! A path becomes a [`access::place::Place`] beneath an allowed directory ([`access`]), is opened, locked ([`lock`]) and read
-//! ([`read`]) by handle, and its new content is written beside it ([`stage`]) and exchanged with it, or is new
-//! ([`commit`]). What a call changes is decided by the core; in what order, by the transaction.
+//! The door is [`Workspace`]: open it once ([`Workspace::builder`]), share it among threads, and [read](Workspace::read),
+//! [plan](Workspace::plan), [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. What is
+//! behind it is private. The pure half, [`core`], comes along.
+//!
+//! ```
+//! use mcp_text_editor_store::core::resolve::Patch;
+//! use mcp_text_editor_store::core::show::Budget;
+//! use mcp_text_editor_store::{Change, Control, FileEdit, ReadFile, Workspace};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let file = directory.path().join("poem.txt");
+//! # std::fs::write(&file, "roses are red\r\nviolets are blue\r\n")?;
+//! # let path = file.to_str().ok_or("not Unicode")?;
+//! let workspace = Workspace::builder().root(directory.path()).build()?;
+//!
+//! let patches = [Patch::text("red", "yellow")];
+//! let done = workspace.apply(&[FileEdit::new(path, Change::Patch(&patches))], Control::of("example"))?;
+//! assert_eq!(done.files[0].total_lines, 2);
+//!
+//! // Line ends are shown as `\n`; in the file they are what they were.
+//! let view = workspace.read(ReadFile::new(path), None, Budget::bytes(10_000), Control::default())?;
+//! assert_eq!(view.shown.content, "roses are yellow\nviolets are blue\n");
+//! assert_eq!(std::fs::read(&file)?, b"roses are yellow\r\nviolets are blue\r\n");
+//!
+//! // What does not fit changes nothing, and says why.
+//! let refused = workspace.apply(&[FileEdit::new(path, Change::Patch(&patches))], Control::default());
+//! assert!(refused.is_err());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Limitations
+//!
+//! - A file is created by a call of its own.
+//! - Without a state directory there is no journal: a crash between two files of a call leaves the first changed.
+//! - Where the file system cannot exchange names, or a file must be written over in place, a program that writes in the very same
+//!   instant can lose what it wrote; [`Warning`] says when that was so.
+//!
+//! # Features
+//!
+//! `history` (default): past edits are kept and can be undone; SQLite is compiled along. `fast-hash` (default): SHA-256 in assembly.
 
 #[cfg(all(feature = "without-containment", not(debug_assertions)))]
 compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");

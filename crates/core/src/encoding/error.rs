@@ -1,19 +1,21 @@
-//! Bytes that are no text, and text that has no bytes.
+//! The errors of decoding and encoding.
 
-/// Bytes that are no text in the encoding.
+/// Bytes do not decode: they are no text in the encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the bytes from offset {offset} on do not decode")]
+#[non_exhaustive]
 pub struct Undecodable {
-    /// Where the first sequence that does not decode starts.
+    /// The offset, in bytes from 0, at which the first sequence starts that does not decode.
     pub offset: usize,
 }
 
-/// Text that an encoding cannot express, or not so that it comes back the same.
+/// Text cannot be encoded: the encoding lacks a character, or would not give the same one back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{character:?}, the character at index {index}, cannot be encoded")]
+#[non_exhaustive]
 pub struct Unencodable {
     /// The first such character.
     pub character: char,
-    /// How many characters stand before it in the text.
+    /// Its index in the text, in characters from 0.
     pub index: usize,
 }

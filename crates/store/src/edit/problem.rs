@@ -61,7 +61,7 @@ pub enum Reason {
         digest: Option<Digest>,
     },
     /// The request does not fit the file.
-    #[error("the request does not fit the file: {rejection:?}")]
+    #[error("{rejection}")]
     Rejected {
         /// In what.
         rejection: Rejection,
