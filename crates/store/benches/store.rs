@@ -12,23 +12,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::line::LineRange;
-use mcp_text_editor_core::resolve::{self, Patch};
-use mcp_text_editor_core::scan::Scanner;
-use mcp_text_editor_core::scanned::Scanned;
-use mcp_text_editor_core::show::{Budget, show};
-use mcp_text_editor_core::source::{Source as _, read_range};
-use mcp_text_editor_core::splice::Spliced;
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::commit::exchange::{Prepared, exchange};
-use mcp_text_editor_store::edit::{Change, Edit, Options, edit};
-use mcp_text_editor_store::lock::{LockTimeout, lock};
-use mcp_text_editor_store::read::document;
-use mcp_text_editor_store::read::scan_cache::ScanCache;
-use mcp_text_editor_store::stage::temporary::{Temporary, TemporaryId};
-use mcp_text_editor_store::workspace::Workspace;
+use mcp_text_editor_store::core::digest::Digest;
+use mcp_text_editor_store::core::line::LineRange;
+use mcp_text_editor_store::core::resolve::Patch;
+use mcp_text_editor_store::core::show::Budget;
+use mcp_text_editor_store::{Change, Control, Durability, FileEdit, ReadFile, Workspace};
 use ratio::{Ratio, compare, criterion};
 use tempfile::TempDir;
 
@@ -46,8 +34,13 @@ impl World {
         for number in 1..=2400 {
             writeln!(text, "line {number}: let total = prices.sum::<u64>();").unwrap();
         }
-        let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
-        Self { workspace: Workspace::without_state(roots), directory, text }
+        let workspace = Workspace::builder().root(directory.path()).build().unwrap();
+        Self { workspace, directory, text }
+    }
+
+    /// The same directory, of which nothing is remembered.
+    fn cold(&self, durability: Durability) -> Workspace {
+        Workspace::builder().root(self.directory.path()).durability(durability).build().unwrap()
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -80,18 +73,16 @@ fn reads(c: &mut Criterion<Ratio>) {
     // A file that was written in this very moment is not remembered.
     std::thread::sleep(std::time::Duration::from_millis(50));
     let lines = LineRange::inclusive(1000, 1050).unwrap();
-    let read = |index: &ScanCache| {
-        let place = world.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
+    let read = |workspace: &Workspace| {
         let budget = Budget { gutter: true, ..Budget::bytes(50_000) };
-        let shown = document::read(index, &place, None, Cancellation::none(), |document| {
-            show(document.scanned(), lines, 1, budget)
-        });
-        shown.unwrap()
+        workspace
+            .read(ReadFile::new(path.to_str().unwrap()), Some(lines), budget, Control::default())
+            .unwrap()
     };
     let whole = || Digest::of(&std::fs::read(&path).unwrap());
-    compare(c, "read/cold index", || read(&ScanCache::default()), whole);
-    let index = ScanCache::default();
-    read(&index);
+    // Opening the root anew is part of it.
+    compare(c, "read/cold index", || read(&world.cold(Durability::Machine)), whole);
+    read(&world.workspace);
     let page = || {
         let mut buffer = [0; 4096];
         let file = File::open(&path).unwrap();
@@ -101,57 +92,20 @@ fn reads(c: &mut Criterion<Ratio>) {
         std::io::Read::read_exact(&mut { file }, &mut buffer).unwrap();
         buffer
     };
-    compare(c, "read/remembered index", || read(&index), page);
+    compare(c, "read/remembered index", || read(&world.workspace), page);
 }
 
 /// The patch that undoes the one before.
 fn patch(turn: &mut bool) -> [Patch; 1] {
     *turn = !*turn;
     let (old, new) = if *turn { ("line 1200:", "LINE 1200:") } else { ("LINE 1200:", "line 1200:") };
-    let (old_string, new_string) = (Some(old.to_owned()), new.to_owned());
-    [Patch { old_string, new_string, ranges: Vec::new(), replace_all: false }]
+    [Patch::text(old, new)]
 }
 
-fn edit_all(world: &World, paths: &[PathBuf], patches: &[Patch]) {
-    let edits: Vec<Edit<'_>> = paths
-        .iter()
-        .map(|path| Edit {
-            file_path: path.to_str().unwrap(),
-            encoding: None,
-            file_hash: None,
-            change: Change::Patch(patches),
-        })
-        .collect();
-    let options = Options {
-        tool: "patch_text_file_contents",
-        undoes: None,
-        matching: resolve::Options::default(),
-        dry_run: false,
-        cancellation: Cancellation::none(),
-    };
-    edit(&world.workspace, &edits, options).unwrap();
-}
-
-/// All that an edit does but waiting for the disk.
-fn edit_unsynced(world: &World, path: &Path, patches: &[Patch]) {
-    let place = world.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
-    let locked = lock(&place, &LockTimeout::default()).unwrap();
-    let bytes = read_range(locked.file(), 0..locked.file().size()).unwrap();
-    let mut scanner = Scanner::new(None);
-    scanner.feed(&bytes);
-    let scan = scanner.finish();
-    let matching = resolve::Options::default();
-    let file = Scanned::new(bytes.as_slice(), &scan);
-    let plan = resolve::patch(file, None, patches, matching).unwrap().unwrap();
-    let new = Spliced::new(bytes.as_slice(), &plan.splices);
-    let content = read_range(&new, 0..new.size()).unwrap();
-    let mut scanner = Scanner::new(None);
-    scanner.feed(&content);
-    let (new, old) = (scanner.finish().digest, scan.digest);
-    let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
-    temporary.write_all(&content).unwrap();
-    let _ = temporary.keep_metadata(locked.file()).unwrap();
-    drop(exchange(vec![Prepared { place, temporary, new, old, locked, unsettled: None }]).unwrap().finish());
+fn edit_all(workspace: &Workspace, paths: &[PathBuf], patches: &[Patch]) {
+    let edits: Vec<FileEdit<'_>> =
+        paths.iter().map(|path| FileEdit::new(path.to_str().unwrap(), Change::Patch(patches))).collect();
+    workspace.apply(&edits, Control::of("bench")).unwrap();
 }
 
 /// An edit of one line against writing, syncing and renaming by hand.
@@ -164,9 +118,10 @@ fn patches(c: &mut Criterion<Ratio>) {
         world.sync_directory();
     };
     let paths = std::slice::from_ref(&file);
-    compare(c, "patch/synced", || edit_all(&world, paths, &patch(&mut turn)), floor);
+    compare(c, "patch/synced", || edit_all(&world.workspace, paths, &patch(&mut turn)), floor);
     let floor = || world.replace_by_hand(&other, false);
-    compare(c, "patch/not synced", || edit_unsynced(&world, &file, &patch(&mut turn)), floor);
+    let unsynced = world.cold(Durability::Process);
+    compare(c, "patch/not synced", || edit_all(&unsynced, paths, &patch(&mut turn)), floor);
 
     let names = |prefix: &str| -> Vec<PathBuf> {
         (0..20).map(|number| world.file(&format!("{prefix}{number}"))).collect()
@@ -179,7 +134,7 @@ fn patches(c: &mut Criterion<Ratio>) {
         }
         world.sync_directory();
     };
-    compare(c, "patch/20 files, synced", || edit_all(&world, &files, &patch(&mut turn)), floor);
+    compare(c, "patch/20 files, synced", || edit_all(&world.workspace, &files, &patch(&mut turn)), floor);
 }
 
 criterion_group!(name = all; config = criterion(); targets = reads, patches);
