@@ -1,61 +1,65 @@
-//! Why a text did not match, where that can be told for sure: undoing one known slip makes it match.
+//! Finds out why a text did not match, where that can be told for sure: undoing one known slip makes it match.
 //!
-//! What is similar without such a reason is found by [`crate::nearest`]. Where a text has moved to is seen by whoever
-//! looks for it. Nothing here makes a match succeed: a cause goes into the error.
+//! [`crate::nearest`] finds text that is similar without such a reason, and [`crate::matching`] text that has moved. A cause goes
+//! into an error; it never makes a match succeed.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Why a wanted text is not the text that stands there.
+///
+/// Exhaustive, as [`Rejection`](crate::rejection::Rejection) is and for the same reason: each needs words. A new one is a breaking
+/// change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// The new text stands there already.
     AlreadyThere,
-    /// Every wanted line begins with a line number and a tab, as replies show them.
+    /// Every wanted line begins with a line number and a tab (or `→`), as programs show lines.
     Gutter,
-    /// `\n` or `\t` (or `\"`, `\'`, `\\`) spelled out where the character itself was meant.
+    /// The wanted text spells out `\n` or `\t` (or `\"`, `\'`, `\\`) where the character itself was meant.
     SpelledOutEscapes,
-    /// No-break spaces against spaces.
+    /// One side has no-break spaces where the other has spaces.
     NoBreakSpace,
-    /// Typographic quotes against straight ones.
+    /// One side has typographic quotes where the other has straight ones.
     TypographicQuotes,
-    /// Tabs against spaces.
+    /// One side has tabs where the other has spaces.
     TabsAgainstSpaces,
-    /// Other blanks at the beginning of lines.
+    /// The blanks at the beginning of lines differ.
     Indentation,
-    /// Capital letters against small ones.
+    /// Upper and lower case differ.
     LetterCase,
-    /// Other blanks at the end of lines; a failure only where the match must be exact.
+    /// The blanks at the end of lines differ; a failure only where the match must be exact.
     TrailingWhitespace,
     /// The wanted lines stand there, among others.
     RangeTooLong,
-    /// All that stands there is wanted, and more lines beside it.
+    /// All lines that stand there are wanted, with more beside them.
     RangeTooShort,
-    /// A line such as `...` or `// ... existing code ...` stands for lines that were left out.
+    /// A wanted line such as `...` or `// ... existing code ...` stands for lines that were left out.
     Elided,
 }
 
-/// Why `wanted` is not `actual`, the whole lines that stand in a range or in a place that is similar; `replacement` is
-/// what was to take its place.
+/// Finds out why `wanted` is not `actual`, the whole lines that stand in a range or in a place that is similar; `replacement` is
+/// the text that was to take its place.
 ///
-/// Lines end in `\n`; a text that does not is read as if it did. A cause is told only if undoing exactly that makes the
-/// two alike, blanks at line ends aside; where it takes several, the first of them is told, in the order of [`Cause`].
-/// `None` also where the two are equal. Linear in the length of the texts.
+/// Lines end in `\n`; a text without a final one is read as if it had one. Returns a cause only if undoing exactly that makes the
+/// two alike, blanks at line ends aside; where it takes several, the first of them in the order of [`Cause`]. `None` where that is
+/// not so, the two are equal, or `wanted` is blank. Takes time linear in the length of the texts.
 #[must_use]
 pub fn cause(wanted: &str, actual: &str, replacement: &str) -> Option<Cause> {
     tell(wanted, actual, replacement, Place::Whole)
 }
 
-/// As [`cause`], for a wanted text that may begin and end inside a line: it need only stand somewhere in `actual`.
+/// Does what [`cause`](fn@cause) does for a wanted text that may begin and end inside a line: it need only stand somewhere in
+/// `actual`.
 #[must_use]
 pub fn cause_inside(wanted: &str, actual: &str, replacement: &str) -> Option<Cause> {
     tell(wanted, actual, replacement, Place::Inside)
 }
 
-/// What of `wanted` alone is hardly meant as it stands: a gutter with consecutive numbers, an elision with lines around
-/// it, or a text of one line that spells out its line ends.
+/// Finds a slip in `wanted` alone, for a text that stands nowhere: line numbers in front that count up, a line that stands for others
+/// that were left out, with lines around it, or a single line that spells out its line ends.
 ///
-/// Weaker than [`cause`], since nothing confirms it: for a text that is nowhere.
+/// Weaker than [`cause`](fn@cause), since nothing confirms it. `None` if there is no such slip.
 #[must_use]
 pub fn cause_without_place(wanted: &str) -> Option<Cause> {
     let wanted = body(wanted);
@@ -70,7 +74,7 @@ pub fn cause_without_place(wanted: &str) -> Option<Cause> {
     }
 }
 
-/// What the client may have meant by `wanted` where [`cause_without_place`] tells of a slip that can be undone.
+/// Returns the text that may have been meant by `wanted`, if [`cause_without_place`] finds a slip in it that can be undone.
 pub(crate) fn meant(wanted: &str) -> Option<String> {
     let wanted = body(wanted);
     match cause_without_place(wanted)? {
@@ -100,12 +104,12 @@ fn tell(wanted: &str, actual: &str, replacement: &str, place: Place) -> Option<C
     if place.alike(wanted, actual) || wanted.trim().is_empty() {
         return None;
     }
-    // What is part of the old text as well proves nothing: `f(a)` cut to `f` stands wherever there is an `f`.
+    // A new text that is part of the old one proves nothing: `f(a)` cut to `f` stands wherever there is an `f`.
     let is_there = || place.alike(&without_trailing_blanks(replacement), &without_trailing_blanks(actual));
     if !replacement.trim().is_empty() && is_there() && !wanted.contains(replacement) {
         return Some(Cause::AlreadyThere);
     }
-    // Blanks at line ends are left out of every comparison: they matter by themselves or not at all.
+    // From here on blanks at line ends are ignored: that they differ is a cause by itself, or does not matter.
     let [wanted, actual] = [wanted, actual].map(without_trailing_blanks);
     if place.alike(&wanted, &actual) {
         return Some(Cause::TrailingWhitespace);
@@ -116,9 +120,10 @@ fn tell(wanted: &str, actual: &str, replacement: &str, place: Place) -> Option<C
         .or_else(|| undone(&wanted, &actual, place, true))
 }
 
-/// The slip whose undoing makes `wanted` and `actual` alike; with `several`, the first of those that together do.
+/// Returns the slip whose undoing makes `wanted` and `actual` alike; with `several`, the first of those that together do.
 fn undone(wanted: &str, actual: &str, place: Place, several: bool) -> Option<Cause> {
-    // Undone in the wanted text alone, at most one of them: a gutter and a spelled-out tab do not go together.
+    // Slips that are undone in the wanted text alone, at most one of them: line numbers with tabs and spelled-out tabs do not go
+    // together.
     let readings = [
         (None, Some(wanted.to_owned())),
         (Some(Cause::Gutter), without_gutter(wanted)),
@@ -143,7 +148,7 @@ fn undone(wanted: &str, actual: &str, place: Place, several: bool) -> Option<Cau
     None
 }
 
-/// What can be made alike on both sides. That of [`Cause::Indentation`] undoes tabs against spaces, too.
+/// The slips that are undone on both sides. Undoing [`Cause::Indentation`] undoes tabs against spaces in it, too.
 const FOLDS: [Cause; 5] = [
     Cause::NoBreakSpace,
     Cause::TypographicQuotes,
@@ -152,7 +157,7 @@ const FOLDS: [Cause; 5] = [
     Cause::LetterCase,
 ];
 
-/// The first of the folds that are needed to make the texts alike; `None` if all of them are not enough.
+/// Returns the first of the folds that are needed to make the texts alike; `None` if all of them are not enough.
 fn needed_folds(wanted: &str, actual: &str, place: Place) -> Option<Cause> {
     let mut folds = FOLDS.to_vec();
     if !alike_after(&folds, wanted, actual, place) {
@@ -168,7 +173,7 @@ fn needed_folds(wanted: &str, actual: &str, place: Place) -> Option<Cause> {
 }
 
 fn alike_after(folds: &[Cause], wanted: &str, actual: &str, place: Place) -> bool {
-    // A tab is as wide as the editor of the day says.
+    // Editors show tabs in different widths, so all usual ones are tried.
     let widths = if folds.contains(&Cause::TabsAgainstSpaces) { 1..=8 } else { 0..=0 };
     let [wanted, actual] = [wanted, actual].map(|text| {
         folds.iter().fold(Cow::Borrowed(text), |text, fold| match fold {
@@ -181,14 +186,14 @@ fn alike_after(folds: &[Cause], wanted: &str, actual: &str, place: Place) -> boo
     });
     widths.into_iter().any(|width| match width {
         0 => place.alike(&wanted, &actual),
-        // Without tabs every width is alike.
+        // Without tabs the width makes no difference.
         2.. if !wanted.contains('\t') && !actual.contains('\t') => false,
         _ => place.alike(&expanded(&wanted, width), &expanded(&actual, width)),
     })
 }
 
-/// Which of the two it is where blanks at the beginning of lines differ: tabs against spaces, if in every line that
-/// differs one side indents with tabs and the other does not.
+/// Decides between two causes if blanks at the beginning of lines differ: returns tabs against spaces if in every line that differs
+/// one side indents with tabs and the other without; else `fold`.
 fn tabs_or_indentation(fold: Cause, wanted: &str, actual: &str, place: Place) -> Cause {
     let indent = |line: &str| line.chars().take_while(|c| is_blank(*c)).collect::<String>();
     let mut differing = wanted
@@ -220,18 +225,18 @@ fn misjudged_range(wanted: &str, actual: &str) -> Option<Cause> {
     }
 }
 
-/// Whether `wanted` has elisions, and what it has between them stands in `actual` in that order, indentation aside.
+/// Tells whether `wanted` has elisions, and the lines between them stand in `actual` in that order, indentation aside.
 fn has_all_but_the_elided(wanted: &str, actual: &str) -> bool {
     let actual = by_line(actual, |line| line.trim());
     let own: HashSet<&str> = actual.split('\n').filter(|line| is_elision(line).is_some()).collect();
     let whole = format!("\n{actual}\n");
-    // Each part begins with its own line end and shares none: the search begins again at the last one found.
+    // Each part is searched for with the line ends before and after it; the last one found is the first of the next part.
     let mut rest = whole.as_str();
     let mut part = String::new();
     let (mut elided, mut parts) = (false, 0);
     for line in wanted.split('\n').map(str::trim).map(Some).chain([None]) {
         match line {
-            // Where the file has such a line itself, nothing is left out.
+            // If the file has such a line itself, it stands for no others.
             Some(line) if is_elision(line).is_some() && !own.contains(line) => elided = true,
             Some(line) => {
                 part.push('\n');
@@ -251,8 +256,8 @@ fn has_all_but_the_elided(wanted: &str, actual: &str) -> bool {
     elided && parts > 0
 }
 
-/// Whether a line elides others: `Some(true)` where it could hardly be anything else, that is with words or brackets
-/// around it; `Some(false)` for bare dots, which some languages have as a statement.
+/// Tells whether a line elides others: `Some(true)` if it could hardly be anything else, having words or brackets around the dots;
+/// `Some(false)` for bare dots, which are a statement in some languages; `None` if it does not.
 fn is_elision(line: &str) -> Option<bool> {
     const OPENERS: [&str; 9] = ["{/*", "<!--", "//", "/*", "--", "#", ";", "%", "*"];
     const CLOSERS: [&str; 3] = ["*/}", "-->", "*/"];
@@ -283,7 +288,7 @@ fn is_surely_elided(wanted: &str) -> bool {
     lines.len() > 1
         && lines.iter().enumerate().any(|(index, line)| match is_elision(line) {
             Some(true) => true,
-            // Between two lines, and not the body of a Python stub.
+            // Counts between two lines, unless it is the body of a Python stub.
             Some(false) => {
                 let above = index.checked_sub(1).and_then(|above| lines.get(above));
                 above.is_some_and(|above| !above.ends_with(':')) && index + 1 < lines.len()
@@ -292,7 +297,7 @@ fn is_surely_elided(wanted: &str) -> bool {
         })
 }
 
-/// The line's number in front of a tab, and what follows; a number alone, without its tab, is an empty line.
+/// Splits a line into the number in front of a tab and the text after it; a number without a tab is the gutter of an empty line.
 fn gutter(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(' ');
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -305,7 +310,7 @@ fn gutter(line: &str) -> Option<(&str, &str)> {
 
 fn without_gutter(text: &str) -> Option<String> {
     let lines: Option<Vec<_>> = text.split('\n').map(|line| gutter(line).map(|(_, text)| text)).collect();
-    // Bare numbers are numbers.
+    // Lines of numbers alone have no gutter: the numbers are their text.
     lines.filter(|lines| lines.iter().any(|line| !line.is_empty())).map(|lines| lines.join("\n"))
 }
 
@@ -319,8 +324,8 @@ fn counts_up(text: &str) -> bool {
     })
 }
 
-/// Whether a single line says `\n` where lines would end: not in quotes or before one, where programs have it, and not
-/// among backslashes that mean something else (a path, a pattern).
+/// Tells whether a text of one line spells out `\n` where lines would end: outside of quotes, where programs have it, with other text
+/// behind it, and not among backslashes that mean something else (a path, a pattern).
 fn spells_line_ends(text: &str) -> bool {
     let escaped = |part: &str| part.starts_with(['n', 't', 'r', '"', '\'']);
     if text.contains('\n') || !text.split('\\').skip(1).all(escaped) {
@@ -344,7 +349,8 @@ fn without_escapes(text: &str, all: bool) -> Option<String> {
     text.contains('\\').then(|| unescaped(text, all)).filter(|undone| undone != text)
 }
 
-/// `text` with `\n`, `\r\n` and `\t` as what they mean; with `all`, `\"`, `\'` and `\\`, too. Ends in no line end.
+/// Returns `text` with the characters that `\n`, `\r\n` and `\t` mean; with `all`, those of `\"`, `\'` and `\\`, too. Without its
+/// last line end.
 fn unescaped(text: &str, all: bool) -> String {
     let mut undone = String::with_capacity(text.len());
     let mut rest = text;
@@ -357,7 +363,7 @@ fn unescaped(text: &str, all: bool) -> String {
             [b'"', ..] if all => ("\"", 1),
             [b'\'', ..] if all => ("'", 1),
             [b'\\', ..] if all => ("\\", 1),
-            // Not ours; and what an escaped backslash escapes is not, either.
+            // An escaped backslash stays as it is, and so does what follows it.
             [b'\\', ..] => ("\\\\", 1),
             _ => ("\\", 0),
         };
@@ -371,7 +377,7 @@ fn unescaped(text: &str, all: bool) -> String {
     undone
 }
 
-/// A text without its last line end, so that its lines are what stands between line ends.
+/// Returns a text without its last line end, so that splitting it at line ends gives its lines.
 fn body(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }
@@ -391,7 +397,7 @@ fn by_line(text: &str, change: impl Fn(&str) -> &str) -> String {
     changed
 }
 
-/// `text` with its tabs as the spaces up to the next multiple of `width`, as expand(1) does.
+/// Replaces the tabs in `text` by spaces up to the next multiple of `width`, as expand(1) does.
 fn expanded(text: &str, width: usize) -> String {
     let mut spaces = String::with_capacity(text.len());
     let mut column = 0;
@@ -415,12 +421,12 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t')
 }
 
-/// Whether `c` is a space at which no line may be broken (Unicode line breaking class GL).
+/// Tells whether `c` is a space at which no line may be broken (Unicode line breaking class GL).
 pub(crate) fn is_no_break_space(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}')
 }
 
-/// The ASCII quote that a typographic one stands for (Unicode general categories Pi and Pf, low quotes, primes).
+/// Returns the ASCII quote that a typographic one stands for (Unicode general categories Pi and Pf, low quotes, primes).
 pub(crate) fn straight(c: char) -> char {
     match c {
         '‘' | '’' | '‚' | '‛' | '‹' | '›' | '′' => '\'',

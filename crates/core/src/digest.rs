@@ -53,12 +53,24 @@ mod sha256 {
     }
 }
 
-/// The SHA-256 digest of some bytes (FIPS 180-4). Displayed as 64 lower-case hexadecimal digits, as `sha256sum` does.
+/// The SHA-256 digest of some bytes (FIPS 180-4). Displayed as 64 lower-case hexadecimal digits, as `sha256sum` prints it.
+///
+/// ```
+/// use mcp_text_editor_core::digest::{Digest, DigestPrefix};
+///
+/// let digest = Digest::of(b"hello\n");
+/// assert_eq!(digest.to_string(), "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
+/// assert_eq!(digest.short(), "5891b5b522d5df08");
+///
+/// let remembered = DigestPrefix::parse("5891B5B522D5").unwrap();
+/// assert!(remembered.matches(&digest));
+/// assert_eq!(DigestPrefix::parse("5891b5"), None); // fewer than 12 digits
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of `bytes`; of nothing, that of the empty string.
+    /// Computes the digest of `bytes`, which may be empty.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::default();
@@ -66,19 +78,20 @@ impl Digest {
         hasher.digest()
     }
 
-    /// The digest of which these are the bytes.
+    /// Makes a digest of its 32 bytes, such as [`Digest::as_bytes`] gives. They are not checked: any bytes are a digest.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The 32 bytes.
+    /// Returns the 32 bytes, the first of which is the first two digits.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The first 16 hexadecimal digits: what replies to a model show.
+    /// Returns the first 16 hexadecimal digits (64 bits), in lower case: enough to tell states of a file apart, and to be sent
+    /// back as a [`DigestPrefix`].
     #[must_use]
     pub fn short(&self) -> String {
         let mut text = self.to_string();
@@ -99,7 +112,10 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A digest in the making.
+/// Computes a digest of bytes that come in pieces; how they are cut does not matter.
+///
+/// With [`Hasher::with_midstates`] it keeps its state at some offsets, so that the digest of the same bytes with a change in the
+/// middle costs only what follows the change: [`Hasher::before`].
 #[derive(Clone)]
 pub struct Hasher {
     state: sha256::State,
@@ -110,13 +126,13 @@ pub struct Hasher {
     every: u64,
 }
 
-/// How many midstates are kept at most, 224 bytes each …
+/// How many midstates are kept at most; one of ring's takes 224 bytes.
 const MAX_MIDSTATES: u64 = 32;
-/// … and how far apart they are at least: fewer bytes are hashed sooner than they are kept account of.
+/// How many bytes apart midstates are at least: to hash fewer than these again is cheaper than to keep one more state.
 const LEAST_BETWEEN: u64 = 4096;
 
 impl Default for Hasher {
-    /// One that cannot be taken up again in the middle.
+    /// Makes a hasher that has taken no bytes and keeps no midstates.
     fn default() -> Self {
         Self { state: sha256::State::new(), taken: 0, midstates: Vec::new(), every: u64::MAX }
     }
@@ -129,14 +145,16 @@ impl fmt::Debug for Hasher {
 }
 
 impl Hasher {
-    /// One that keeps its midstates, evenly over so many bytes, for [`Hasher::before`].
+    /// Makes a hasher that keeps at most 32 midstates, spread evenly over `size` bytes but at least 4096 bytes apart, for
+    /// [`Hasher::before`]. `size` is a hint: more bytes than these may come, and then have midstates, too.
     #[must_use]
     pub fn with_midstates(size: u64) -> Self {
         let every = size.div_ceil(MAX_MIDSTATES).max(LEAST_BETWEEN);
         Self { every, ..Self::default() }
     }
 
-    /// One that has taken the same bytes as far as a midstate was kept, and none from `offset` on.
+    /// Makes a hasher that has taken the same bytes up to the last midstate at or before `offset`; one that has taken none where
+    /// there is no such midstate. The bytes from there on are to be added with [`Hasher::update_at`].
     #[must_use]
     pub fn before(&self, offset: u64) -> Self {
         let kept = (offset / self.every).min(self.midstates.len() as u64);
@@ -145,7 +163,7 @@ impl Hasher {
         Self { state: state.clone(), taken: kept * self.every, ..Self::default() }
     }
 
-    /// Adds bytes.
+    /// Adds the next bytes.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let to_midstate = usize::try_from(self.every - self.taken % self.every).unwrap_or(usize::MAX);
@@ -159,20 +177,23 @@ impl Hasher {
         }
     }
 
-    /// Adds the bytes that stand at `offset`, but for those that it has: it must have taken all before them.
+    /// Adds the bytes that stand at `offset`, counted in bytes from 0, leaving out those that were taken before. All bytes before
+    /// `offset` must have been taken; a gap goes unnoticed, and the digest is of other bytes then.
     pub fn update_at(&mut self, offset: u64, bytes: &[u8]) {
         let has = usize::try_from(self.taken.saturating_sub(offset)).unwrap_or(usize::MAX);
         self.update(bytes.get(has..).unwrap_or_default());
     }
 
-    /// The digest of all bytes added.
+    /// Returns the digest of all bytes that were added so far; more may be added afterwards.
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest(self.state.clone().finish())
     }
 }
 
-/// The digest of some bytes of a source.
+/// Computes the digest of the bytes of `source` at the offsets of `range`. Offsets beyond the end have no bytes.
+///
+/// Fails only as the source does.
 pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Digest, S::Error> {
     let mut hasher = Hasher::default();
     for_each_chunk(source, range, |_, chunk| {
@@ -182,33 +203,34 @@ pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Di
     Ok(hasher.digest())
 }
 
-/// What a client says of a digest: its first 12 to 64 hexadecimal digits, kept in lower case.
+/// The beginning of a digest, as a client remembers it: its first 12 to 64 hexadecimal digits, kept in lower case.
 ///
-/// Twelve digits (48 bits) leave a chance of one in 10¹⁴ that changed bytes go unseen; a client that wants more sends more.
+/// Twelve digits (48 bits) leave a chance of less than one in 10¹⁴ that changed bytes go unseen; a client that wants a smaller one
+/// sends more digits.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DigestPrefix(String);
 
 impl DigestPrefix {
-    /// Reads a tag, in either case; `None` unless it is 12 to 64 hexadecimal digits.
+    /// Reads a prefix, in either letter case; `None` unless it is 12 to 64 hexadecimal digits and nothing else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (12..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         fits.then(|| Self(text.to_ascii_lowercase()))
     }
 
-    /// Whether `digest` begins with these digits.
+    /// Tells whether `digest` begins with these digits.
     #[must_use]
     pub fn matches(&self, digest: &Digest) -> bool {
         digest.to_string().starts_with(&self.0)
     }
 
-    /// Whether both can be said of one digest.
+    /// Tells whether one digest can begin with both, that is, whether one of the two begins with the other.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
-    /// The digits, in lower case.
+    /// Returns the digits, in lower case.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,5 +1,5 @@
-//! Which file names a file system could take for one another: [`could_be`] and [`same_name`]. What follows for a file that
-//! could be `.git` is decided by the caller.
+//! Which file names a file system could take for one another: [`could_be`] and [`same_name`]. Whether a file that could be `.git`
+//! may be touched is for the caller to decide.
 //!
 //! File systems ignore letter case (NTFS, APFS, ext4 with casefold), trailing dots and spaces and what follows a colon
 //! (Windows), or invisible characters (HFS+, ext4 with casefold), and some have short names (`GIT~1`). Each of these rules is
@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 
 use crate::invisible::is_default_ignorable;
 
-/// One component of a path, folded as the least strict of file systems reads it: made once, compared with many names.
+/// One component of a path, folded as the most careless file system reads it: made once, compared with many names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoldedName {
     folded: String,
@@ -17,7 +17,7 @@ pub struct FoldedName {
 }
 
 impl FoldedName {
-    /// Folds a name. Bytes that are no Unicode become U+FFFD, so names that differ in these alone are folded alike.
+    /// Folds a name. Bytes that are not Unicode become U+FFFD, so that names which differ in these alone are folded alike.
     #[must_use]
     pub fn new(name: &OsStr) -> Self {
         let folded = folded(name);
@@ -25,14 +25,14 @@ impl FoldedName {
     }
 }
 
-/// Whether a name could be taken for `.git`.
+/// Tells whether a file system could take a name for `.git`.
 #[must_use]
 pub fn is_git(name: &FoldedName) -> bool {
     could_be(name, ".git")
 }
 
-/// Whether a name could be taken for `meant`, which is ASCII and in which the first `*`, if there is one, stands for any part.
-/// A short name (`SETTIN~1.JSO`) could be any file that Windows may have given it to.
+/// Tells whether a file system could take a name for `meant`, which is ASCII and in which the first `*`, if there is one, stands
+/// for any characters, or none. A short name (`SETTIN~1.JSO`) counts as every file that Windows may give it to.
 #[must_use]
 pub fn could_be(name: &FoldedName, meant: &str) -> bool {
     let is_meant = match meant.split_once('*') {
@@ -46,14 +46,15 @@ pub fn could_be(name: &FoldedName, meant: &str) -> bool {
     is_meant || (name.may_be_short && is_short(&name.folded, meant))
 }
 
-/// Whether two names are one where neither letter case nor invisible characters count. Short names are not looked at.
+/// Tells whether two names could be one file's on a file system that ignores letter case, invisible characters, trailing dots
+/// and spaces, and what follows a colon. Short names are compared as they are.
 #[must_use]
 pub fn same_name(one: &OsStr, other: &OsStr) -> bool {
     one == other || folded(one) == folded(other)
 }
 
-/// Whether a name could be the short one (8.3) that Windows gives a file of the name that is meant: six characters of it
-/// and any number, or, where there are many such, two of it, four hexadecimal digits and a number.
+/// Tells whether a folded name could be the short one (8.3) that Windows gives to a file named `meant`: six characters of that and
+/// any number, or, where there are many such files, two characters of it, four hexadecimal digits and a number.
 fn is_short(name: &str, meant: &str) -> bool {
     let meant: String = meant.to_ascii_lowercase().chars().filter(|character| *character != ' ').collect();
     let meant = meant.trim_start_matches('.');
@@ -77,13 +78,13 @@ fn is_short(name: &str, meant: &str) -> bool {
     is_hashed || if any { own.starts_with(head) } else { own == head }
 }
 
-/// A name in lower case, without invisible characters, trailing dots and spaces, and without the name of a stream.
+/// Folds a name: lower case, without invisible characters, trailing dots and spaces, and the name of a stream.
 fn folded(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     let mut seen = String::with_capacity(name.len());
     for character in name.chars().filter(|character| !is_default_ignorable(*character)) {
         match character {
-            // What folds to letters of our names and is not lower case of its own (`CaseFolding.txt` of Unicode, C and F).
+            // Characters that fold to ASCII letters although they are lower case themselves (`CaseFolding.txt` of Unicode, C and F).
             '\u{17f}' => seen.push('s'),
             '\u{df}' | '\u{1e9e}' => seen.push_str("ss"),
             '\u{fb00}' => seen.push_str("ff"),
@@ -95,7 +96,7 @@ fn folded(name: &OsStr) -> String {
             other => seen.push(other.to_lowercase().next().unwrap_or(other)),
         }
     }
-    // A stream of a file, `.git::$INDEX_ALLOCATION`; a leading colon is no stream's.
+    // A colon begins the name of a stream, `.git::$INDEX_ALLOCATION`, except at the beginning.
     if let Some(colon) = seen.find(':').filter(|colon| *colon > 0) {
         seen.truncate(colon);
     }

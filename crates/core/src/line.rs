@@ -1,9 +1,10 @@
-//! Line numbers and ranges of lines. What ends a line is decided in [`crate::line_ending`].
+//! Line numbers and ranges of lines. What ends a line is defined in [`crate::line_ending`].
 
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// A line's number in its file; the first line is 1. The only place where 1-based exists.
+/// The number of a line in its file, from 1. Nothing else in this crate counts lines from 1, save requests, whose numbers are as
+/// clients send them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineNumber(NonZeroU64);
 
@@ -11,25 +12,25 @@ impl LineNumber {
     /// The first line.
     pub const FIRST: Self = Self(NonZeroU64::MIN);
 
-    /// The line with this number; `None` for 0.
+    /// Makes the line number `number`; `None` for 0.
     #[must_use]
     pub fn new(number: u64) -> Option<Self> {
         NonZeroU64::new(number).map(Self)
     }
 
-    /// The line that has `index` lines above it. Saturates at `u64::MAX`.
+    /// Makes the number of the line that has `index` lines above it. Saturates at `u64::MAX`.
     #[must_use]
     pub fn from_index(index: u64) -> Self {
         Self(NonZeroU64::MIN.saturating_add(index))
     }
 
-    /// The number, at least 1.
+    /// Returns the number, from 1.
     #[must_use]
     pub fn get(self) -> u64 {
         self.0.get()
     }
 
-    /// How many lines stand above this one.
+    /// Returns how many lines stand above this one: the index of the line, from 0.
     #[must_use]
     pub fn index(self) -> u64 {
         self.0.get() - 1
@@ -48,7 +49,7 @@ impl fmt::Debug for LineNumber {
     }
 }
 
-/// Consecutive lines, from a first one on; may be empty, and then says where it stands: before its `start`.
+/// Consecutive lines, from a first one on. An empty range has a place, too: before its start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineRange {
     start: LineNumber,
@@ -56,13 +57,14 @@ pub struct LineRange {
 }
 
 impl LineRange {
-    /// `count` lines from `start` on.
+    /// Makes the range of `count` lines from `start` on; `count` may be 0.
     #[must_use]
     pub fn new(start: LineNumber, count: u64) -> Self {
         Self { start, count }
     }
 
-    /// The lines `start` to `end`, both included; `None` where `start` is 0 or `end` is less than `start - 1`.
+    /// Makes the range of the lines `start` to `end`, both included and counted from 1; empty where `end` is `start - 1`. `None`
+    /// where `start` is 0 or `end` is less than that.
     #[must_use]
     pub fn inclusive(start: u64, end: u64) -> Option<Self> {
         let first = LineNumber::new(start)?;
@@ -70,31 +72,31 @@ impl LineRange {
         Some(Self::new(first, count))
     }
 
-    /// The first line; of an empty range the line before which it stands.
+    /// Returns the first line; of an empty range the line before which it stands.
     #[must_use]
     pub fn start(self) -> LineNumber {
         self.start
     }
 
-    /// The number of the last line; `start - 1`, which may be 0, where the range is empty.
+    /// Returns the number of the last line, from 1; `start - 1`, which may be 0, where the range is empty.
     #[must_use]
     pub fn end(self) -> u64 {
         self.start.index().saturating_add(self.count)
     }
 
-    /// How many lines it holds.
+    /// Returns how many lines it holds.
     #[must_use]
     pub fn count(self) -> u64 {
         self.count
     }
 
-    /// Whether it holds no line.
+    /// Tells whether it holds no line.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// How many lines lie between the two ranges; 0 where they touch or overlap.
+    /// Returns how many lines lie between the two ranges; 0 where they touch or overlap.
     #[must_use]
     pub fn distance(self, other: Self) -> u64 {
         let gap = |a: Self, b: Self| b.start.index().saturating_sub(a.end());

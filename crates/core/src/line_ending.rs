@@ -1,23 +1,23 @@
-//! What ends a line, how often each way occurs in a file, and which way new text takes.
+//! What ends a line, and how often each terminator occurs in a file.
 //!
 //! The one definition of a line: it ends at LF or CRLF; in a file that has CR and no LF at all (classic Mac) it ends at
-//! CR; nothing else ends a line. A final terminator opens no further line.
+//! CR; nothing else ends a line, U+0085, U+2028 and U+2029 included. A terminator at the end of the file opens no further line.
 
 use crate::encoding::Unit;
 
-/// One way to end a line.
+/// The terminator of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LineEnding {
     /// U+000A.
     Lf,
     /// U+000D U+000A.
     CrLf,
-    /// U+000D, in a file that has no U+000A.
+    /// U+000D; a terminator only in a file that has no U+000A.
     Cr,
 }
 
 impl LineEnding {
-    /// The terminator as text.
+    /// Returns the terminator as text, of one or two characters.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,28 +28,29 @@ impl LineEnding {
     }
 }
 
-/// Whether lines end at LF (with or without a CR before it) or at CR: a property of the whole file.
+/// The character at which the lines of a whole file end. One edit can change it, and with it where all lines are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Convention {
     /// Lines end at LF or CRLF; a lone CR is text.
     Lf,
-    /// Classic Mac: there is no LF in the file, and CR ends lines.
+    /// Lines end at CR: the file has CR and no LF (classic Mac).
     Cr,
 }
 
-/// How many lines of a file end which way.
+/// How many lines of a file have which terminator. A last line without one is not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub struct Census {
-    /// Lines that end at a bare LF.
+    /// The number of lines that end at LF without a CR before it.
     pub lf: u64,
-    /// Lines that end at CRLF.
+    /// The number of lines that end at CRLF.
     pub crlf: u64,
-    /// Lines that end at CR, in a classic Mac file.
+    /// The number of lines that end at CR; 0 unless the file is a classic Mac file.
     pub cr: u64,
 }
 
 impl Census {
-    /// The word that replies use: `lf`, `crlf`, `cr`, `mixed`, or `none` where no line is ended.
+    /// Returns one word for it: `lf`, `crlf`, `cr`, `mixed`, or `none` where no line has a terminator.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match (self.lf > 0, self.crlf > 0, self.cr > 0) {
@@ -65,7 +66,7 @@ impl Census {
 pub(crate) const LF: u32 = 0x0A;
 pub(crate) const CR: u32 = 0x0D;
 
-/// The width of a code unit in bytes.
+/// Returns the width of a code unit in bytes.
 pub(crate) fn width(unit: Unit) -> usize {
     match unit {
         Unit::Byte => 1,
@@ -74,7 +75,7 @@ pub(crate) fn width(unit: Unit) -> usize {
     }
 }
 
-/// The value of the code unit in `bytes`, which are as many as the unit is wide.
+/// Returns the value of the code unit in `bytes`, which are as many as the unit is wide.
 pub(crate) fn unit_value(unit: Unit, bytes: &[u8]) -> u32 {
     let fold = |value: u32, byte: &u8| value << 8 | u32::from(*byte);
     match unit {
@@ -87,7 +88,7 @@ pub(crate) fn unit_value(unit: Unit, bytes: &[u8]) -> u32 {
     }
 }
 
-/// Where the first unit of `value` (LF or CR) begins in `bytes`, which begin at a unit.
+/// Returns the index at which the first unit of `value` (LF or CR) begins in `bytes`, which begin at a unit.
 pub(crate) fn find_unit(unit: Unit, value: u8, bytes: &[u8]) -> Option<usize> {
     let width = width(unit);
     if width == 1 {
@@ -98,7 +99,7 @@ pub(crate) fn find_unit(unit: Unit, value: u8, bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Whether `bytes`, which are whole units, end with the unit `value`.
+/// Tells whether `bytes`, which are whole units, end with the unit `value`.
 pub(crate) fn ends_with_unit(unit: Unit, value: u32, bytes: &[u8]) -> bool {
     bytes
         .len()

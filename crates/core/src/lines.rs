@@ -1,5 +1,5 @@
-//! Where the lines of a file are: the way from a line's number to its bytes and back, at the cost of reading one stride
-//! between two marks and never more.
+//! Where the lines of a file are: from the number of a line to its bytes and back, for the price of reading no more than lies
+//! between two marks that the scan has left.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::line::{LineNumber, LineRange};
 use crate::line_ending::{CR, Census, Convention, LineEnding, ends_with_unit, find_unit, width};
 use crate::source::{CHUNK, Source, for_each_chunk, read_range};
 
-/// A place in the file and the number of line ends (and of CRs, in case they turn out to be line ends) before it.
+/// A place in the file, with the number of LFs and of CRs before it: which of them end lines is known only at the end of the scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mark {
     pub(crate) offset: u64,
@@ -16,7 +16,8 @@ pub(crate) struct Mark {
     pub(crate) cr: u64,
 }
 
-/// The lines of a scanned file. Offsets are from the file's first byte; the BOM is before the first line.
+/// The lines of a scanned file. Offsets are in bytes from 0, the first byte of the file; the byte order mark stands before the
+/// first line and belongs to none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lines {
     unit: Unit,
@@ -28,25 +29,26 @@ pub struct Lines {
     marks: Vec<Mark>,
 }
 
-/// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) hands it out.
+/// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) hands it out. Offsets and lengths are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Line<'a> {
     /// Its number.
     pub number: LineNumber,
     /// The offset of its first byte.
     pub start: u64,
-    /// How many bytes its text has, without the terminator.
+    /// How many bytes its text has, without the terminator; 0 for an empty line.
     pub length: u64,
-    /// The text's bytes; only the first ones where the line is longer than the caller wanted.
+    /// The bytes of its text, without the terminator; only the first ones where the line is longer than the caller wanted.
     pub text: &'a [u8],
-    /// What ends it; `None` for a last line without terminator.
+    /// Its terminator; `None` for a last line without one.
     pub ending: Option<LineEnding>,
     /// The offset after the terminator.
     pub end: u64,
 }
 
 impl Line<'_> {
-    /// Whether `text` is all of it.
+    /// Tells whether `text` is all of its text.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.text.len() as u64 == self.length
@@ -66,37 +68,37 @@ impl Lines {
         Self { unit, convention, bytes, terminators, unterminated, census, marks }
     }
 
-    /// How many lines there are; 0 for an empty file.
+    /// Returns how many lines there are; 0 for an empty file.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.terminators + u64::from(self.unterminated)
     }
 
-    /// All lines.
+    /// Returns the range of all lines; an empty one before line 1 for an empty file.
     #[must_use]
     pub fn all(&self) -> LineRange {
         LineRange::new(LineNumber::FIRST, self.count())
     }
 
-    /// Whether the last line lacks its terminator; false for an empty file.
+    /// Tells whether the last line lacks its terminator; false for an empty file.
     #[must_use]
     pub fn is_unterminated(&self) -> bool {
         self.unterminated
     }
 
-    /// How many lines end which way.
+    /// Returns how many lines have which terminator.
     #[must_use]
     pub fn census(&self) -> Census {
         self.census
     }
 
-    /// What ends the lines of this file.
+    /// Returns the character that ends the lines of this file.
     #[must_use]
     pub fn convention(&self) -> Convention {
         self.convention
     }
 
-    /// The offsets of the text: all bytes but the BOM.
+    /// Returns the offsets of the text: all bytes but the byte order mark.
     #[must_use]
     pub fn bytes(&self) -> Range<u64> {
         self.bytes.clone()
@@ -125,7 +127,7 @@ impl Lines {
         (mark, self.marks.get(after).map_or(self.bytes.end, |next| next.offset))
     }
 
-    /// Finds the lines of many offsets, in rising order, at the cost of reading what lies between them once.
+    /// See [`Scanned::cursor`](crate::scanned::Scanned::cursor).
     pub(crate) fn cursor<'a, S: Source + ?Sized>(&'a self, source: &'a S) -> Cursor<'a, S> {
         Cursor {
             lines: self,
@@ -138,7 +140,7 @@ impl Lines {
         }
     }
 
-    /// How many terminators a block holds, and where the last of them ends.
+    /// Counts the terminators in a block, and returns where the last of them ends, too.
     fn terminators_in(&self, block: &[u8]) -> (u64, Option<usize>) {
         let terminator = self.terminator();
         if self.unit == Unit::Byte {
@@ -148,7 +150,8 @@ impl Lines {
         units(self.unit, terminator, block).fold((0, None), |(count, _), end| (count + 1, Some(end)))
     }
 
-    /// Where the `wanted`-th terminator of a block ends, counted from 1, or how many there are if it has not so many.
+    /// Returns where the `wanted`-th terminator of a block, from 1, ends; as an error, how many terminators there are if there are
+    /// fewer.
     fn end_of_terminator(&self, wanted: u64, block: &[u8]) -> Result<usize, u64> {
         let mut before = 0;
         for (part, base) in block.chunks(COUNTED).zip((0..).step_by(COUNTED)) {
@@ -163,8 +166,7 @@ impl Lines {
         Err(before)
     }
 
-    /// Hands out the lines of `bytes`, which begin with the line `first` and end with a line or the file, until `each`
-    /// returns false. Of a line's text at most `longest` bytes are kept, cut at a code unit.
+    /// See [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line).
     pub(crate) fn for_each<S: Source + ?Sized>(
         &self,
         source: &S,
@@ -179,7 +181,7 @@ impl Lines {
         let mut number = first;
         let mut wanted = true;
         let mut line_start = bytes.start;
-        // Line by line over the terminators; the text between them is collected chunk by chunk.
+        // Chunk by chunk, and in each from terminator to terminator: `open` collects the line that is not ended yet.
         let mut position = bytes.start;
         let mut partial: Vec<u8> = Vec::new();
         for_each_chunk(source, bytes.clone(), |_, chunk| {
@@ -225,7 +227,8 @@ impl Lines {
     }
 }
 
-/// A place in the file that moves forward from line to line. See [`Scanned::cursor`](crate::scanned::Scanned::cursor).
+/// A place in the file that moves forward from line to line, and back at the price of reading more. See
+/// [`Scanned::cursor`](crate::scanned::Scanned::cursor). Its methods fail only as the source does.
 #[derive(Debug)]
 pub struct Cursor<'a, S: ?Sized> {
     lines: &'a Lines,
@@ -234,23 +237,23 @@ pub struct Cursor<'a, S: ?Sized> {
     terminators: u64,
     /// Where the line at `offset` begins, if that has been seen.
     start: Option<u64>,
-    /// What was read last, so that many places close together cost one read; and from where.
+    /// The bytes that were read last, so that many places close together cost one read, and their offset.
     block: Vec<u8>,
     block_at: u64,
 }
 
-/// How much a cursor reads at least: as much as lies between two marks of a small file.
+/// How many bytes a cursor reads at least: as many as lie between two marks of a small file.
 const SHORTEST_READ: u64 = 1024;
 
 /// Terminators are counted in so many bytes at a time, which is much faster than finding them one by one.
 const COUNTED: usize = 1024;
 
 impl<S: Source + ?Sized> Cursor<'_, S> {
-    /// The number of the line that holds the byte at `offset`, and where it begins. At the end of the file: the last
-    /// line if it lacks its terminator, else the line that would come next.
+    /// Returns the number of the line that holds the byte at `offset`, and the offset at which it begins. At the end of the file
+    /// and beyond: the last line if it lacks its terminator, else the line that would come next.
     pub fn line_at(&mut self, offset: u64) -> Result<(LineNumber, u64), S::Error> {
         let lines = self.lines;
-        // A place inside a code unit is that unit's.
+        // An offset inside a code unit stands for that unit.
         let offset = offset - offset.saturating_sub(lines.bytes.start) % width(lines.unit) as u64;
         let (mark, _) = lines.mark(|mark| mark.offset <= offset);
         if mark.offset > self.offset || offset < self.offset {
@@ -268,7 +271,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
             self.offset += length;
         }
         let number = LineNumber::from_index(self.terminators);
-        // Where no line begins between the mark and the offset, the line began before the mark.
+        // If no line begins between the mark and the offset, the line began before the mark.
         let start = match self.start {
             Some(start) => start,
             None => lines.cursor(self.source).offset_of(number)?,
@@ -277,7 +280,8 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         Ok((number, start))
     }
 
-    /// The offset at which a line begins; of a line after the last one, the end of the file.
+    /// Returns the offset at which a line begins: that after the byte order mark for the first one, the end of the file for a line
+    /// after the last one.
     pub fn offset_of(&mut self, line: LineNumber) -> Result<u64, S::Error> {
         let (lines, wanted) = (self.lines, line.index());
         if wanted == 0 || wanted > lines.terminators {
@@ -291,7 +295,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         if wanted <= self.terminators || self.offset < mark.offset {
             self.go_to(&mark);
         }
-        // Only a file that changes while it is read has fewer than were counted.
+        // Fewer terminators than were counted are found only in a file that changes while it is read.
         let mut found = None;
         let mut step = SHORTEST_READ;
         while found.is_none() && self.offset < next_mark {
@@ -310,7 +314,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         Ok(start)
     }
 
-    /// What ends a line; `None` for one without terminator, or none at all. Its text is not read.
+    /// Returns the terminator of a line, without reading its text; `None` for a line that has none or does not exist.
     pub(crate) fn ending_of(&mut self, line: LineNumber) -> Result<Option<LineEnding>, S::Error> {
         let lines = self.lines;
         if line.get() > lines.terminators {
@@ -333,8 +337,8 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         self.start = (mark.offset == self.lines.bytes.start).then_some(mark.offset);
     }
 
-    /// Whole code units from `offset` on, at most `most` bytes, and where they begin. Nothing at the end, where a unit can be
-    /// cut.
+    /// Reads whole code units from `self.offset` on, at most `most` bytes, and returns their offset as well. Returns none at the
+    /// end of the file, and for a code unit that the end cuts.
     fn read(&mut self, most: u64) -> Result<(u64, &[u8]), S::Error> {
         let (from, width) = (self.offset, width(self.lines.unit));
         let is_at_hand = |at: u64, length: usize| at <= from && from + width as u64 <= at + length as u64;
@@ -359,7 +363,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
     }
 }
 
-/// Where the units of `value` (LF or CR) in a block end, one after the other.
+/// Iterates over the places in a block at which the units of `value` (LF or CR) end.
 fn units(unit: Unit, value: u8, block: &[u8]) -> impl Iterator<Item = usize> {
     let mut from = 0;
     std::iter::from_fn(move || {

@@ -1,8 +1,9 @@
-//! What a text weighs for whoever counts it: programs that show a reply count bytes, UTF-16 units, or either of the text as
-//! JSON spells it.
+//! How much a text weighs for a program with a limit: some count bytes, some UTF-16 units, and some count either of the text as
+//! it stands in JSON.
 
-/// What is counted.
+/// The unit in which text is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Unit {
     /// Bytes of UTF-8.
     Utf8,
@@ -13,24 +14,24 @@ pub enum Unit {
 /// How a text is weighed: the sum over its characters, each of which weighs at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Measure {
-    /// What is counted.
+    /// The unit that is counted.
     pub unit: Unit,
-    /// How many times the text is escaped for a JSON string (RFC 8259 §7) before it is counted: a line end is 1, 2, 3, 5 …
-    /// characters, a quotation mark 1, 2, 4, 8 …
+    /// How many times the text is escaped for a JSON string (RFC 8259 §7) before it is counted. A line end has 1, 2, 3, 5 …
+    /// characters by that, a quotation mark 1, 2, 4, 8 …; more than 16 levels count as 16.
     pub escapes: u8,
 }
 
 impl Measure {
-    /// Bytes of UTF-8 of the text as it is.
+    /// Counts the bytes of UTF-8 of the text as it is.
     pub const BYTES: Self = Self { unit: Unit::Utf8, escapes: 0 };
 
-    /// The measure of a text that will stand in a JSON string of what is weighed with this one.
+    /// Returns the measure for a text that will be put into a JSON string inside a text that is weighed with this one.
     #[must_use]
     pub const fn inside_json(self) -> Self {
         Self { escapes: self.escapes.saturating_add(1), ..self }
     }
 
-    /// What one character weighs.
+    /// Returns the weight of one character, in units.
     #[must_use]
     pub fn of_char(self, character: char) -> usize {
         // More than a few levels occur nowhere; the bound keeps the shift defined.
@@ -47,7 +48,7 @@ impl Measure {
         }
     }
 
-    /// What a text weighs.
+    /// Returns the weight of a text, in units; 0 for an empty one. Quotation marks around it do not count.
     #[must_use]
     pub fn of(self, text: &str) -> usize {
         if self == Self::BYTES { text.len() } else { text.chars().map(|each| self.of_char(each)).sum() }

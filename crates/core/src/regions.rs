@@ -1,8 +1,8 @@
-//! Where new text stands after an edit, as a fresh read would number it.
+//! Which lines an edit has changed, by the numbers that a fresh read of the new file would give them.
 //!
-//! A region reaches from a place where a line begins in both files to the next such place behind what is edited. That is asked
-//! of the bytes, never of the splices: whether one removes bytes, or only inserts some, or what another splice of the same line
-//! does, makes no difference. Between two splices there are two regions only where such a place lies between them.
+//! A region reaches from a place where a line begins in both files to the next such place behind what is edited. The bytes decide
+//! where that is, never the splices: it makes no difference whether a splice removes bytes or only inserts some, nor what another
+//! splice of the same line does. Two splices are in two regions only if such a place lies between them.
 
 use crate::digest::Digest;
 use crate::line::{LineNumber, LineRange};
@@ -12,22 +12,23 @@ use crate::resolve::Plan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The whole lines that an edit left, and those that they replaced.
+/// Whole lines of the new file, and the lines of the old one in whose place they stand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// The lines of the new file; empty where nothing is left.
+    /// The lines of the new file, by their numbers there; empty, before the line that follows, where nothing is left.
     pub lines: LineRange,
-    /// The digest of their bytes.
+    /// The digest of their bytes, terminators included.
     pub digest: Digest,
-    /// The lines of the old file that held what was replaced; empty for an insertion.
+    /// The lines of the old file that were replaced, by their numbers there; empty for an insertion.
     pub replaced: LineRange,
-    /// The loosest tier in which old text was found.
+    /// The loosest tier in which the old text of a splice in the region was found.
     pub tier: Tier,
 }
 
-/// The regions of an edit, in file order. Both files are read; an error is of either.
+/// Returns the regions of an edit, in file order: `plan` turns the file `old` into `new`, whose scan is its own.
 ///
-/// Where the edit changes what ends a line (a file without any LF ends its lines at CR), all lines are one region.
+/// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all lines are one region.
+/// Both files are read where they differ, and around. Fails only as either source does.
 pub fn regions<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, plan: &Plan) -> Result<Vec<Region>, O::Error>
 where
     O: Source + ?Sized,
@@ -76,7 +77,7 @@ where
     Ok(regions)
 }
 
-/// The same place in both files: what stands next to it on one side at least is in both.
+/// The same place in both files, by its offset in each: the bytes on one side of it, at least, are in both.
 #[derive(Clone, Copy)]
 struct Joint {
     old: u64,
@@ -86,31 +87,32 @@ struct Joint {
 /// A region whose end is not known yet.
 #[derive(Clone, Copy)]
 struct Open {
-    /// Where it begins, and how many old lines stand above that.
+    /// Where it begins, and the number of old lines above that.
     begin: (Joint, u64),
     /// The end of its last splice so far.
     after: Joint,
     tier: Tier,
 }
 
-/// Both files, with a cursor for each question, so that each is read once for each question, however many regions there are.
+/// Both files, with a cursor for each question that is asked of them in file order: however many regions there are, a file is read
+/// once for each question.
 struct Files<'a, O: ?Sized, N: ?Sized> {
     old: Scanned<'a, O>,
-    /// The lines in which splices begin.
+    /// Finds the lines in which splices begin.
     splices: Cursor<'a, O>,
-    /// The lines in which regions end.
+    /// Finds the lines in which regions end.
     ends: Cursor<'a, O>,
     new: Scanned<'a, N>,
-    /// The lines that follow a splice.
+    /// Finds the lines that follow splices.
     joints: Cursor<'a, N>,
-    /// The lines that are left, and where these end.
+    /// Find the first lines of regions, and the lines after them.
     left: Cursor<'a, N>,
     left_ends: Cursor<'a, N>,
 }
 
 impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
-    /// Where a region begins that has a splice from `before` on, and how many old lines stand above; `None` if it is the one
-    /// that is open. The first `lead` bytes of what is inserted end the line above, which is the last of the old file.
+    /// Returns where the region of the splice at `before` begins, and how many old lines stand above that; `None` if the splice
+    /// belongs to the open region. The first `lead` bytes of its insertion end the line above, the last one of the old file.
     fn beginning(
         &mut self,
         before: Joint,
@@ -124,20 +126,20 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
         let (line, start) = self.splices.line_at(before.old)?;
         let begin = Joint { old: start, new: before.new.saturating_sub(before.old.saturating_sub(start)) };
         let begins = match open.map(|open| open.after) {
-            // What lies between is in both files, so its lines are.
+            // The bytes between the two splices are in both files: a line that begins among them begins in both.
             Some(after) if start <= after.old => start == after.old && self.begins_line(after.new)?,
             _ => true,
         };
         Ok(begins.then_some((begin, line.index())))
     }
 
-    /// Whether a line of the new file begins at an offset.
+    /// Tells whether a line of the new file begins at an offset.
     fn begins_line(&mut self, offset: u64) -> Result<bool, O::Error> {
         self.joints.line_at(offset).map(|(_, start)| start == offset)
     }
 
-    /// The first place at or after the end of a splice at which a line begins in both files, or both end; and how many old
-    /// lines stand above.
+    /// Returns the first place at or after the end of a splice at which a line begins in both files, or both end, and how many old
+    /// lines stand above it.
     fn end(&mut self, after: Joint) -> Result<(Joint, u64), O::Error> {
         if after.old >= self.old.scan.lines.bytes().end {
             return Ok((after, self.old.scan.lines.count()));

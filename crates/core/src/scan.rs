@@ -1,43 +1,47 @@
 //! One pass over a file's bytes: digest, lines, line ends, whether they decode. Sans-IO: the scanner never asks for
 //! bytes, it is given them, in chunks of any size, and any chunking gives the same [`Scan`].
 //!
-//! A scan does not hold text. It says where lines are ([`crate::lines::Lines`]), and text is read from there.
+//! A scan holds no text. It knows where lines are ([`crate::lines::Lines`]), and text is read from there when it is wanted. Its
+//! memory does not grow with the file: at most some 100 KB.
 
 use crate::digest::{Digest, Hasher};
 use crate::encoding::{Encoding, Unit, Validator, sniff_bom};
 use crate::line_ending::{CR, Census, Convention, LF, unit_value, width};
 use crate::lines::{Lines, Mark};
 
-/// What one pass over a file has found.
+/// What one pass over a file has found. Offsets are in bytes from 0, the first byte of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Scan {
-    /// SHA-256 of all bytes, the BOM included.
+    /// The SHA-256 of all bytes, the byte order mark included.
     pub digest: Digest,
-    /// The number of bytes.
+    /// The number of bytes, the byte order mark included.
     pub size: u64,
-    /// The encoding in force: the BOM's, unless a label that is not Unicode was given; else the label's; else UTF-8.
+    /// The encoding in force: that of the byte order mark, unless a label that is not Unicode was given; else that of the label;
+    /// else UTF-8.
     pub encoding: Encoding,
-    /// Whether the file begins with that encoding's BOM.
+    /// Whether the file begins with the byte order mark of `encoding`.
     pub bom: bool,
-    /// Where its lines are.
+    /// Where the lines are.
     pub lines: Lines,
-    /// The offset of the first NUL byte, in an encoding whose code unit is a byte: the file is binary.
+    /// The offset of the first NUL byte, in an encoding whose code unit is a byte: the file is taken to be binary then.
     pub nul: Option<u64>,
-    /// The offset of the first bytes that do not decode.
+    /// The offset of the first bytes that do not decode; `None` where all do. What edits the file ([`crate::resolve`]) relies on
+    /// `None`.
     pub undecodable: Option<u64>,
 }
 
-/// Takes a file's bytes in order and ends in a [`Scan`].
+/// Takes a file's bytes in order, in chunks of any size, and makes a [`Scan`] of them.
 #[derive(Debug)]
 pub struct Scanner {
     label: Option<Encoding>,
     hasher: Option<Hasher>,
-    /// The first bytes, until there are enough of them to tell a BOM.
+    /// The first bytes, until there are enough of them to recognise a byte order mark.
     head: Vec<u8>,
     body: Option<Body>,
 }
 
-/// What is known once the encoding is.
+/// The state of a scan whose encoding is known.
 #[derive(Debug)]
 struct Body {
     encoding: Encoding,
@@ -52,13 +56,14 @@ struct Body {
 const LONGEST_BOM: usize = 4;
 
 impl Scanner {
-    /// A scanner of a file whose encoding the client names, or does not.
+    /// Makes a scanner of a file in the encoding `label`, or, without one, in that of its byte order mark, else UTF-8.
     #[must_use]
     pub fn new(label: Option<Encoding>) -> Self {
         Self { label, hasher: Some(Hasher::default()), head: Vec::new(), body: None }
     }
 
-    /// A scanner that leaves the digest to somebody else: to be ended by [`Scanner::finish_with`].
+    /// Makes a scanner that does not hash, for a caller who has the digest or computes it elsewhere. To be ended with
+    /// [`Scanner::finish_with`]; [`Scanner::finish`] would give the digest of no bytes.
     #[must_use]
     pub fn without_digest(label: Option<Encoding>) -> Self {
         Self { label, hasher: None, head: Vec::new(), body: None }
@@ -79,20 +84,20 @@ impl Scanner {
         }
     }
 
-    /// Whether a NUL byte has shown so far that the file is binary.
+    /// Tells whether a NUL byte has shown so far that the file is binary, so that the rest need not be fed.
     #[must_use]
     pub fn is_binary(&self) -> bool {
         self.body.as_ref().is_some_and(|body| body.nul.is_some())
     }
 
-    /// The scan of all bytes that were fed.
+    /// Returns the scan of all bytes that were fed. No bytes are an empty file: no lines, UTF-8 unless a label was given.
     #[must_use]
     pub fn finish(mut self) -> Scan {
         let digest = self.hasher.take().unwrap_or_default().digest();
         self.finish_with(digest)
     }
 
-    /// The scan of all bytes that were fed, whose digest somebody else has computed.
+    /// Returns the scan of all bytes that were fed, with a `digest` that the caller has computed of these very bytes.
     #[must_use]
     pub fn finish_with(mut self, digest: Digest) -> Scan {
         self.begin().finish(digest)
@@ -144,9 +149,9 @@ impl Body {
     }
 }
 
-/// Marks are set this many bytes apart at first, so that a call may name thousands of lines …
+/// How many bytes apart marks are set at first: so few that a call may name thousands of lines.
 const FIRST_STRIDE: u64 = 1024;
-/// … and when there are this many, every second one is dropped, so that memory does not grow with the file.
+/// When there are this many marks, every second one is dropped, so that memory does not grow with the file.
 const MAX_MARKS: usize = 4096;
 
 /// Counts line ends and leaves marks on the way.
@@ -156,7 +161,7 @@ struct Counter {
     start: u64,
     /// The offset of the next unit that was not counted.
     offset: u64,
-    /// The bytes of a unit that a chunk's end has cut.
+    /// The bytes of a unit that the end of a chunk cut in two.
     partial: Vec<u8>,
     /// The last unit counted.
     last: Option<u32>,
@@ -240,7 +245,7 @@ impl Counter {
         self.last = piece.last().map(|&byte| u32::from(byte)).or(self.last);
     }
 
-    /// Where there is no CR, which is most pieces, the LFs alone are counted; the compiler makes SIMD of it.
+    /// Counts LF and CR, which the compiler makes SIMD of, and goes unit by unit only through pieces that have a CR, for CRLF.
     fn count_wide(&mut self, piece: &[u8]) {
         let (lf, cr, last) = match self.unit {
             Unit::Byte => return,
@@ -294,7 +299,7 @@ impl Counter {
     }
 }
 
-/// How many of the units in `bytes` are LF, how many CR, and the last of them.
+/// Counts the units in `bytes` that are LF and those that are CR, and returns the last unit as well.
 fn count_units<T: Into<u32> + Copy, const WIDTH: usize>(
     bytes: &[u8],
     unit: impl Fn([u8; WIDTH]) -> T,

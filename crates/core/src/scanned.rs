@@ -1,4 +1,4 @@
-//! A file and what one pass over it has found, as one value: what every question about a file is asked of.
+//! A file and its scan as one value, which answers questions about the file's lines.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::source::Source;
 
 /// Bytes, and the scan of these very bytes. Two references, so it is copied and passed by value.
 ///
-/// Nothing checks that the two belong together: with the scan of another file, or of an earlier state of this one, every
-/// answer is about places that mean nothing.
+/// Offsets are in bytes from 0, the first byte of the file. Nothing checks that the two belong together: with the scan of another
+/// file, or of an earlier state of this one, answers are about places that mean nothing. The methods fail only as the source does.
 #[derive(Debug)]
 pub struct Scanned<'a, S: ?Sized> {
     /// The bytes.
@@ -30,7 +30,7 @@ impl<S: ?Sized> Clone for Scanned<'_, S> {
 impl<S: ?Sized> Copy for Scanned<'_, S> {}
 
 impl<'a, S: ?Sized> Scanned<'a, S> {
-    /// Puts together `source` and the scan of its bytes.
+    /// Puts `source` and the scan of its bytes together.
     #[must_use]
     pub fn new(source: &'a S, scan: &'a Scan) -> Self {
         Self { source, scan }
@@ -38,38 +38,39 @@ impl<'a, S: ?Sized> Scanned<'a, S> {
 }
 
 impl<'a, S: Source + ?Sized> Scanned<'a, S> {
-    /// The digest of the bytes of `range`, by offset in the file. Nothing is read for that of all of them, which the scan has.
+    /// Computes the digest of the bytes at the offsets of `range`. For the whole file nothing is read: the scan has that digest.
     pub fn digest_of(self, range: Range<u64>) -> Result<Digest, S::Error> {
         if range == (0..self.scan.size) { Ok(self.scan.digest) } else { digest_of(self.source, range) }
     }
 
-    /// The offset at which a line begins; of a line after the last one, the end of the file.
+    /// Returns the offset at which a line begins: that after the byte order mark for the first one, the end of the file for a line
+    /// after the last one.
     pub fn offset_of(self, line: LineNumber) -> Result<u64, S::Error> {
         self.cursor().offset_of(line)
     }
 
-    /// The offsets of some lines, terminators included; lines that do not exist have no bytes.
+    /// Returns the offsets of the bytes of some lines, terminators included. Lines that do not exist have no bytes.
     pub fn bytes_of(self, lines: LineRange) -> Result<Range<u64>, S::Error> {
         let start = self.offset_of(lines.start())?;
         let end = if lines.is_empty() { start } else { self.offset_of(LineNumber::from_index(lines.end()))? };
         Ok(start..end)
     }
 
-    /// The number of the line that holds the byte at `offset`, and where it begins. At the end of the file: the last
-    /// line if it lacks its terminator, else the line that would come next.
+    /// Returns the number of the line that holds the byte at `offset`, and the offset at which it begins. At the end of the file
+    /// and beyond: the last line if it lacks its terminator, else the line that would come next.
     pub fn line_at(self, offset: u64) -> Result<(LineNumber, u64), S::Error> {
         self.cursor().line_at(offset)
     }
 
-    /// A cursor for the lines of many offsets, or the offsets of many lines, in rising order: what lies between them is
-    /// read once.
+    /// Returns a cursor that finds the lines of many offsets, or the offsets of many lines. In rising order it reads what lies
+    /// between them once.
     #[must_use]
     pub fn cursor(self) -> Cursor<'a, S> {
         self.scan.lines.cursor(self.source)
     }
 
-    /// Hands out the lines of `bytes`, which begin with the line `first` and end with a line or the file, until `each`
-    /// returns false. Of a line's text at most `longest` bytes are kept, cut at a code unit.
+    /// Calls `each` with the lines of `bytes`, which begin with the line `first` and end at the end of a line or of the file, until
+    /// it returns false. Of a line's text at most `longest` bytes are kept, rounded up to whole code units.
     pub fn for_each_line(
         self,
         first: LineNumber,

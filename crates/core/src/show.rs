@@ -1,4 +1,4 @@
-//! Text of a file for a reader: whole lines within a budget, and the inside of a line that is longer than it.
+//! Text of a file for a reader, within a budget: whole lines, and part of a line that is longer than the budget.
 
 use std::ops::Range;
 
@@ -12,67 +12,94 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::{Source, for_each_chunk};
 
-/// Some lines, as far as the budget went.
+/// Some lines of a file, as far as the budget went.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shown {
-    /// The lines that are shown; the last one may be cut.
+    /// The lines that are shown. The only one may be cut at either end; where there are more, all of them are whole, but for the
+    /// first, which may begin at `from_char`.
     pub lines: LineRange,
     /// Their text, each line ended by `\n` (a last line without terminator is not).
     pub content: String,
-    /// The digest of their bytes; `None` where a line is not shown whole.
+    /// The digest of the bytes of these lines, terminators included; `None` where a line is not shown whole.
     pub digest: Option<Digest>,
-    /// Where and why it stops before the end of what was asked for.
+    /// Where to go on, if not all is shown that was asked for.
     pub cut: Option<Cut>,
-    /// The character of the first line from which on it is shown, counted from 1.
+    /// The character of the first line with which `content` begins, from 1.
     pub from_char: u64,
-    /// The characters in the line, where a line is cut inside.
+    /// How many characters the line has, where one is cut before its end.
     pub line_length: Option<u64>,
 }
 
-/// Where to go on.
+/// The place at which the next call of [`show`](fn@show) is to go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
     /// The line.
     pub next_start: LineNumber,
-    /// The character in it, counted from 1; `None` for its beginning.
+    /// The character in it, from 1; `None` for its beginning.
     pub next_char: Option<u64>,
 }
 
-/// How much may be shown.
+/// The limits of what is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
-    /// What it may weigh, line ends included.
+    /// The most that the text may weigh, line ends included, in units of `measure`.
     pub weight: usize,
-    /// How that is weighed.
+    /// How text is weighed.
     pub measure: Measure,
-    /// So many lines at most, but one in any case.
+    /// How many lines may be shown; 0 counts as 1.
     pub lines: u64,
-    /// Whether each line costs its number and a tab as well.
+    /// Whether each line also costs what its number and a tab weigh, which the caller puts in front of it.
     pub gutter: bool,
 }
 
 impl Budget {
-    /// So many bytes of UTF-8, in any number of lines, without a gutter.
+    /// Makes a budget of `weight` bytes of UTF-8, in any number of lines, without a gutter.
     #[must_use]
     pub const fn bytes(weight: usize) -> Self {
         Self { weight, measure: Measure::BYTES, lines: u64::MAX, gutter: false }
     }
 
-    /// What a line's number and tab cost.
+    /// Returns the weight of a line's number and tab; 0 without a gutter.
     fn gutter(self, number: LineNumber) -> usize {
         let digits = number.get().ilog10() as usize + 1;
         if self.gutter { digits * self.measure.of_char('0') + self.measure.of_char('\t') } else { 0 }
     }
 
-    /// A line of more bytes than this does not fit: in no encoding does a character, which weighs at least 1, take more than
-    /// eight, the escape sequences around it included.
+    /// Returns a number of bytes above which a line cannot fit: a character weighs at least 1, and in no encoding does it take more
+    /// than eight bytes, escape sequences around it included.
     fn longest_line(self) -> usize {
         self.weight.saturating_mul(8).saturating_add(64)
     }
 }
 
-/// Shows `lines`, which exist, from the character `from_char` (counted from 1) of the first one on. Returns what is
-/// shown and how much of the budget it took. At least one character is shown, however small the budget.
+/// Shows `lines`, which exist, from the character `from_char` of the first one on, counted from 1 (0 counts as 1). Returns what is
+/// shown, and how much of the budget's weight it took.
+///
+/// Lines are shown whole or not at all, except the first one: if it does not fit, as much of it is shown as does, and at least one
+/// character, however small the budget, so that whoever goes on where [`Shown::cut`] says comes to the end. Of a first line that
+/// ends before `from_char` nothing is shown. The file is known to decode; fails only as the source does.
+///
+/// ```
+/// use mcp_text_editor_core::line::LineRange;
+/// use mcp_text_editor_core::scan::Scanner;
+/// use mcp_text_editor_core::scanned::Scanned;
+/// use mcp_text_editor_core::show::{Budget, show};
+///
+/// let bytes = b"one\r\ntwo\r\nthree\r\n".as_slice();
+/// let mut scanner = Scanner::new(None);
+/// scanner.feed(bytes);
+/// let scan = scanner.finish();
+/// let file = Scanned::new(bytes, &scan);
+///
+/// let (shown, weight) = show(file, scan.lines.all(), 1, Budget::bytes(10))?;
+/// assert_eq!((shown.content.as_str(), weight), ("one\ntwo\n", 8));
+///
+/// let next = shown.cut.unwrap().next_start;
+/// let rest = LineRange::inclusive(next.get(), scan.lines.count()).unwrap();
+/// let (shown, _) = show(file, rest, 1, Budget::bytes(10))?;
+/// assert_eq!((shown.content.as_str(), shown.cut), ("three\n", None));
+/// # Ok::<(), std::convert::Infallible>(())
+/// ```
 pub fn show<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     lines: LineRange,
@@ -101,9 +128,9 @@ pub fn show<S: Source + ?Sized>(
             line_length = Some(part.length);
             cut = Some(Cut { next_start: long.number, next_char: Some(part.next_char) });
         } else {
-            // The rest of the line fits: its end, and the lines after it, may follow. Of a line that ends before
-            // `from_char` nothing is shown; but where other lines follow, its end keeps them in their places. An empty
-            // line has an end all the same, where not even its number has room.
+            // The rest of the line fits, so its end and the lines after it may follow. Of a line that ends before `from_char`
+            // the end is shown only where other lines follow, which it keeps in their places. The end of an empty line is shown
+            // even where its number has no room.
             if long.ended && (from_char <= part.length.max(1) || long.number.get() < lines.end()) {
                 page.content.push('\n');
                 page.used += budget.measure.of_char('\n');
@@ -127,7 +154,7 @@ pub fn show<S: Source + ?Sized>(
     Ok((Shown { lines: shown, content: page.content, digest, from_char, cut, line_length }, page.used))
 }
 
-/// What has been shown so far.
+/// The lines that have been shown so far.
 struct Page<'a> {
     scan: &'a Scan,
     budget: Budget,
@@ -147,7 +174,7 @@ struct LongLine {
 }
 
 impl Page<'_> {
-    /// Shows a line; false if no further one is to follow.
+    /// Shows a line; returns false if no further one is to follow.
     fn push(&mut self, line: &Line<'_>) -> bool {
         if self.push_whole(line) {
             return true;
@@ -211,7 +238,7 @@ fn part_of_line<S: Source + ?Sized>(
             if part.length < part.next_char || full {
                 continue;
             }
-            // One character is always shown, so that a reader who goes on gets on.
+            // At least one character is shown, so that a reader who goes on comes to the end.
             let weight = measure.of_char(character);
             full = !part.text.is_empty() && part.weight + weight > room;
             if !full {
@@ -222,7 +249,7 @@ fn part_of_line<S: Source + ?Sized>(
         }
         true
     })?;
-    // A line that fits but for its end is cut before its last character.
+    // A line whose text fits, but not its end with it, is cut before its last character.
     let whole = part.next_char > part.length;
     let with_end = part.weight + measure.of_char('\n');
     if whole && line.ended && with_end > room && part.next_char > from_char.max(1) + 1 {
@@ -232,7 +259,7 @@ fn part_of_line<S: Source + ?Sized>(
     Ok(part)
 }
 
-/// Some of the lines `of`, for an error: from a character (counted from 1) of one of them on.
+/// Shows some of the lines `of`, for an error: from the character `from_char` (from 1) of the line `start` on.
 pub(crate) fn excerpt<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     of: LineRange,

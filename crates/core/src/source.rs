@@ -1,21 +1,22 @@
-//! Where bytes come from, once a [`crate::scan::Scan`] has said where to look. The core never opens anything: a file
-//! implements [`Source`] in the store, a byte slice implements it here.
+//! Where bytes are read from, once a [`crate::scan::Scan`] tells where to look. This crate opens nothing: a byte slice implements
+//! [`Source`] here, a file does in the crate that opens it.
 
 use std::convert::Infallible;
 use std::ops::Range;
 
-/// Bytes that can be read at any offset.
+/// Bytes that can be read at any offset, counted in bytes from 0.
 ///
-/// A source may shrink while it is read; then reads come back short and the caller, who knows the file's identity,
-/// must throw the result away.
+/// A source may shrink while it is read. Reads then come back short and the result means nothing: the caller, who can tell that the
+/// file has changed, must throw it away.
 pub trait Source {
-    /// Why a read failed.
+    /// The error of a read that failed; [`Infallible`] for bytes in memory.
     type Error;
 
-    /// How many bytes there were when the source was made.
+    /// Returns how many bytes there were when the source was made.
     fn size(&self) -> u64;
 
-    /// Fills `buffer` from `offset` on and returns how many bytes it got: fewer than asked only at the end.
+    /// Fills `buffer` with the bytes from `offset` on and returns how many it got: fewer than the buffer holds only where the
+    /// source ends, 0 at the end and beyond.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error>;
 }
 
@@ -48,11 +49,11 @@ impl<S: Source + ?Sized> Source for &S {
     }
 }
 
-/// How many bytes are read at a time.
+/// How many bytes are read at a time, at most.
 pub const CHUNK: usize = 256 * 1024;
 
-/// Calls `each` with the bytes of `range`, in order, in chunks of at most [`CHUNK`] and with the offset of each, until
-/// it returns `false`.
+/// Calls `each` with the offset and the bytes of each chunk of `range`, in order, until it returns false. A chunk has at most
+/// [`CHUNK`] bytes and is never empty. Ends early where the source does, and fails only as the source does.
 pub fn for_each_chunk<S: Source + ?Sized>(
     source: &S,
     range: Range<u64>,
@@ -72,7 +73,8 @@ pub fn for_each_chunk<S: Source + ?Sized>(
     Ok(())
 }
 
-/// The bytes of `range`, which the caller knows to be small.
+/// Reads the bytes of `range`, which the caller knows to be few enough for memory. Returns fewer where the source ends before the
+/// range does; fails only as the source does.
 pub fn read_range<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Vec<u8>, S::Error> {
     let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
     if length <= CHUNK {

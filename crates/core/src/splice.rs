@@ -1,19 +1,20 @@
-//! Edits of bytes: what is removed where, and what stands there instead.
+//! Edits of bytes: replacements at offsets, the new file as a view through them, and their inverse.
 
 use std::ops::Range;
 
 use crate::source::{Source, read_range};
 
-/// One replacement: the bytes `at` are removed, `insert` takes their place.
+/// One replacement: the bytes `at` are removed, `insert` takes their place. Offsets are in bytes from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Splice {
-    /// What is removed, by offset in the old file; may be empty.
+    /// The bytes that are removed, by their offsets in the old file; empty for an insertion.
     pub at: Range<u64>,
-    /// What is put there; may be empty.
+    /// The bytes that are put there; empty for a removal.
     pub insert: Vec<u8>,
 }
 
-/// Splices of one file. They are sorted and disjoint, and no two insertions stand at one place: [`SpliceSet::new`] sees to it, so their order in a call does not matter.
+/// Splices of one file, sorted and disjoint, of which no two insert at the same place. [`SpliceSet::new`] makes sure of it, so that
+/// the order in which they were given does not matter. The default one is empty and changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SpliceSet(Vec<Splice>);
 
@@ -28,17 +29,17 @@ pub struct Overlap {
     pub second: usize,
 }
 
-/// A part of the new file.
+/// A part of the new file: bytes of the old one, or bytes of a splice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Segment<'a> {
-    /// These bytes of the old file.
+    /// The bytes at these offsets of the old file.
     Old(Range<u64>),
-    /// These bytes.
+    /// Inserted bytes.
     New(&'a [u8]),
 }
 
 impl Segment<'_> {
-    /// How many bytes it has.
+    /// Returns how many bytes it has.
     #[must_use]
     pub fn length(&self) -> u64 {
         match self {
@@ -49,8 +50,11 @@ impl Segment<'_> {
 }
 
 impl SpliceSet {
-    /// Sorts the splices. Answers instead, in `n log n`, what each overlaps of the one before it and of the one that reaches
-    /// furthest before it; splices that only touch do not overlap, two empty ones at the same place do.
+    /// Sorts the splices and checks that they are disjoint. Splices that only touch do not overlap; two empty ones at the same
+    /// place do. That they lie within the file is not checked: the file is not known here.
+    ///
+    /// The error names, in file order and found in `n log n` steps, the overlaps of each splice with the one before it and with the
+    /// one, of all before it, that reaches furthest. Where many splices overlap these are not all pairs.
     pub fn new(mut splices: Vec<Splice>) -> Result<Self, Vec<Overlap>> {
         let mut order: Vec<usize> = (0..splices.len()).collect();
         let place = |index: &usize| splices.get(*index).map(|splice| (splice.at.start, splice.at.end));
@@ -78,13 +82,13 @@ impl SpliceSet {
         Ok(Self(splices))
     }
 
-    /// The splices, in file order.
+    /// Returns the splices, in file order.
     #[must_use]
     pub fn as_slice(&self) -> &[Splice] {
         &self.0
     }
 
-    /// The new file, part by part, where the old one has `size` bytes. No part is empty.
+    /// Returns the parts of the new file, in order, where the old one has `size` bytes. No part is empty.
     pub fn segments(&self, size: u64) -> impl Iterator<Item = Segment<'_>> {
         let mut from = 0;
         let tail = self.0.last().map_or(0, |splice| splice.at.end)..size;
@@ -96,7 +100,7 @@ impl SpliceSet {
         parts.chain([Segment::Old(tail)]).filter(|part| part.length() > 0)
     }
 
-    /// Where each splice's insertion stands in the new file.
+    /// Returns, for each splice in file order, the offsets of its insertion in the new file; an empty range for a removal.
     pub fn new_places(&self) -> impl Iterator<Item = Range<u64>> {
         let (mut removed, mut inserted) = (0, 0);
         self.0.iter().map(move |splice| {
@@ -107,7 +111,9 @@ impl SpliceSet {
         })
     }
 
-    /// The splices that turn the new file back into the old one, which `old` is.
+    /// Returns the splices that turn the new file back into `old`, the file that these are for. Holds in memory what they remove.
+    ///
+    /// Fails only as the source does.
     pub fn inverse<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
         let places: Vec<_> = self.new_places().collect();
         let inverted = self
@@ -118,7 +124,10 @@ impl SpliceSet {
         inverted.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether the new file has the very bytes of `old`.
+    /// Tells whether the new file has the very bytes of `old`: whether every splice inserts what it removes. A set that changes
+    /// nothing only because one splice undoes another counts as a change.
+    ///
+    /// Fails only as the source does.
     pub fn is_identity<S: Source + ?Sized>(&self, old: &S) -> Result<bool, S::Error> {
         for splice in &self.0 {
             let same_length = splice.at.end - splice.at.start == splice.insert.len() as u64;
@@ -130,17 +139,18 @@ impl SpliceSet {
     }
 }
 
-/// The new file, before it is written: a view of the old one through its splices.
+/// The new file, before it is written: a view of the old one through its splices, which is a [`Source`] itself. Bytes outside the
+/// splices are read from the old file and never decoded.
 #[derive(Clone, Debug)]
 pub struct Spliced<'a, S: ?Sized> {
     old: &'a S,
-    /// Each part and the offset in the new file at which it begins.
+    /// The parts, each with the offset in the new file at which it begins.
     parts: Vec<(u64, Segment<'a>)>,
     size: u64,
 }
 
 impl<'a, S: Source + ?Sized> Spliced<'a, S> {
-    /// The view of `old` through `splices`.
+    /// Makes the view of `old` through `splices`, which must lie within it.
     #[must_use]
     pub fn new(old: &'a S, splices: &'a SpliceSet) -> Self {
         let mut size = 0;

@@ -11,18 +11,21 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The diff ends at a line's end before it has more bytes than this.
+/// The most bytes that the diff has; it is cut at a line's end.
 const MAX_BYTES: usize = 40_000;
-/// Changes of more lines than this are counted, not shown: the diff would be cut before it came to their end.
+/// Changes of more lines than this are counted, not shown: comparing them takes long, and of their diff the beginning alone fits.
 const MAX_LINES: u64 = 50_000;
-/// Likewise changes of more bytes than this, on both sides together and as far as they are shown: they are held in memory.
+/// Changes of more bytes than this are counted, not shown, because they are held in memory: bytes of both sides together, and of
+/// each line no more than is shown.
 const MAX_COMPARED: u64 = 16 * 1024 * 1024;
 
-/// Compares two states of a file, which differ in `regions`, as a unified diff whose header calls both of them `path`.
+/// Compares two states of a file, which differ in `regions` as [`crate::regions::regions`] finds them, as a unified diff whose
+/// header calls both of them `path`. Empty where no line differs.
 ///
-/// At most 40 000 bytes, cut at a line's end. Of a line at most 4096 bytes are shown. Changes of more than 50 000 lines, or of
-/// more than 16 MiB, are only counted: then there are hunk headers and nothing else. Both files are read
-/// where they differ and nowhere else; an error is of either.
+/// At most 40 000 bytes, cut at a line's end; [`more_lines`](super::more_lines) then comes on top. Of a line at most 4096 bytes are
+/// shown, and lines that differ only further on are shown from there. Changes of more than 50 000 lines, or of more than 16 MiB,
+/// are only counted: the diff then has hunk headers and nothing else. Both files are read where they differ, and around; both are
+/// known to decode. Fails only as either source does.
 pub fn between<O, N>(
     old: Scanned<'_, O>,
     new: Scanned<'_, N>,
@@ -37,7 +40,7 @@ where
     if lines > MAX_LINES {
         return Ok(summary(path, regions));
     }
-    // Read once each, however many regions there are.
+    // One cursor for each file, so that it is read once, however many regions there are.
     let (mut of_old, mut of_new) = (old.cursor(), new.cursor());
     let places = regions
         .iter()
@@ -70,7 +73,7 @@ where
     unified(side(old.scan), side(new.scan), old.scan.lines.count(), &changes, MAX_BYTES, context)
 }
 
-/// Hunk headers alone.
+/// Makes a diff of hunk headers alone.
 fn summary(path: &str, regions: &[Region]) -> String {
     let mut text = format!("--- {path}\n+++ {path}\n");
     for region in regions.iter().take(MAX_BYTES / 100) {
@@ -91,12 +94,12 @@ fn bytes_of<S: Source + ?Sized>(
     Ok(cursor.offset_of(lines.start())?..cursor.offset_of(LineNumber::from_index(lines.end()))?)
 }
 
-/// How many of the bytes of some lines are compared, or more.
+/// Returns an upper bound of how many bytes of some lines are compared.
 fn at_most(lines: LineRange, bytes: &Range<u64>) -> u64 {
     (bytes.end - bytes.start).min(lines.count().saturating_mul(LONGEST_LINE as u64))
 }
 
-/// The text of some lines, whose bytes are known.
+/// Reads the text of some lines, whose bytes are known.
 fn text<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     lines: LineRange,

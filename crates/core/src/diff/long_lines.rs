@@ -1,5 +1,5 @@
-//! Lines of a diff that are too long to be shown whole: what they begin with may be the same on both sides, and what
-//! follows differ. [`tell_apart`] sees to it that such lines do not look alike.
+//! Lines of a diff that are too long to be shown whole. They may begin alike on both sides and differ further on;
+//! [`tell_apart`] makes sure that they do not look alike then.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -9,17 +9,17 @@ use crate::digest::{Digest, Hasher};
 use crate::encoding::{Decoded, Decoder, Encoding};
 use crate::source::{CHUNK, Source};
 
-/// Of a line no more than this is shown: its beginning, or a part where it differs from the other side's.
+/// How many bytes of a line are shown, at most: its beginning, or a part where it differs from the other side's.
 pub(super) const LONGEST_LINE: usize = 4096;
 
-/// Before the first character that differs, so many are shown.
+/// How many characters are shown before the first one that differs.
 const BEFORE: u64 = 40;
 
 /// A line as the diff shows it.
 #[derive(Debug)]
 pub(super) struct Shown {
     pub(super) text: String,
-    /// Where in the file its text stands, if only the beginning of it is shown.
+    /// The offsets of its text in the file, if only a part of it is shown.
     pub(super) cut: Option<Range<u64>>,
 }
 
@@ -37,10 +37,10 @@ struct Alike {
     new: Vec<usize>,
 }
 
-/// Shows lines that differ only behind what is shown of them from where they differ: afterwards two lines of a change
-/// have the same text only if they are the same, in characters.
+/// Shows lines that differ only further on than is shown of them from where they differ. Afterwards two lines of a change
+/// have the same text only if they have the same characters.
 ///
-/// Lines that begin alike are read a second time, others are not.
+/// Reads the lines that begin alike a second time, and no others.
 pub(super) fn tell_apart<O, N>(old: &mut Side<'_, O>, new: &mut Side<'_, N>) -> Result<(), O::Error>
 where
     O: Source + ?Sized,
@@ -66,8 +66,8 @@ where
     Ok(())
 }
 
-/// Of lines of which more than two begin alike: those that are on one side only are shown, in their order, from where they
-/// differ, and all are numbered by what they hold.
+/// Tells lines apart of which more than two begin alike: pairs those that are on one side only, in their order, and shows them from
+/// where they differ; then numbers all lines, equal ones alike.
 fn tell_many_apart<O, N>(old: &mut Side<'_, O>, new: &mut Side<'_, N>, group: &Alike) -> Result<(), O::Error>
 where
     O: Source + ?Sized,
@@ -136,7 +136,7 @@ impl<S: Source + ?Sized> Side<'_, S> {
         Ok(hasher.digest())
     }
 
-    /// Lets a line be shown after so many of its characters.
+    /// Shows a line from the character after the first `from` on.
     fn show_from(&mut self, place: usize, from: u64) -> Result<(), S::Error> {
         let mut text = self.text(place);
         let (mut passed, mut shown, mut is_all) = (0, String::new(), true);
@@ -175,7 +175,7 @@ impl<S: Source + ?Sized> Side<'_, S> {
     }
 }
 
-/// How many characters two texts have in common before the first that differs; `None` if they are the same.
+/// Returns how many characters two texts have in common before the first that differs; `None` if they are the same.
 fn first_difference<O, N>(mut old: Text<'_, O>, mut new: Text<'_, N>) -> Result<Option<u64>, O::Error>
 where
     O: Source + ?Sized,
@@ -201,7 +201,7 @@ where
     }
 }
 
-/// The text of a line, a piece at a time.
+/// The text of a line, read a piece at a time.
 struct Text<'a, S: ?Sized> {
     source: &'a S,
     bytes: Range<u64>,
@@ -218,7 +218,7 @@ impl<'a, S: Source + ?Sized> Text<'a, S> {
         Self { source, bytes, decoder, buffer: vec![0; length], piece: Decoded::new(), passed: 0 }
     }
 
-    /// What has been read and not been passed.
+    /// Returns the text that has been read and not been passed.
     fn rest(&self) -> &str {
         self.piece.text.get(self.passed..).unwrap_or_default()
     }
@@ -227,7 +227,7 @@ impl<'a, S: Source + ?Sized> Text<'a, S> {
         self.passed += length;
     }
 
-    /// Reads on if nothing is left of what was read; false at the end.
+    /// Reads on if all that was read has been passed; returns false at the end.
     fn fill(&mut self) -> Result<bool, S::Error> {
         while self.rest().is_empty() {
             let left = usize::try_from(self.bytes.end - self.bytes.start).unwrap_or(usize::MAX);

@@ -1,5 +1,5 @@
-//! What an edit changes, as a unified diff: of changes that are known ([`unified`]), and of two files that differ in known
-//! regions ([`between`](fn@between)), which is never longer than a few hundred lines.
+//! Unified diffs of edits: of changes that are known ([`unified`](fn@unified)), and of two files that differ in known regions
+//! ([`between`](fn@between)).
 
 mod between;
 mod long_lines;

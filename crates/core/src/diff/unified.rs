@@ -16,49 +16,79 @@ const CONTEXT: u64 = 3;
 /// Sides of a change that are longer than this are not compared line by line.
 const COMPARED_LINES: usize = 2000;
 
-/// How many pairs of lines all changes of one diff may compare; what is beyond is shown as replaced whole. Without it
-/// a call of many long changes would buy minutes of comparison.
+/// How many pairs of lines may be compared for all changes of one diff; changes beyond that are shown as replaced whole. Without this
+/// limit one call with many long changes would cost minutes.
 const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
 
 /// One of the two files that a diff compares.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// What the header calls it; quoted as GNU diff does where it holds blanks, quotes or control characters.
+    /// The name of the file in the header, which is quoted as GNU diff does where it holds blanks, quotes or control characters.
     pub path: &'a str,
-    /// Whether its last line has no terminator; means nothing in an empty file.
+    /// Whether its last line has no terminator; ignored for an empty file.
     pub unterminated: bool,
 }
 
-/// Old lines and what stands in their place; either may be empty.
+/// Old lines and the new ones in their place; either may be empty.
 ///
-/// Whole lines without terminators. Where only the last line's terminator changes no `Change` is needed, [`Side`] tells.
+/// These are whole lines without their terminators. A change of the last line's terminator alone needs no `Change`: [`Side`] tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// The number of the first old line; without old lines, that of the line before which the new ones are put.
+    /// The number of the first old line, in the old file; without old lines, that of the line before which the new ones are put.
     pub start: LineNumber,
-    /// The lines that go.
+    /// The lines that are removed.
     pub old: Vec<String>,
-    /// The lines that come.
+    /// The lines that are added.
     pub new: Vec<String>,
 }
 
 impl Change {
-    /// The old lines.
+    /// Returns the range of the old lines.
     #[must_use]
     pub fn old_lines(&self) -> LineRange {
         LineRange::new(self.start, self.old.len() as u64)
     }
 }
 
-/// The diff of `changes`, which are sorted and disjoint, in the format of GNU `diff -u` (without time stamps); empty
-/// where no change has sides that differ.
+/// Makes the diff of `changes`, which are sorted and disjoint, in the format of GNU `diff -u` (POSIX calls it the unified format;
+/// without time stamps), with three lines of context. Empty where no change has sides that differ.
 ///
-/// The old file has `old_total` lines. `context` is asked for some of them, never for one that does not exist; where it
-/// gives fewer or more than asked, empty lines stand in and surplus ones are dropped. Lines of a change that are equal
-/// on both sides are shown as unchanged. The text ends, at a line's end, before it exceeds `limit` bytes; a last line
-/// `… N more lines` then comes on top. Every hunk header counts the whole hunk, cut or not.
+/// The old file has `old_total` lines. `context` is asked for the text of some of them, without terminators, and never for one
+/// that does not exist; where it gives fewer lines than asked, empty ones stand in, and surplus ones are dropped. Lines of a change
+/// that are equal on both sides are shown as unchanged. The text ends, at a line's end, before it exceeds `limit` bytes;
+/// [`more_lines`] then comes on top. Every hunk header counts the whole hunk, cut or not.
 ///
 /// Fails only as `context` does.
+///
+/// ```
+/// use std::convert::Infallible;
+///
+/// use mcp_text_editor_core::diff::{Change, Side, unified};
+/// use mcp_text_editor_core::line::{LineNumber, LineRange};
+///
+/// let old = ["one", "two", "three"];
+/// let changes = [Change {
+///     start: LineNumber::new(2).unwrap(),
+///     old: vec!["two".to_owned()],
+///     new: vec!["zwei".to_owned()],
+/// }];
+/// let side = Side { path: "numbers.txt", unterminated: false };
+/// let context = |lines: LineRange| {
+///     let wanted = old.iter().skip(lines.start().index() as usize).take(lines.count() as usize);
+///     Ok::<_, Infallible>(wanted.map(|line| line.to_string()).collect())
+/// };
+/// let diff = unified(side, side, 3, &changes, 40_000, context)?;
+/// assert_eq!(diff, "\
+/// --- numbers.txt
+/// +++ numbers.txt
+/// @@ -1,3 +1,3 @@
+///  one
+/// -two
+/// +zwei
+///  three
+/// ");
+/// # Ok::<(), Infallible>(())
+/// ```
 pub fn unified<E>(
     old: Side<'_>,
     new: Side<'_>,
@@ -85,7 +115,7 @@ pub fn unified<E>(
     Ok(page.finish())
 }
 
-/// What is known of the two files' lengths and ends.
+/// The lengths of the two files, and whether their last lines have terminators.
 #[derive(Clone, Copy)]
 struct Shape {
     old_total: u64,
@@ -116,14 +146,14 @@ impl Shape {
     }
 }
 
-/// The change of an old line that no change holds and whose terminator yet comes or goes: the one that is the last of
-/// the new file, or the last of the old file where lines now follow.
+/// Finds an old line that is in no change although its terminator is added or removed: the last line of the new file, or the last
+/// one of the old file if lines now follow. Returns a change of that line to itself.
 fn last_line_change<E>(
     shape: Shape,
     changes: &[Change],
     context: &mut impl FnMut(LineRange) -> Result<Vec<String>, E>,
 ) -> Result<Option<Change>, E> {
-    // From the end upwards, over lines that only go, to the last line that stays.
+    // Goes upwards from the end, past lines that are only removed, to the last line that stays.
     let mut kept = shape.old_total;
     let mut followed = false;
     for change in changes.iter().rev() {
@@ -143,7 +173,7 @@ fn last_line_change<E>(
     Ok(Some(Change { start, old: lines.clone(), new: lines }))
 }
 
-/// Lines, counted from 0, that go, and those that come in their place: never equal ones at either end.
+/// Lines that are removed, by their indices from 0, and those that are added in their place; at neither end are they equal.
 struct Edit<'a> {
     old: Range<u64>,
     new: Range<u64>,
@@ -176,7 +206,8 @@ fn edits<'a>(shape: Shape, changes: impl Iterator<Item = &'a Change>) -> Vec<Edi
     edits
 }
 
-/// What of a change differs, by the Myers algorithm (1986) where the sides are short enough for it.
+/// Finds out which lines of a change differ, by the Myers algorithm ("An O(ND) difference algorithm", 1986) where the sides are short
+/// enough for it.
 fn operations(shape: Shape, change: &Change, new_start: u64, pairs_left: &mut usize) -> Vec<DiffOp> {
     let (old_len, new_len) = (change.old.len(), change.new.len());
     let pairs = old_len.saturating_mul(new_len);
@@ -184,7 +215,7 @@ fn operations(shape: Shape, change: &Change, new_start: u64, pairs_left: &mut us
         return vec![DiffOp::Replace { old_index: 0, old_len, new_index: 0, new_len }];
     }
     *pairs_left -= pairs;
-    // A line with a terminator is not the line without one.
+    // A line with a terminator differs from the same line without one.
     let old: Vec<_> = (change.start.index()..)
         .zip(&change.old)
         .map(|(index, line)| (line, shape.old_open(index)))
@@ -213,7 +244,7 @@ fn write_hunk<E>(
         position(first.new.start.saturating_sub(above)..last.new.end + below),
     ));
     let mut shown = first.old.start - above;
-    // Edits with nothing between them are one: first all that goes, then all that comes.
+    // Edits with nothing between them are shown as one: first all removed lines, then all added ones.
     for group in edits.chunk_by(|above, below| above.old.end >= below.old.start) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         write_context(page, shape, shown..first.old.start, context)?;
@@ -250,7 +281,7 @@ fn write_context<E>(
     Ok(())
 }
 
-/// A hunk's place as GNU diff writes it: `start,count`, the count left out where it is 1, the line before where it is 0.
+/// Writes a hunk's place as GNU diff does: `start,count`, without the count where that is 1, and with the line before where it is 0.
 fn position(lines: Range<u64>) -> String {
     match lines.end.saturating_sub(lines.start) {
         0 => format!("{},0", lines.start),
@@ -259,7 +290,7 @@ fn position(lines: Range<u64>) -> String {
     }
 }
 
-/// A path as the header of GNU diff writes it: in quotes and escaped where it would be read as something else.
+/// Writes a path as GNU diff does in its header: in quotes and escaped where it would be read as something else.
 fn quoted(path: &str) -> String {
     if !path.contains(|c: char| c.is_ascii_control() || matches!(c, ' ' | '"' | '\\')) {
         return path.to_owned();
@@ -279,7 +310,7 @@ fn quoted(path: &str) -> String {
     text
 }
 
-/// Text that stops growing at its limit and counts the lines that it has not.
+/// Text that stops growing at its limit, and counts the lines that are left out.
 struct Page {
     text: String,
     limit: usize,
@@ -315,7 +346,7 @@ impl Page {
     }
 }
 
-/// The last line of a diff of which so many lines are left out.
+/// Returns the line, with its `\n`, with which a diff ends of which the last `count` lines are left out.
 #[must_use]
 pub fn more_lines(count: u64) -> String {
     let plural = if count == 1 { "" } else { "s" };

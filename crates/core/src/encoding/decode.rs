@@ -1,6 +1,7 @@
-//! Decoding: a whole input at once, and a file in pieces with positions: text, and where in the file each boundary between two of its characters lies.
+//! Decoding: of a whole input at once, and of a file in pieces with positions, that is, text and where in the file each boundary
+//! between two of its characters lies.
 //!
-//! Positions are runs of characters alike in width, not a table of all characters: UTF-8 is one run whatever it holds.
+//! Positions are kept as runs of characters of the same width, not for each character: UTF-8 is one run whatever it holds.
 //! In a stateful encoding escape sequences may stand between two characters; a boundary then has two sides.
 
 use encoding_rs as w;
@@ -11,8 +12,10 @@ use super::stream::Stream;
 use super::wide;
 
 impl Encoding {
-    /// The text of `bytes`, which are a whole input: from the initial state on, nothing half at the end. A byte order
+    /// Decodes `bytes`, which are a whole input: they begin in the initial state, and end with a whole character. A byte order
     /// mark is a character like any other here.
+    ///
+    /// The error has the offset in `bytes` of the first sequence that does not decode.
     pub fn decode(self, bytes: &[u8]) -> Result<String, Undecodable> {
         let mut text = String::with_capacity(bytes.len());
         match Stream::new(self).feed(bytes, true, |piece| text.push_str(piece)) {
@@ -22,19 +25,19 @@ impl Encoding {
     }
 }
 
-/// The character set that bytes stand for in ISO-2022-JP; everywhere else it is ASCII for good.
+/// The state of ISO-2022-JP: the character set that bytes are of. In every other encoding it is ASCII throughout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shift {
     Ascii,
     Roman,
     Katakana,
     Kanji,
-    /// The same table; its older name is kept, so that an edit need not change it.
+    /// The table of `Kanji` by its older escape sequence, which is kept so that an edit need not change it.
     Kanji1978,
 }
 
 impl Shift {
-    /// The sequence that changes to it.
+    /// Returns the escape sequence that changes to it.
     pub(super) fn escape(self) -> &'static [u8] {
         match self {
             Self::Ascii => b"\x1B(B",
@@ -46,41 +49,42 @@ impl Shift {
     }
 }
 
-/// A place between two characters: an offset in the file, and the state that the bytes there are read in.
+/// A place between two characters of a file: an offset, and the state in which the bytes from there on are read.
 /// [`Encoding::encode_between`] fits text between two of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seam {
-    /// The offset in the file.
+    /// The offset in the file, in bytes from 0.
     pub offset: u64,
     pub(super) shift: Shift,
 }
 
 impl Seam {
-    /// A place where the state is ASCII, as it is anywhere in an encoding that has no states.
+    /// Makes a place in the ASCII state, which is the state everywhere in an encoding that has no states.
     #[must_use]
     pub fn ascii(offset: u64) -> Self {
         Self { offset, shift: Shift::Ascii }
     }
 }
 
-/// Characters, one after the other without an escape sequence, that are equally wide in the text and in the file.
+/// Characters that follow each other without an escape sequence and all have the same width in the text, and in the file.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Where the first starts in the text; the run lasts to the next one, or to the end.
+    /// The index in the text at which the first starts; the run ends where the next one starts, or the text ends.
     text: usize,
-    /// Where the first starts in the file.
+    /// The offset in the file at which the first starts.
     file: u64,
     text_width: u8,
     file_width: u8,
     shift: Shift,
 }
 
-/// Text that a [`Decoder`] made of a chunk, and where it stands in the file.
+/// Text that a [`Decoder`] made of a chunk, and where it stands in the file. Indices are in bytes of `text`, offsets in bytes of the
+/// file, both from 0.
 #[derive(Debug)]
 pub struct Decoded {
-    /// The text: whole characters.
+    /// The text, of whole characters; may be empty.
     pub text: String,
-    /// Sorted; the first starts at 0, unless there is no text.
+    /// The runs of the text, in order; the first starts at 0, and an empty text has none.
     runs: Vec<Run>,
     /// The end of the character before the text.
     before: Seam,
@@ -100,27 +104,27 @@ impl Default for Decoded {
 }
 
 impl Decoded {
-    /// An empty one, for a [`Decoder`] to fill.
+    /// Makes an empty one, for a [`Decoder`] to fill.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Where in the file an edit begins that begins at `text[index..]`: the escape sequences before that are part of it
-    /// as far as the state then is ASCII. Where new text is put next to an escape sequence that is not, the two may be an
-    /// error by the WHATWG standard; such a splice is checked by decoding it, or made between seams instead.
+    /// Returns the offset at which an edit begins that replaces the text from `index` on: before or after the escape sequences
+    /// that stand there, wherever the state is ASCII, and before if both are. An escape sequence that stays beside new text can be
+    /// an error by the WHATWG Encoding Standard, so such an edit is to be checked by decoding it, or made between seams instead.
     ///
-    /// `None` where no character begins or the text ends at `index`, where two characters came from one sequence of
-    /// bytes (four of Big5 do), and where no ASCII state is to be had; [`seam_before`](Self::seam_before) serves in that
-    /// last case.
+    /// `None` where `index` is not at the beginning of a character or the end of the text, where it lies between two characters of
+    /// one sequence of bytes (four sequences of Big5 stand for two), and where neither side is in the ASCII state; in that last
+    /// case use [`seam_before`](Self::seam_before).
     #[must_use]
     pub fn start_of_edit(&self, index: usize) -> Option<u64> {
         let (left, right) = self.gap(index)?;
         [left, right].into_iter().find(|seam| seam.shift == Shift::Ascii).map(|seam| seam.offset)
     }
 
-    /// Where in the file an edit ends that ends after `text[..index]`; the counterpart of
-    /// [`start_of_edit`](Self::start_of_edit), never before it. The end of the file is always a place to end.
+    /// Returns the offset at which an edit ends that replaces the text before `index`: the counterpart of
+    /// [`start_of_edit`](Self::start_of_edit), never before it, and `None` as there. An edit can always end at the end of the file.
     #[must_use]
     pub fn end_of_edit(&self, index: usize) -> Option<u64> {
         let (left, right) = self.gap(index)?;
@@ -130,32 +134,32 @@ impl Decoded {
         [right, left].into_iter().find(|seam| seam.shift == Shift::Ascii).map(|seam| seam.offset)
     }
 
-    /// The end of the character before `index`, from which an edit can begin in any state, if its bytes are made by
-    /// [`Encoding::encode_between`]. `None` as in [`start_of_edit`](Self::start_of_edit), save for the state.
+    /// Returns the end of the character before `index`, where an edit can begin in any state if its bytes are made by
+    /// [`Encoding::encode_between`]. `None` as in [`start_of_edit`](Self::start_of_edit), but never because of the state.
     #[must_use]
     pub fn seam_before(&self, index: usize) -> Option<Seam> {
         Some(self.gap(index)?.0)
     }
 
-    /// The start of the character from `index` on, or the end of the file; the counterpart of
-    /// [`seam_before`](Self::seam_before).
+    /// Returns the start of the character at `index`, or the end of the file, where an edit can end: the counterpart of
+    /// [`seam_before`](Self::seam_before), and `None` as there.
     #[must_use]
     pub fn seam_after(&self, index: usize) -> Option<Seam> {
         let (_, mut right) = self.gap(index)?;
         if self.is_last && index == self.text.len() {
-            // Nothing follows that would need a state, and a file had better end in ASCII.
+            // Nothing follows that needs another state, and a file had better end in ASCII.
             right.shift = Shift::Ascii;
         }
         Some(right)
     }
 
-    /// Where in the file its last character ends.
+    /// Returns the offset at which the last character ends.
     pub(crate) fn end(&self) -> u64 {
         self.end.offset
     }
 
-    /// Each boundary of the text with its [`seam_before`](Self::seam_before) and [`seam_after`](Self::seam_after), in
-    /// order, from the start of the first character to the end of the last: one walk along the runs.
+    /// Iterates over the boundaries of the text, from the start of the first character to the end of the last, each with its index,
+    /// its [`seam_before`](Self::seam_before) and its [`seam_after`](Self::seam_after), in one walk along the runs.
     pub(crate) fn seams(&self) -> impl Iterator<Item = (usize, Option<Seam>, Option<Seam>)> {
         let mut next = 0;
         let starts = self.text.char_indices().map(move |(index, _)| {
@@ -169,7 +173,7 @@ impl Decoded {
         starts.chain(std::iter::once((end, self.seam_before(end), self.seam_after(end))))
     }
 
-    /// Both sides of the boundary at `index`: the end of the character before, the start of that after it.
+    /// Returns both sides of the boundary at `index`: the end of the character before it, the start of the one after it.
     fn gap(&self, index: usize) -> Option<(Seam, Seam)> {
         if index == self.text.len() {
             return Some((self.end, self.after));
@@ -180,7 +184,7 @@ impl Decoded {
         self.gap_in(self.runs.partition_point(|run| run.text <= index), index)
     }
 
-    /// As [`gap`](Self::gap), for the start of a character, where the first run that begins after it is known.
+    /// Does what [`gap`](Self::gap) does for the start of a character, given the index of the first run that begins after it.
     fn gap_in(&self, next: usize, index: usize) -> Option<(Seam, Seam)> {
         let run = self.runs.get(next.checked_sub(1)?)?;
         let here = run.seam(index)?;
@@ -213,7 +217,7 @@ impl Decoded {
         self.end = Seam { offset: file + u64::from(file_width), shift };
     }
 
-    /// Takes the last character back off.
+    /// Removes the last character and returns it.
     fn hold_back(&mut self) -> Option<Held> {
         let (start, character) = self.text.char_indices().next_back()?;
         self.text.truncate(start);
@@ -231,7 +235,7 @@ impl Decoded {
 }
 
 impl Run {
-    /// The place of a boundary in it or at its end; `None` inside a character.
+    /// Returns the place of the boundary at `index`, in the run or at its end; `None` inside a character.
     fn seam(&self, index: usize) -> Option<Seam> {
         let (distance, width) = (index.checked_sub(self.text)?, usize::from(self.text_width));
         let (characters, inside) = (distance.checked_div(width)?, distance.checked_rem(width)?);
@@ -240,7 +244,7 @@ impl Run {
     }
 }
 
-/// A character of which it is not yet known what follows.
+/// A character that waits until it is known what follows it.
 #[derive(Debug)]
 struct Held {
     character: char,
@@ -248,10 +252,10 @@ struct Held {
     width: u8,
 }
 
-/// Decodes a file, or a part of one that starts at a character, as chunks of it come; says where each character stands.
+/// Decodes a file that comes in chunks, or a part of one that starts at a character, and finds where each character stands.
 ///
-/// The bytes are known to decode. If they do not after all, because the file changed since it was checked, it makes no
-/// more text from that chunk on, and [`failed`](Self::failed).
+/// The bytes are known to decode. If they do not after all, because the file has changed since it was checked, there is no text
+/// from that chunk on, and [`failed`](Self::failed) is true.
 #[derive(Debug)]
 pub struct Decoder {
     stream: Stream,
@@ -260,26 +264,27 @@ pub struct Decoder {
     /// each character given out are known.
     stateful: bool,
     held: Option<Held>,
-    /// Where the last character given out ends.
+    /// The place at which the last character given out ends.
     end: Seam,
     /// The offset of the next byte: for [`Widths::Alike`] and [`Widths::Units`], after the last whole character.
     offset: u64,
     failed: bool,
 }
 
-/// How many bytes of the file each character takes.
+/// How to find out how many bytes of the file a character takes.
 #[derive(Debug)]
 enum Widths {
-    /// As many as in the text.
+    /// It takes as many as in the text.
     Alike,
-    /// To be seen from the character.
+    /// The character tells.
     Units(Unit),
-    /// To be seen from the bytes.
+    /// The bytes tell.
     Sequences(Sequences),
 }
 
 impl Decoder {
-    /// A decoder whose first byte will be the one at offset `base`.
+    /// Makes a decoder that will be fed with the bytes of a file from the offset `base` on, where a character starts and a stateful
+    /// encoding is in its ASCII state.
     #[must_use]
     pub fn new(encoding: Encoding, base: u64) -> Self {
         let widths = match encoding {
@@ -299,7 +304,7 @@ impl Decoder {
     }
 
     /// Replaces what is in `out` by the characters that `chunk` completes; they may have begun in the chunk before, and
-    /// the text may be empty. `last` says that the input ends with this chunk; after it, there is no more text.
+    /// the text may be empty. `last` says that the input ends with this chunk; after it there is no more text.
     pub fn feed(&mut self, chunk: &[u8], last: bool, out: &mut Decoded) {
         out.clear(self.end);
         if self.failed {
@@ -313,7 +318,7 @@ impl Decoder {
         self.end = out.end;
     }
 
-    /// Whether bytes came that do not decode. Half a character at the end is seen only with `last`.
+    /// Tells whether bytes came that do not decode. Half a character at the end is noticed only with `last`.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.failed
@@ -404,14 +409,14 @@ fn utf8_width(character: char) -> u8 {
     }
 }
 
-/// Cuts bytes, known to be valid, into the sequences that stand for characters. The tables are not needed for that.
+/// Cuts bytes, known to be valid, into the sequences that stand for characters. That takes no tables.
 #[derive(Debug)]
 struct Sequences {
     form: Form,
-    /// How many bytes of the sequence came, and how many it has as far as they tell.
+    /// How many bytes of the sequence came, and how many it has in all, as far as these tell.
     had: u8,
     needs: u8,
-    /// The byte that came before.
+    /// The last byte.
     previous: u8,
     shift: Shift,
 }
@@ -452,7 +457,7 @@ impl Sequences {
         Self { form, had: 0, needs: 1, previous: 0, shift: Shift::Ascii }
     }
 
-    /// Takes the next byte; the sequence, if that ends one which stands for a character.
+    /// Takes the next byte. Returns the sequence that it ends, if that stands for a character.
     fn push(&mut self, byte: u8) -> Option<Sequence> {
         let lead = std::mem::replace(&mut self.previous, byte);
         if self.had == 0 {
@@ -484,7 +489,7 @@ impl Sequences {
         }
     }
 
-    /// How many bytes a sequence has, by its first.
+    /// Returns how many bytes a sequence has, by its first.
     fn length(&self, byte: u8) -> u8 {
         match (self.form, byte) {
             (Form::Iso2022Jp, ESCAPE) | (Form::EucJp, 0x8F) => 3,

@@ -12,8 +12,10 @@ use super::stream::Stream;
 use super::{latin1, wide};
 
 impl Encoding {
-    /// The bytes of `text`, which [`decode`](Self::decode) to it again. No byte order mark is added; in a stateful
-    /// encoding they start from, and end in, ASCII.
+    /// Encodes `text` to bytes that [`decode`](Self::decode) to it again, character for character. No byte order mark is added; in a
+    /// stateful encoding the bytes begin and end in the ASCII state.
+    ///
+    /// The error names the first character that has no such bytes; then nothing is encoded.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, Unencodable> {
         match self {
             Self::Utf8 | Self::Utf16Le | Self::Utf16Be | Self::Utf32Le | Self::Utf32Be => {
@@ -25,11 +27,11 @@ impl Encoding {
         }
     }
 
-    /// The bytes that put `text` between `before` and `after`, two places of one file of which [`Decoder`] says where
-    /// they are: what stands between their offsets is to be replaced by them.
+    /// Encodes `text` to take the place of the bytes between `before` and `after`, two places of one file that a [`Decoder`] has
+    /// found.
     ///
-    /// In a stateful encoding they begin and end with the escape sequences that this takes; otherwise this is
-    /// [`encode`](Self::encode).
+    /// In a stateful encoding the bytes begin and end with the escape sequences that lead from the state at `before` to that at
+    /// `after`; otherwise this is [`encode`](Self::encode). Fails as that does.
     ///
     /// [`Decoder`]: super::Decoder
     pub fn encode_between(self, text: &str, before: Seam, after: Seam) -> Result<Vec<u8>, Unencodable> {
@@ -37,8 +39,8 @@ impl Encoding {
         if !self.is_stateful() || (before.shift, after.shift) == (Shift::Ascii, Shift::Ascii) {
             return Ok(whole);
         }
-        // Two escape sequences without a character between them are an error, by the WHATWG standard: so one that
-        // changes nothing is left out, and one that another follows at once.
+        // The WHATWG Encoding Standard makes two escape sequences without a character between them an error. So this leaves out
+        // one that changes nothing, and one that another follows at once.
         let ascii = Shift::Ascii.escape();
         let body = whole.strip_suffix(ascii).unwrap_or(&whole);
         let mut bytes = Vec::with_capacity(whole.len() + 2 * ascii.len());
@@ -66,7 +68,7 @@ fn legacy(table: &'static encoding_rs::Encoding, text: &str) -> Result<Vec<u8>, 
     let (mut bytes, inexpressible) = encode_prefix(table, text);
     let prefix = text.get(..inexpressible.unwrap_or(text.len())).unwrap_or(text);
     if inexpressible.is_some() {
-        // Once more without it, for the closing escape sequence.
+        // Encodes once more without that character, for the closing escape sequence.
         (bytes, _) = encode_prefix(table, prefix);
     }
     let mut back = String::with_capacity(prefix.len());
@@ -80,7 +82,7 @@ fn legacy(table: &'static encoding_rs::Encoding, text: &str) -> Result<Vec<u8>, 
     Err(Unencodable { character, index })
 }
 
-/// The bytes of `text` up to the first character that the table does not have, and the byte index of that one.
+/// Encodes `text` up to the first character that the table does not have, and returns the byte index of that one as well.
 fn encode_prefix(table: &'static encoding_rs::Encoding, text: &str) -> (Vec<u8>, Option<usize>) {
     // Room for any one character and the escape sequences around it, so that each round makes progress.
     const ROOM: usize = 64;
@@ -95,7 +97,7 @@ fn encode_prefix(table: &'static encoding_rs::Encoding, text: &str) -> (Vec<u8>,
             EncoderResult::InputEmpty => return (bytes, None),
             EncoderResult::OutputFull => bytes.reserve(ROOM + text.len() - done),
             EncoderResult::Unmappable(_) => {
-                // The encoder counts the character as read; which one it names may be a stand-in.
+                // The encoder counts the character as read. The one that it names may be a substitute.
                 let read = text.get(..done).unwrap_or(text);
                 let start = read.char_indices().next_back().map_or(0, |(start, _)| start);
                 return (bytes, Some(start));

@@ -1,4 +1,4 @@
-//! What undecodable bytes may be. For an error message only: nothing is read or written by a guess.
+//! Guesses the encoding of bytes that do not decode, for an error message only: nothing is read or written by a guess.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
@@ -6,16 +6,16 @@ use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
 use super::kind::Encoding;
 use super::stream::Stream;
 
-/// Fewer non-ASCII characters than this, and a guess is no better than a coin: with two, 41 to 88 % are right for
-/// Chinese, Japanese and Korean; with eight, 97 to 100 %.
+/// How many non-ASCII characters a guess takes. Of guesses by two, 41 to 88 % are right for Chinese, Japanese and Korean; by eight,
+/// 97 to 100 %.
 const ENOUGH: u64 = 8;
 
-/// Collects evidence over all of a file's bytes, with the detector of Firefox.
+/// Guesses the encoding of a file from all of its bytes, with the detector of Firefox (`chardetng`) and stricter than that.
 #[derive(Debug)]
 pub struct Guesser {
     detector: Detector,
-    /// The encodings of several bytes that can be guessed, each decoding along: the detector's own idea of what is valid
-    /// is close to the tables, but is not them.
+    /// The multi-byte encodings that can be guessed. Each decodes along, because the detector's own notion of what is valid
+    /// differs a little from the tables.
     candidates: Vec<Candidate>,
     high_bytes: u64,
     /// Which byte values occurred.
@@ -45,7 +45,7 @@ impl Default for Guesser {
 }
 
 impl Guesser {
-    /// A guesser that has seen nothing yet.
+    /// Makes a guesser that has seen no bytes yet.
     #[must_use]
     pub fn new() -> Self {
         let candidate = |table| {
@@ -53,7 +53,7 @@ impl Guesser {
             Candidate { table, stream: Stream::new(encoding), characters: 0 }
         };
         Self {
-            // ISO-2022-JP is all ASCII bytes; it is never what made a decoder stop at a high byte.
+            // ISO-2022-JP has ASCII bytes alone, so no decoder has ever stopped at a high byte of it.
             detector: Detector(EncodingDetector::new(Iso2022JpDetection::Deny)),
             candidates: [UTF_8, SHIFT_JIS, EUC_JP, EUC_KR, BIG5, GBK].map(candidate).into(),
             high_bytes: 0,
@@ -61,7 +61,7 @@ impl Guesser {
         }
     }
 
-    /// Looks at the next bytes. All of the file should be fed, not only its head.
+    /// Takes the next bytes. All of the file should be fed, not only its head.
     pub fn feed(&mut self, chunk: &[u8]) {
         self.detector.0.feed(chunk, false);
         for byte in chunk {
@@ -75,8 +75,9 @@ impl Guesser {
         }
     }
 
-    /// The encoding that the bytes look like; `None` where there is too little evidence (fewer than eight characters that
-    /// are not ASCII), or where they do not decode by the guess, or only to control characters.
+    /// Returns the encoding that the bytes look like; `None` where there is too little evidence (fewer than eight characters that
+    /// are not ASCII), and where the bytes do not decode by the guess or, in an encoding of single bytes, hold control characters
+    /// above 0x7F by it.
     #[must_use]
     pub fn finish(mut self) -> Option<Encoding> {
         self.detector.0.feed(b"", true);
@@ -87,7 +88,7 @@ impl Guesser {
         if !candidate.feed(b"", true) {
             return None;
         }
-        // What is valid UTF-8 by chance is rare: there, bytes count.
+        // Bytes are rarely valid UTF-8 by chance, so for that guess bytes count instead of characters.
         let (encoding, evidence) = if guess == UTF_8 {
             (Encoding::Utf8, self.high_bytes)
         } else {
@@ -96,8 +97,8 @@ impl Guesser {
         (evidence >= ENOUGH).then_some(encoding)
     }
 
-    /// `guess`, if every byte seen is a printable character there. Its own table maps bytes without a meaning to the C1
-    /// controls, so that it would decode anything.
+    /// Returns `guess` if every byte seen above 0x7F is a printable character in it. That its table decodes them would say nothing:
+    /// the standard's tables map bytes without a meaning to C1 controls.
     fn single_byte(&self, guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
         let encoding = Encoding::Legacy(guess);
         let mut high = (0x80..=0xFF).zip(self.seen.iter().skip(0x80)).filter(|(_, seen)| **seen);
@@ -109,7 +110,7 @@ impl Guesser {
 }
 
 impl Candidate {
-    /// Whether all bytes up to here decode.
+    /// Takes the next bytes; tells whether all bytes up to here decode.
     fn feed(&mut self, chunk: &[u8], last: bool) -> bool {
         let characters = &mut self.characters;
         let count = |piece: &str| {

@@ -1,7 +1,7 @@
-//! Which character encodings there are, and what follows from the encoding alone: its code unit, its byte order mark,
-//! whether it has states.
+//! The character encodings, and what follows from the encoding alone: its code unit, its byte order mark, whether it has
+//! states.
 
-/// A character encoding.
+/// A character encoding. Its name is [`Encoding::name`]; [`Label::parse`](super::Label::parse) finds it by any of its names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Encoding {
     /// UTF-8 (RFC 3629).
@@ -18,12 +18,12 @@ pub enum Encoding {
     Latin1,
     /// US-ASCII; a byte from 0x80 on does not decode.
     Ascii,
-    /// A table of the WHATWG Encoding Standard. Labels lead only to its legacy encodings, never to its UTF-8, UTF-16,
-    /// replacement or x-user-defined.
+    /// A legacy encoding of the WHATWG Encoding Standard. Labels never lead to the tables of that type for UTF-8, UTF-16,
+    /// replacement and x-user-defined, and nothing here is tried with them.
     Legacy(&'static encoding_rs::Encoding),
 }
 
-/// What an encoding's text is made of: line ends and NUL are looked for in units, never across them.
+/// The code unit of an encoding: its text is a sequence of them, and a line end or NUL is always whole units.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unit {
     /// One byte. Outside UTF-16 and UTF-32 no multi-byte sequence holds 0A or 0D.
@@ -41,7 +41,7 @@ pub enum Unit {
 }
 
 impl Encoding {
-    /// The code unit.
+    /// Returns the code unit.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
@@ -53,13 +53,13 @@ impl Encoding {
         }
     }
 
-    /// Whether it is a form of Unicode; a byte order mark in the file outranks such a label, and no other.
+    /// Tells whether it is a form of Unicode. A byte order mark in a file outranks a label for such an encoding, and no other.
     #[must_use]
     pub fn is_unicode(self) -> bool {
         !self.bom().is_empty()
     }
 
-    /// The byte order mark; empty where the encoding is not a form of Unicode.
+    /// Returns its byte order mark, of two to four bytes; empty where the encoding is not a form of Unicode.
     #[must_use]
     pub fn bom(self) -> &'static [u8] {
         match self {
@@ -72,28 +72,28 @@ impl Encoding {
         }
     }
 
-    /// Whether what bytes mean depends on escape sequences before them (ISO-2022-JP).
+    /// Tells whether the meaning of bytes depends on escape sequences before them, as in ISO-2022-JP alone.
     #[must_use]
     pub fn is_stateful(self) -> bool {
         self == Self::Legacy(encoding_rs::ISO_2022_JP)
     }
 
-    /// How many bytes text of so many bytes of UTF-8 has at most.
+    /// Returns how many bytes a text of `text` bytes of UTF-8 has in this encoding, at most.
     #[must_use]
     pub(crate) fn max_bytes(self, text: usize) -> usize {
         let each = match self {
             Self::Utf8 | Self::Latin1 | Self::Ascii => 1,
             // An escape sequence before each character, and one at the end.
             _ if self.is_stateful() || matches!(self.unit(), Unit::Four { .. }) => 4,
-            // GB 18030 has four bytes for characters of two; in no table does a character have more for each of its own.
+            // GB 18030 has four bytes for characters of two bytes of UTF-8; in no table is the ratio higher.
             _ => 2,
         };
         text.saturating_mul(each).saturating_add(4)
     }
 }
 
-/// The encoding that a byte order mark at the start of `head` names. `head` is the first four bytes of a file, or all
-/// of a shorter one.
+/// Returns the encoding that the byte order mark at the start of `head` stands for; `None` where there is none. `head` is the first
+/// four bytes of a file or more, or all of a shorter one.
 ///
 /// FF FE 00 00 is UTF-32, not UTF-16 that starts with U+0000.
 #[must_use]

@@ -1,23 +1,23 @@
-//! ISO-8859-1 and US-ASCII as their standards have them: a byte is the scalar of its own number. In the WHATWG standard
+//! ISO-8859-1 and US-ASCII as their standards have them: a byte is the scalar of its own number. In the WHATWG Encoding Standard
 //! both names mean windows-1252, so its tables are of no use here.
 
 use std::borrow::Cow;
 
 use super::error::Unencodable;
 
-/// The text of `bytes`; every byte decodes.
+/// Decodes `bytes`; every byte is a character.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     encoding_rs::mem::decode_latin1(bytes)
 }
 
-/// The text of the ASCII bytes that `bytes` start with; all of them where it is as long.
+/// Decodes the ASCII bytes with which `bytes` start; if the text is as long as `bytes`, these are all of them.
 pub(super) fn ascii_prefix(bytes: &[u8]) -> &str {
     let (ascii, _) =
         bytes.split_at_checked(encoding_rs::Encoding::ascii_valid_up_to(bytes)).unwrap_or((bytes, b""));
     std::str::from_utf8(ascii).unwrap_or_default()
 }
 
-/// The bytes of `text`, one for each character, none of which may be over `highest`.
+/// Encodes `text`, one byte for each character, none of which may be over `highest`.
 pub(super) fn encode(text: &str, highest: u8) -> Result<Vec<u8>, Unencodable> {
     let byte = |(index, character)| match u8::try_from(character) {
         Ok(byte) if byte <= highest => Ok(byte),

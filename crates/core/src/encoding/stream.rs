@@ -1,5 +1,5 @@
-//! Decoding as a stream: bytes in chunks of any size, text out in pieces, and where the first bytes stand that do not
-//! decode. Knows no positions of characters; those are `decode.rs`'s.
+//! Decoding as a stream: takes bytes in chunks of any size, gives text in pieces, and finds the first bytes that do not decode.
+//! Where each character stands is found in `decode.rs`.
 
 use encoding_rs::DecoderResult;
 
@@ -7,11 +7,11 @@ use super::kind::Encoding;
 use super::latin1;
 use super::wide::Wide;
 
-/// A decoder for any encoding. What it says does not depend on how the bytes are cut into chunks.
+/// A decoder for any encoding. Its results do not depend on how the bytes are cut into chunks.
 #[derive(Debug)]
 pub(super) struct Stream {
     kind: Kind,
-    /// Where the first byte stands that is not part of the text handed out: for legacy encodings, that was not fed.
+    /// The offset of the first byte that is not part of the text handed out; for legacy encodings, of the first that was not fed.
     at: u64,
     failed: Option<u64>,
     ended: bool,
@@ -19,16 +19,16 @@ pub(super) struct Stream {
 
 #[derive(Debug)]
 enum Kind {
-    /// With the beginning of a character whose rest is in the next chunk: less than four bytes.
+    /// Holds the beginning of a character whose rest is in the next chunk: less than four bytes.
     Utf8(Vec<u8>),
     Wide(Wide),
     Latin1,
     Ascii,
-    /// With a buffer that is reused, of [`PIECE`] bytes.
+    /// Holds a buffer of [`PIECE`] bytes, which is reused.
     Legacy(Box<encoding_rs::Decoder>, String),
 }
 
-/// How much text a legacy decoder makes at a time. Any size over some bytes works; this one stays in the cache.
+/// How many bytes of text a legacy decoder makes at a time. Any size above a few bytes works; this one stays in the cache.
 const PIECE: usize = 16 * 1024;
 
 impl Stream {
@@ -135,7 +135,7 @@ fn utf8(
     if hopeless || (last && !carry.is_empty()) { Err(*at) } else { Ok(()) }
 }
 
-/// How many bytes at the end are the beginning of a longer UTF-8 sequence, by its first byte: 0 to 3.
+/// Returns how many bytes at the end are the beginning of a longer UTF-8 sequence, by its first byte: 0 to 3.
 fn incomplete_suffix(bytes: &[u8]) -> usize {
     for (back, byte) in bytes.iter().rev().take(3).enumerate() {
         let length = match byte {

@@ -1,11 +1,11 @@
-//! Whether a whole file decodes, told while it streams by.
+//! Checks whether a whole file decodes, while it streams by.
 
 use super::kind::Encoding;
 use super::stream::Stream;
 
 /// Checks that bytes decode, without keeping them.
 ///
-/// However the bytes are cut into chunks, the answer is that of one chunk, and that of [`Encoding::decode`].
+/// The answer is that of [`Encoding::decode`], however the bytes are cut into chunks.
 #[derive(Debug)]
 pub struct Validator {
     /// `None` where every byte decodes.
@@ -13,13 +13,13 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// A validator that has seen nothing yet.
+    /// Makes a validator that has seen no bytes yet.
     #[must_use]
     pub fn new(encoding: Encoding) -> Self {
         Self { stream: (encoding != Encoding::Latin1).then(|| Stream::new(encoding)) }
     }
 
-    /// Looks at the next bytes; at none after the first that do not decode.
+    /// Takes the next bytes. Costs nothing after the first bytes that do not decode.
     pub fn feed(&mut self, chunk: &[u8]) {
         if let Some(stream) = &mut self.stream {
             // The stream remembers its failure and gives it again in `finish`.
@@ -27,7 +27,7 @@ impl Validator {
         }
     }
 
-    /// Where the first sequence starts that does not decode, counted from the first byte fed; `None` where all do. Half
+    /// Returns the offset, in bytes from the first one fed, of the first sequence that does not decode; `None` where all do. Half
     /// a character at the end does not decode.
     #[must_use]
     pub fn finish(self) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! UTF-16 and UTF-32, by hand: `encoding_rs` has no UTF-32, and encodes no UTF-16. A lone surrogate, a number above
+//! UTF-16 and UTF-32, by hand: `encoding_rs` has no UTF-32, and does not encode UTF-16. A lone surrogate, a number above
 //! U+10FFFF and half a unit at the end do not decode (Unicode Standard, section 3.9).
 
 use super::kind::{Encoding, Unit};
@@ -12,7 +12,7 @@ pub(super) struct Wide {
     text: String,
 }
 
-/// What some bytes start with.
+/// The character with which some bytes start.
 enum First {
     Scalar(char, usize),
     Incomplete,
@@ -24,8 +24,8 @@ impl Wide {
         Self { unit, carry: Vec::new(), text: String::new() }
     }
 
-    /// Hands the text of all characters that `chunk` completes to `sink`; `at`, where the first of them starts, moves
-    /// on. The error is where the first bytes start that do not decode.
+    /// Hands the text of all characters that `chunk` completes to `sink`, and moves `at`, the offset at which the first of them
+    /// starts, behind them. The error is the offset of the first bytes that do not decode.
     pub(super) fn feed(
         &mut self,
         chunk: &[u8],
@@ -96,7 +96,7 @@ fn first(unit: Unit, bytes: &[u8]) -> First {
     char::from_u32(scalar).map_or(First::Invalid, |character| First::Scalar(character, length))
 }
 
-/// How many bytes a character takes.
+/// Returns how many bytes a character takes.
 pub(super) fn width(unit: Unit, character: char) -> u8 {
     match unit {
         Unit::Byte => 1,
@@ -105,7 +105,7 @@ pub(super) fn width(unit: Unit, character: char) -> u8 {
     }
 }
 
-/// The bytes of `text`; there is no character that they do not express.
+/// Encodes `text`; there is no character that cannot be.
 pub(super) fn encode(unit: Unit, text: &str) -> Vec<u8> {
     match unit {
         Unit::Byte => text.as_bytes().to_vec(),
@@ -116,10 +116,10 @@ pub(super) fn encode(unit: Unit, text: &str) -> Vec<u8> {
     }
 }
 
-/// The UTF-16 or UTF-32 that `head`, the start of a file without a byte order mark, looks like. For the error about a
-/// file that holds NUL bytes, never to read it by.
+/// Guesses which of UTF-16 and UTF-32, and which byte order, `head` is: the start of a file without a byte order mark. Meant for
+/// the error about a file that holds NUL bytes, never to read a file by.
 ///
-/// The more bytes, the better; some hundreds are enough, and a character cut at their end does not matter. `None` unless
+/// The more bytes, the better; some hundreds are enough, and a character that their end cuts does not matter. `None` unless
 /// they decode throughout, hold no control character but white space, and at least two ASCII characters, four times as
 /// many as in the other byte order.
 #[must_use]
@@ -133,7 +133,7 @@ pub fn looks_wide(head: &[u8]) -> Option<Encoding> {
     between(Encoding::Utf32Le, Encoding::Utf32Be).or_else(|| between(Encoding::Utf16Le, Encoding::Utf16Be))
 }
 
-/// How many ASCII characters `bytes` hold; `None` where they are no text.
+/// Counts the ASCII characters in `bytes`; `None` where these are no text.
 fn ascii_evidence(unit: Unit, mut bytes: &[u8]) -> Option<usize> {
     let mut found = 0;
     loop {

@@ -1,50 +1,52 @@
-//! What a search is asked, and what it answers.
+//! The question and the answer of a search.
 
 use std::ops::Range;
 
 use crate::encoding::Seam;
 
-/// Which occurrences are wanted.
+/// The occurrences of a needle that are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keep {
-    /// All, left to right without overlap; no more than this many of all needles together (they are counted on).
+    /// All from left to right that do not overlap, but no more than this many of all needles together; the others are counted.
     All(u64),
-    /// Overlapping ones too; all are counted, the [`CLOSEST`] closest to this offset are kept.
+    /// The [`CLOSEST`] closest to this offset in the file, in bytes; all are counted, overlapping ones too.
     Closest(u64),
 }
 
-/// How many places an error names.
+/// How many places an error names at most, and [`Keep::Closest`] keeps.
 pub const CLOSEST: usize = 10;
 
 /// A text to look for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needle<'a> {
-    /// The text, with `\n` for line ends; not empty.
+    /// The text, with `\n` for line ends. An empty text is found nowhere.
     pub text: &'a str,
-    /// Whether it must begin and end with a line; the text then ends in `\n`.
+    /// Whether an occurrence must begin at the beginning of a line and end at the end of one; the text then ends in `\n`.
     pub whole_lines: bool,
-    /// Which occurrences are wanted.
+    /// The occurrences that are wanted.
     pub keep: Keep,
 }
 
 /// A place where the text stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Occurrence {
-    /// Its bytes.
+    /// The offsets of its bytes in the file.
     pub at: Range<u64>,
-    /// Between which places of the file new text is to be fitted in.
+    /// The places of the file between which new text is to be fitted in: those of `at`, each with the state of the encoding.
     pub seams: (Seam, Seam),
-    /// Whether the line end that ends the text matched the end of a file without a final newline.
+    /// Whether the line end that ends the text was matched by the end of a file without a final newline.
     pub at_end: bool,
-    /// Whether bytes may be cut here: false inside a sequence that stands for two characters. `at` is then only near.
+    /// Whether the file may be cut here: false inside a byte sequence that stands for two characters. Then `at` is only near.
     pub editable: bool,
 }
 
-/// All that was found of one needle.
+/// The result of a search for one needle.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Found {
-    /// How many occurrences there are.
+    /// How many occurrences there are, whether kept or not.
     pub count: u64,
-    /// Those that were wanted, in file order.
+    /// The occurrences that were wanted, in file order.
     pub places: Vec<Occurrence>,
 }

@@ -1,5 +1,5 @@
-//! The search itself: all needles found in the text in one pass, in memory that does not grow with the file, then looked up in
-//! the file.
+//! The search: finds all needles in the text in one pass, in memory that does not grow with the file, then looks them up in the
+//! file.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,8 @@ use crate::line::LineRange;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// Finds all needles in one pass over a file that is known to decode, and in a second one where they stand.
+/// Finds all needles in one pass over a file that is known to decode, and where they stand by a second one. Returns a result for
+/// each needle, in their order. Fails only as the source does.
 pub fn search<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     needles: &[Needle<'_>],
@@ -24,7 +25,7 @@ pub fn search<S: Source + ?Sized>(
         return Ok(Vec::new());
     }
     let longest = patterns.iter().map(|pattern| pattern.length() + pattern.look_ahead()).max();
-    // Searching pays once there is so much.
+    // How much text there must be for a search to pay.
     let enough = longest.map_or(0, |longest| longest.saturating_add(longest / 4));
     let offsets = needles.iter().filter_map(|needle| match needle.keep {
         Keep::Closest(to) => Some(to),
@@ -54,7 +55,7 @@ pub fn search<S: Source + ?Sized>(
     Ok(patterns.iter().map(|pattern| pattern.finish(look_up)).collect())
 }
 
-/// An occurrence, by its place in the text.
+/// An occurrence, by its indices in the text.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
     start: u64,
@@ -62,7 +63,7 @@ struct Hit {
     at_end: bool,
 }
 
-/// The lines that occurrences touch.
+/// Finds the lines that occurrences touch.
 pub(crate) fn lines_of<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     places: &[Occurrence],
@@ -79,18 +80,18 @@ pub(crate) fn lines_of<S: Source + ?Sized>(
 /// A needle on its way through the file.
 struct Pattern<'a> {
     finder: memmem::Finder<'a>,
-    /// The blanks that end the needle and that the second tier looks at by themselves.
+    /// The blanks that end the needle, which the second tier compares separately.
     tail: &'a [u8],
-    /// How far the next occurrence must be from this one, at least.
+    /// How far apart two occurrences are at least.
     shift: u64,
-    /// The needle's period, if that is not more than half of it.
+    /// The needle's period, if it is at most half as long as the needle.
     period: Option<u64>,
     /// Whether the needle begins with blanks before a line end: the file's blanks there belong to the match.
     owns_first_blanks: bool,
     ends_line: bool,
     whole_lines: bool,
     keep: Keep,
-    /// Where the next occurrence may begin.
+    /// The first index at which another occurrence may begin.
     next: u64,
     count: u64,
     before: VecDeque<Hit>,
@@ -135,12 +136,12 @@ impl<'a> Pattern<'a> {
         self.finder.needle().len() as u64
     }
 
-    /// How much text after an occurrence decides about it.
+    /// Returns how much text after an occurrence decides whether it is one.
     fn look_ahead(&self) -> u64 {
         self.tail.len() as u64 + 1
     }
 
-    /// Finds what can be decided in the window; nothing more will come if it is the `last`.
+    /// Finds the occurrences that can be decided by the window; no more text will come if it is the `last` one.
     fn search(&mut self, text: &Text, tier: Tier, last: bool, kept: &mut u64) {
         if self.length() == 0 {
             return;
@@ -171,14 +172,14 @@ impl<'a> Pattern<'a> {
         Some(self.next + at as u64)
     }
 
-    /// The occurrence one period after the one at `start`, if there is one; else sets where the next may begin.
+    /// Returns the occurrence one period after the one at `start`, if there is one; else sets where the next one may begin.
     ///
     /// Only the last period need be compared, so that texts that repeat themselves cost no more than others. Where it
     /// differs, no occurrence begins until all periods of this one are over (Fine and Wilf's theorem).
     fn again(&mut self, window: &Positioned, start: u64) -> Option<u64> {
         let end = start + self.length();
         self.next = start + self.shift;
-        // What has not been read yet cannot be told yet.
+        // Text that has not been read yet cannot be compared.
         let period = self.period.filter(|period| end + period <= window.end())?;
         let needle = self.finder.needle();
         let last = usize::try_from(self.length() - period).ok().and_then(|at| needle.get(at..));
@@ -211,13 +212,13 @@ impl<'a> Pattern<'a> {
         Some(Hit { start, end: text_end, at_end })
     }
 
-    /// The place in the file of something found, given those of its ends.
+    /// Returns the place in the file of an occurrence, given those of its two ends.
     fn occurrence(&self, hit: Hit, first: Located, last: Located) -> Occurrence {
         let begin = match first.spot.and_then(|spot| spot.before_blanks).filter(|_| self.owns_first_blanks) {
             Some((begin, _)) => begin,
             None => first.spot.and_then(|spot| spot.begin),
         };
-        // Blanks that follow a line's end are the next line's.
+        // Blanks after a line end belong to the next line.
         let end = match last.spot.and_then(|spot| spot.before_blanks).filter(|_| self.ends_line) {
             Some((_, end)) => end,
             None => last.spot.and_then(|spot| spot.end),
@@ -250,7 +251,7 @@ impl<'a> Pattern<'a> {
         self.before.iter().chain(&self.after).copied()
     }
 
-    /// What was found of it, where the places in the text are known in the file.
+    /// Returns the result for this needle; `locate` finds the place in the file of an index in the text.
     fn finish(&self, locate: impl Fn(u64) -> Located) -> Found {
         let place = |hit: Hit| self.occurrence(hit, locate(hit.start), locate(hit.end));
         let mut places: Vec<Occurrence> = self.hits().map(place).collect();
@@ -263,7 +264,7 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// A text without the blanks at its lines' ends.
+/// Returns a text without the blanks at its lines' ends.
 fn without_blanks(text: &str) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -274,8 +275,9 @@ fn without_blanks(text: &str) -> Vec<u8> {
     kept
 }
 
-/// How far apart two occurrences of `needle` are at least: its period, and whether that is what it is, or a bound below
-/// it that is more than half of the needle (Crochemore and Perrin, "Two-way string-matching", 1991). Needs no memory.
+/// Returns how far apart two occurrences of `needle` are at least, and whether that is its period and at most half as long as it.
+/// Otherwise it is the period, or a bound below that, and more than half as long as the needle (Crochemore and Perrin, "Two-way
+/// string-matching", 1991). Takes no memory.
 fn shift(needle: &[u8]) -> (usize, bool) {
     let (left, left_period) = maximal_suffix(needle, false);
     let (right, right_period) = maximal_suffix(needle, true);
@@ -288,7 +290,7 @@ fn shift(needle: &[u8]) -> (usize, bool) {
     (cut.max(needle.len() - cut) + 1, false)
 }
 
-/// Where the suffix of `needle` that comes last in (reversed) lexical order begins, and its period.
+/// Returns where the suffix of `needle` begins that comes last in (reversed) lexical order, and its period.
 fn maximal_suffix(needle: &[u8], reversed: bool) -> (usize, usize) {
     let (mut left, mut right, mut offset, mut period) = (0, 1, 0, 1);
     while let Some(a) = needle.get(right + offset) {

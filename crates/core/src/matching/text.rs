@@ -1,10 +1,9 @@
-//! The text of a file as it is compared, piece by piece: decoded, each line end as `\n` and, in the second tier, no blanks
-//! before it. And the way from a place in that text back to the file.
+//! The text of a file as it is compared, piece by piece: decoded, each line end as `\n` and, in the second tier, without blanks
+//! before it. Finds the place in the file of an index in that text, too.
 //!
-//! Only who asks for places has them noted: each takes more memory than many characters.
+//! Places are noted only on request: each takes more memory than many characters.
 
 use std::collections::VecDeque;
-
 use std::ops::Range;
 
 use super::tier::Tier;
@@ -14,36 +13,37 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::{CHUNK, Source, for_each_chunk};
 
-/// So many bytes are decoded at a time.
+/// How many bytes are decoded at a time.
 const DECODED: usize = 32 * 1024;
 
-/// Blanks before a line end are looked through up to this many; a longer run counts as text.
+/// How many blanks before a line end are ignored at most; a longer run counts as text.
 const LONGEST_BLANKS: usize = 1024 * 1024;
 
-/// Places are looked up in a window that keeps this much before them: an offset where there is no place to cut.
+/// How many bytes of text a window keeps before the place that is looked up, so that there is an offset near it even where the file
+/// cannot be cut.
 const BEFORE: u64 = 64;
 
-/// What the offsets around a place in text are, for an edit that begins or ends there.
+/// A place in the text, and where in the file an edit begins or ends there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spot {
     /// The place, counted in bytes of text from where the stream began.
     index: u64,
     pub(super) begin: Option<Seam>,
     pub(super) end: Option<Seam>,
-    /// The same before the blanks that were left out here, if any were.
+    /// `begin` and `end` before the blanks that were left out here, if any were.
     pub(super) before_blanks: Option<(Option<Seam>, Option<Seam>)>,
 }
 
 /// A place in the text, looked up in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    /// `None` where there is no place to cut.
+    /// `None` where the file cannot be cut.
     pub(super) spot: Option<Spot>,
     /// An offset at or before it.
     pub(super) near: u64,
 }
 
-/// Text, and where it stands in the file.
+/// Text, with the places in the file of some of its indices.
 #[derive(Debug)]
 pub(super) struct Positioned {
     pub(super) text: Vec<u8>,
@@ -53,7 +53,7 @@ pub(super) struct Positioned {
     spots: VecDeque<Spot>,
     /// Whether spots are noted at all.
     has_spots: bool,
-    /// Whether text and file run in step from each spot to the next; else only spots are places to cut.
+    /// Whether from each spot to the next a byte of text is a byte of the file; else the file can be cut at spots only.
     linear: bool,
 }
 
@@ -66,7 +66,7 @@ impl Positioned {
         self.base + self.text.len() as u64
     }
 
-    /// The spot at `index`, which for text that runs in step is computed from the one before.
+    /// Returns the spot at `index`, which for linear text is computed from the one before.
     fn spot(&self, index: u64) -> Option<Spot> {
         let after = self.spots.partition_point(|spot| spot.index <= index);
         let spot = *self.spots.get(after.checked_sub(1)?)?;
@@ -80,7 +80,7 @@ impl Positioned {
         })
     }
 
-    /// An offset at or before `index`, where there is no place to cut.
+    /// Returns an offset at or before `index`, for a place where the file cannot be cut.
     fn near(&self, index: u64) -> u64 {
         let after = self.spots.partition_point(|spot| spot.index <= index);
         let mut before = self.spots.range(..after).rev();
@@ -136,7 +136,7 @@ impl Positioned {
         self.text.get(local(range.start)..local(range.end)).unwrap_or_default()
     }
 
-    /// Forgets what is before `index`.
+    /// Drops the text before `index`.
     pub(super) fn forget(&mut self, index: u64) {
         if index <= self.base {
             return;
@@ -154,23 +154,23 @@ impl Positioned {
     }
 }
 
-/// A place in the file whose index in the text is asked for before the text has come so far.
+/// A place in the file whose index in the text is wanted as soon as the text has come so far.
 #[derive(Clone, Copy, Debug)]
 struct Landmark {
     /// The offset in the file.
     offset: u64,
-    /// The index of the first character from there on, in the text before line ends are made alike …
+    /// The index of the first character from there on, in the text as it was decoded.
     raw: Option<u64>,
-    /// … and thereafter.
+    /// The same in the text that is compared.
     index: Option<u64>,
 }
 
-/// The text, of which a part at a time is in the window.
+/// The text of a file, a part of which is in the window at a time.
 #[derive(Debug)]
 pub(super) struct Text {
     tier: Tier,
     convention: Convention,
-    /// Whether text is as it stands in the file: nothing to decode, no CRLF, the first tier.
+    /// Whether the text is compared as it stands in the file: nothing to decode, no CRLF, the first tier.
     verbatim: bool,
     linear: bool,
     unterminated: bool,
@@ -184,7 +184,7 @@ pub(super) struct Text {
     checkpoints: Vec<Checkpoint>,
 }
 
-/// A place from which the text can be read once more: all before it is known, and nothing of it is needed to go on.
+/// A place from which the text can be read once more without what is before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checkpoint {
     /// The offset in the file.
@@ -194,7 +194,7 @@ pub(super) struct Checkpoint {
 }
 
 impl Text {
-    /// The text of a file; `has_spots` says whether places will be looked up.
+    /// Makes the text of a file; `has_spots` says whether places will be looked up.
     fn new(scan: &Scan, tier: Tier, has_spots: bool) -> Self {
         let linear = matches!(scan.encoding, Encoding::Utf8 | Encoding::Ascii);
         let lines = &scan.lines;
@@ -216,14 +216,14 @@ impl Text {
         }
     }
 
-    /// The same text, of which what is before a checkpoint is not read.
+    /// Makes the text begin at a checkpoint.
     fn starting_at(mut self, checkpoint: Checkpoint) -> Self {
         self.bytes.start = checkpoint.offset;
         self.window.base = checkpoint.index;
         self
     }
 
-    /// The text to be searched; [`Text::index_of`] will know about these offsets.
+    /// Makes the text to be searched; [`Text::index_of`] will know about these offsets.
     pub(super) fn searched(scan: &Scan, tier: Tier, offsets: impl Iterator<Item = u64>) -> Self {
         let mut text = Self::new(scan, tier, false);
         for offset in offsets {
@@ -235,19 +235,19 @@ impl Text {
         text
     }
 
-    /// The index of the first character of the text from an offset of the file on; `None` as long as the window has not come
-    /// so far.
+    /// Returns the index of the first character of the text from an offset of the file on; `None` as long as the window has not
+    /// come so far.
     pub(super) fn index_of(&self, offset: u64) -> Option<u64> {
         self.landmarks.iter().find(|landmark| landmark.offset == offset)?.index
     }
 
-    /// Whether a line end was added at the end of the text, when all of it is in the window.
+    /// Tells whether a line end is added at the end of the text, once all of it is in the window.
     pub(super) fn has_virtual_end(&self) -> bool {
         self.unterminated
     }
 
-    /// Reads the file and calls `each` whenever there is more in the window, of which it may forget what it likes; the last
-    /// time with `true`, unless it has said by `false` that it has enough. Returns from where on it can be read again.
+    /// Reads the file and calls `each` whenever there is more in the window, which `each` may drop as it likes: the last time with
+    /// `true`, unless `each` has returned false because it has enough. Returns the places from which the text can be read again.
     pub(super) fn read<S: Source + ?Sized>(
         mut self,
         file: Scanned<'_, S>,
@@ -295,7 +295,7 @@ impl Text {
         }
     }
 
-    /// As [`Text::pass_linear`].
+    /// Does what [`Text::pass_linear`] does, for decoded text.
     fn pass_decoded(&mut self, piece: &Decoded) {
         let from = self.raw.end();
         for landmark in self.landmarks.iter_mut().filter(|landmark| landmark.raw.is_none()) {
@@ -308,7 +308,7 @@ impl Text {
         }
     }
 
-    /// Moves what has been read into the window.
+    /// Moves the text that has been read into the window.
     fn advance(&mut self, last: bool) {
         let hold = self.held_back(last);
         if last && self.unterminated {
@@ -320,7 +320,8 @@ impl Text {
         self.raw.forget(self.moved);
     }
 
-    /// Up to where the text read so far can be judged: a CR or blanks at its end may belong to a line end that follows.
+    /// Returns the index up to which the text read so far can be moved: a CR or blanks at its end may belong to a line end that
+    /// follows.
     fn held_back(&self, last: bool) -> u64 {
         if last || self.verbatim {
             return self.raw.end();
@@ -384,7 +385,7 @@ impl Text {
         self.moved = after;
     }
 
-    /// Notes where landmarks come to stand that lie before `after`; the text up to `kept` is about to be moved into the window.
+    /// Notes the indices in the window of landmarks that lie before `after`; the text up to `kept` is about to be moved there.
     fn pass(&mut self, kept: u64, after: u64) {
         let (from, to) = (self.moved, self.window.end());
         for landmark in self.landmarks.iter_mut().filter(|landmark| landmark.index.is_none()) {
@@ -395,8 +396,8 @@ impl Text {
     }
 }
 
-/// Looks up places in the text, given by index, sorted and each once: what has been searched is read again from the last
-/// checkpoint before the first of them up to the last. What stands in the file as it is compared need not be read.
+/// Looks up the places in the file of `indices`, which are sorted and distinct. Reads the text again from the last checkpoint before
+/// the first of them up to the last one; nothing at all where text is compared as it stands in the file.
 pub(super) fn locate<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     tier: Tier,
@@ -423,7 +424,7 @@ pub(super) fn locate<S: Source + ?Sized>(
     let mut wanted = indices.iter().copied().peekable();
     text.read(file, |text, last| {
         let window = &mut text.window;
-        // What the place at the end of the window is, is known only with what follows.
+        // The place at the end of the window is known only when more text follows, or none.
         while let Some(index) = wanted.next_if(|index| last || *index < window.end()) {
             found.push(Found { spot: window.spot(index), near: window.near(index) });
         }
@@ -431,7 +432,7 @@ pub(super) fn locate<S: Source + ?Sized>(
         window.forget(next.min(window.end()).saturating_sub(BEFORE));
         next != u64::MAX
     })?;
-    // Only of a file that shrinks while it is read.
+    // Places are missing only in a file that shrinks while it is read.
     let end = file.scan.lines.bytes().end;
     found.resize(indices.len(), Found { spot: None, near: end });
     Ok(found)

@@ -1,4 +1,4 @@
-//! The second stage: a window's lines beside the wanted ones, and how like them they are.
+//! The second stage: aligns a window's lines with the wanted ones, and measures how similar they are.
 
 use super::candidate::Candidate;
 use super::fold::{compared_chars, fold};
@@ -6,24 +6,24 @@ use super::grams::Grams;
 use super::near::Near;
 use crate::line::{LineNumber, LineRange};
 
-/// Less similar lines than this, of 1000, are not taken for one another.
+/// How similar lines must be to be aligned with each other, of 1000.
 const SIMILAR_LINES: u64 = 400;
 
-/// Less similar parts of lines than this, of 1000, are not taken for the wanted ones: in a long line some part is
-/// always a little like anything.
+/// How similar a part of a line must be to be aligned with a wanted one, of 1000: some part of a long line is a little like
+/// anything.
 const SIMILAR_PARTS: u64 = 650;
 
-/// A part of a line is less of a match than a line, in percent.
+/// How much the similarity of a part of a line counts, in percent of that of a whole line.
 const PART: u64 = 95;
 
-/// A candidate's lines that are like the wanted ones.
+/// The lines of a candidate that are similar to the wanted ones.
 pub(super) struct Place {
-    /// Of 1000.
+    /// How similar they are, of 1000.
     pub(super) similarity: u64,
     pub(super) near: Near,
 }
 
-/// How like a wanted line another one is, and how much of the other was compared.
+/// How similar a line is to a wanted one, of 1000, and the weight of the part of it that was compared.
 #[derive(Clone, Copy, Default)]
 struct Likeness {
     similarity: u64,
@@ -31,13 +31,13 @@ struct Likeness {
 }
 
 impl Likeness {
-    /// What the two lines have in common.
+    /// Returns how much the two lines have in common, where the wanted one has the weight `wanted`.
     fn gain(self, wanted: u64) -> u64 {
         self.similarity * (wanted + self.compared)
     }
 }
 
-/// A folded line and how much it counts: what is no letter or digit says little of where it stands.
+/// A folded line and how much it counts: one more than its letters and digits, because other characters tell lines apart badly.
 struct Line {
     chars: Vec<char>,
     weight: u64,
@@ -52,7 +52,7 @@ impl Line {
 
 impl Candidate {
     /// Aligns the lines with the wanted ones in order (global alignment, Needleman and Wunsch 1970, where lines above
-    /// and below cost nothing) and measures what was aligned by the Dice coefficient.
+    /// and below cost nothing) and measures the aligned ones by the Dice coefficient.
     pub(super) fn compared(&self, wanted: &mut [Pattern], more: u64, total: u64) -> Option<Place> {
         let chars = compared_chars(wanted.len());
         let fold_line = |line: &String| {
@@ -63,7 +63,7 @@ impl Candidate {
         let folded: Vec<_> = self.lines.iter().map(fold_line).collect();
         let pairs = aligned(wanted, &folded);
         let ((first_wanted, first, _), (last_wanted, last, _)) = (*pairs.first()?, *pairs.last()?);
-        // Wanted lines without a counterpart above the first pair and below the last one are taken to have changed.
+        // Wanted lines above the first pair and below the last one are assumed to stand there, changed beyond recognition.
         let start = first.saturating_sub(first_wanted);
         let end = last.saturating_add(wanted.len() - last_wanted).min(folded.len());
 
@@ -84,7 +84,7 @@ impl Candidate {
     }
 }
 
-/// Which of the wanted lines is which of `lines`, both in order.
+/// Pairs wanted lines with `lines`, both in order, and returns the indices and the likeness of each pair.
 fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likeness)> {
     #[derive(Clone, Copy, Default)]
     enum Step {
@@ -93,7 +93,7 @@ fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likenes
         Left,
         Pair(Likeness),
     }
-    // One row a wanted line, with the column of no line in front; `steps` has no row for no wanted line.
+    // A row for each wanted line, with a column for no line in front. `steps` has neither that column nor a row for no wanted line.
     let mut row = vec![0_i64; lines.len() + 1];
     let mut steps: Vec<Vec<Step>> = Vec::with_capacity(wanted.len());
     let count = wanted.len();
@@ -110,7 +110,7 @@ fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likenes
                     best = (diagonal + gain, Step::Pair(likeness));
                 }
             }
-            // A line more in the middle costs half of what it would be worth.
+            // An unpaired line in the middle costs half of what it would be worth.
             let skip = if index + 1 == count { 0 } else { i64::try_from(line.weight * 500).unwrap_or(0) };
             if left - skip > best.0 {
                 best = (left - skip, Step::Left);
@@ -142,7 +142,7 @@ fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likenes
 pub(super) struct Pattern {
     line: Line,
     whole: Grams<2>,
-    /// Where a part of a line will do: the bigrams without the blanks around the line.
+    /// The bigrams without the blanks around the line, where it may match a part of a line.
     part: Option<Grams<2>>,
 }
 
@@ -156,7 +156,7 @@ impl Pattern {
         }
     }
 
-    /// How like the wanted line `other` is, or the part of it that is as long and most like it.
+    /// Returns how similar `other` is to the wanted line, or the most similar part of it that is as long.
     fn likeness(&mut self, other: &Line) -> Likeness {
         if self.line.chars == other.chars {
             return Likeness { similarity: 1000, compared: other.weight };
@@ -164,7 +164,7 @@ impl Pattern {
         let mut whole = Likeness { similarity: 0, compared: other.weight };
         let (short, long) =
             (self.line.chars.len().min(other.chars.len()), self.line.chars.len().max(other.chars.len()));
-        // No more than all of the shorter one can be in common.
+        // The lines cannot have more in common than the shorter one has.
         if 2000 * short as u64 >= SIMILAR_LINES * (short + long) as u64 {
             whole.similarity = self.whole.dice(&other.chars);
         }

@@ -1,8 +1,8 @@
-//! A window that may be similar: what passes from the first stage to the second.
+//! A window that may be similar, as the first stage hands it to the second.
 
 use std::cmp::Reverse;
 
-/// What is known of a window before it is compared.
+/// How promising a window is, before it is compared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rank {
     /// The index of the window's last line.
@@ -13,7 +13,7 @@ pub(super) struct Rank {
 }
 
 impl Rank {
-    /// Whether it comes before another one: it holds more, or as much and is closer.
+    /// Tells whether it comes before another one: it holds more wanted trigrams, or as many and is closer.
     pub(super) fn beats(self, other: Self) -> bool {
         (self.held, Reverse(self.distance)) > (other.held, Reverse(other.distance))
     }

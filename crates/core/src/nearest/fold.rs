@@ -1,26 +1,26 @@
-//! Lines as they are compared: folded, and only their heads.
+//! Makes lines ready to be compared: folds them, and cuts them to their heads.
 
 use crate::cause;
 
-/// How many bytes of a line are looked at.
+/// How many bytes of a line are compared at most.
 pub(super) const LINE_BYTES: usize = 2000;
 
 /// How many characters of a line the second stage compares, where there is more than one line.
 const COMPARED_CHARS: usize = 200;
 
-/// How many characters of each line are compared where the wanted text has so many lines. One line may be a sentence
-/// in the middle of a paragraph.
+/// Returns how many characters of each line are compared where the wanted text has `lines` lines. More for a single line, which may
+/// be a sentence in the middle of a paragraph.
 pub(super) fn compared_chars(lines: usize) -> usize {
     if lines == 1 { LINE_BYTES } else { COMPARED_CHARS }
 }
 
-/// The head of a text that is at most `bytes` long, cut between characters.
+/// Returns the head of a text, at most `bytes` bytes, cut between characters.
 pub(super) fn head(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
-/// A line as it is compared: between blanks, of which it has no two in a row; in small letters, with straight quotes,
-/// plain spaces and plain hyphens. At most `most` characters and the blanks around them.
+/// Replaces what is in `folded` by the line as it is compared: in lower case, with straight quotes, plain spaces and plain hyphens,
+/// never two blanks in a row, and with a blank at either end. At most `most` characters and these blanks.
 pub(super) fn fold(line: &str, most: usize, folded: &mut Vec<char>) {
     folded.clear();
     folded.push(' ');

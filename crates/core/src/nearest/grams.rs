@@ -1,16 +1,17 @@
-//! How many short sequences of characters two texts have in common, counted as one of them slides by: [`Grams`].
+//! Counts how many short sequences of characters two texts have in common, while one of them slides by: [`Grams`].
 
 /// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text holds.
 ///
-/// A sequence is known by a hash; that two share one makes texts look a little more similar than they are.
+/// Sequences are told apart by a hash. Two with the same hash make texts look a little more similar than they are.
 #[derive(Debug)]
 pub(super) struct Grams<const N: usize> {
-    /// How many are wanted and how many are there, by hash.
+    /// How many sequences are wanted and how many are there, by hash.
     slots: Vec<(u16, u16)>,
     /// How far a 64-bit hash is shifted to make it an index.
     shift: u32,
-    /// How many are wanted, and how many of these are there.
+    /// How many sequences are wanted.
     pub(super) total: u64,
+    /// How many of the wanted ones are there.
     pub(super) held: u64,
 }
 
@@ -30,7 +31,7 @@ impl<const N: usize> Grams<N> {
         grams
     }
 
-    /// Adds the sequences of `text`; those that are wanted are added to `entered`, too.
+    /// Adds the sequences of `text`, and the hashes of the wanted ones to `entered`.
     pub(super) fn enter(&mut self, text: &[char], entered: &mut Vec<u16>) {
         for slot in slots::<N>(text, self.shift) {
             if self.enter_one(slot) {
@@ -49,7 +50,7 @@ impl<const N: usize> Grams<N> {
         true
     }
 
-    /// Takes away what was added.
+    /// Removes sequences that were added.
     pub(super) fn leave(&mut self, entered: &[u16]) {
         for slot in entered {
             if let Some((wanted, there)) =
@@ -61,7 +62,7 @@ impl<const N: usize> Grams<N> {
         }
     }
 
-    /// Twice what both have, of 1000 of what they are (Dice coefficient).
+    /// Returns how similar `text` is, of 1000: twice the sequences in common, by those of both (Dice coefficient).
     pub(super) fn dice(&mut self, text: &[char]) -> u64 {
         let mut entered = Vec::new();
         self.enter(text, &mut entered);
@@ -71,7 +72,7 @@ impl<const N: usize> Grams<N> {
         2000 * held / all.max(1)
     }
 
-    /// The same, with the part of `text` that is as long and has the most.
+    /// Returns how similar the most similar part of `text` is that is as long.
     pub(super) fn best_part(&mut self, text: &[char]) -> u64 {
         let entered: Vec<_> = slots::<N>(text, self.shift).collect();
         let width = usize::try_from(self.total).unwrap_or(usize::MAX);
@@ -88,7 +89,7 @@ impl<const N: usize> Grams<N> {
     }
 }
 
-/// The hashes, below 2¹⁵, of the sequences of `N` characters in `text`, in order.
+/// Iterates over the hashes, below 2¹⁵, of the sequences of `N` characters in `text`.
 fn slots<const N: usize>(text: &[char], shift: u32) -> impl Iterator<Item = u16> + '_ {
     /// 2⁶⁴ divided by the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,10 +1,10 @@
-//! Where something stands that is similar to a text that was not found. Feeds errors, never an edit.
+//! Finds places that are similar to a text that was not found. For errors, never for an edit.
 //!
-//! Why it differs is told by [`crate::cause`]; where the very text stands is found by the matcher.
+//! [`crate::cause`] finds out why a place differs; [`crate::matching`] finds the very text.
 //!
-//! Two stages. The lines stream by once, and a window as long as the wanted text counts how many of the wanted text's
-//! trigrams it holds: a few nanoseconds a byte, whatever the wanted text is. The best windows that do not overlap
-//! are kept, a handful; only they are then aligned line by line and measured.
+//! There are two stages. The lines stream by once, and a window as long as the wanted text counts how many of the wanted text's
+//! trigrams it holds: that costs a few nanoseconds a byte, whatever the wanted text is. A handful of windows is kept, the best that
+//! do not overlap; only these are then aligned line by line and measured.
 
 mod align;
 mod candidate;

@@ -1,26 +1,27 @@
-//! A place that is similar, as it is told.
+//! A place that is similar, as it is handed out.
 
 use super::fold::head;
 use crate::line::LineRange;
 
-/// How many lines the text of a place has.
+/// How many lines the text of a place has at most.
 pub(super) const TEXT_LINES: usize = 20;
 
-/// How many bytes the text of a place has.
+/// How many bytes the text of a place has at most.
 pub(super) const TEXT_BYTES: usize = 2000;
 
 /// A place that is similar to the wanted text.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Near {
     /// Its lines.
     pub lines: LineRange,
-    /// Their text, each ended by `\n`: at most 20 lines and 2000 bytes. Complete if it ends in `\n` and has as many
-    /// lines as [`Near::lines`].
+    /// Their text, each line ended by `\n`: at most 20 lines and 2000 bytes of UTF-8, and of each line what was fed, at most 2000
+    /// bytes. No line is missing if it ends in `\n` and has as many lines as [`Near::lines`].
     pub text: String,
 }
 
 impl Near {
-    /// The place of `lines`, of which these are the texts, as far as they are told.
+    /// Makes the place of `lines`, of which `texts` are the texts.
     pub(super) fn new(lines: LineRange, texts: &[String]) -> Self {
         Self { lines, text: excerpt(texts) }
     }

@@ -1,4 +1,4 @@
-//! The first stage: the lines stream by, and the best windows are kept. The second one is asked at the end.
+//! The first stage: keeps the best windows while the lines stream by, and asks the second stage at the end.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -17,40 +17,42 @@ pub const MAX_PLACES: usize = 3;
 /// How many windows are kept for the second stage.
 const CANDIDATES: usize = 16;
 
-/// How many lines of the wanted text are looked at. What comes after them is taken to follow.
+/// How many lines of the wanted text are compared. The others are assumed to follow.
 const WANTED_LINES: usize = 100;
 
-/// What a longer text may have been meant for is not asked: that takes several copies of it.
+/// Up to how many bytes of wanted text it is tried what else may have been meant: that takes several copies of the text.
 const LONGEST_MEANT: usize = 1024 * 1024;
 
-/// How many lines more than the window a candidate has above and below, where the wanted text is long enough for it:
-/// lines may have been added or removed inside.
+/// How many lines a candidate has above and below the window, if the wanted text is longer than that: lines may have been added or
+/// removed inside.
 const MARGIN: usize = 2;
 
-/// The share of the wanted trigrams, in percent, without which a window is not worth a comparison.
+/// The share of the wanted trigrams, in percent, that a window must hold to be worth a comparison.
 const WORTH_COMPARING: u64 = 25;
 
-/// Less similar places than this, of 1000, are not returned: a random place is worse than none.
+/// How similar a place must be to be returned, of 1000: a random place is worse than none.
 const SIMILAR: u64 = 550;
 
-/// Nor are those that have less than this share, in percent, of the best place's similarity.
+/// How similar a place must be to be returned, in percent of the best place's similarity.
 const SHARE_OF_BEST: u64 = 70;
 
-/// The search for what is similar, in a file whose lines are fed in order. Its memory is bounded, whatever is fed.
+/// A search for similar places in a file whose lines are fed in order. Its memory is bounded, whatever is fed.
 #[derive(Debug)]
 pub struct Nearest {
     near: Option<LineRange>,
-    /// The wanted text as it is and, where it seems to be meant otherwise, as it is meant.
+    /// One for the wanted text as it is and, where something else seems to be meant, one for that.
     searches: Vec<Search>,
     total: u64,
 }
 
 impl Nearest {
-    /// A search for `wanted`; of places that are equally similar, the one closest to `near` comes first, without it
+    /// Makes a search for `wanted`. Of places that are equally similar the one closest to `near` comes first, or without that
     /// the first in the file.
     ///
-    /// Blanks, letter case and the style of quotes hardly count. A text with a gutter, or one that spells out its line
-    /// ends, is looked for without them, too. The first and the last wanted line may be parts of lines.
+    /// Blanks, letter case and the style of quotes hardly count. A text with line numbers in front, or with its line ends spelled
+    /// out, is also looked for without them. The first and the last wanted line may be parts of lines. Lines of the wanted text
+    /// after the hundredth are not compared, and of a line 200 characters are, of a single one 2000 bytes. Nothing is similar
+    /// to a blank text.
     #[must_use]
     pub fn new(wanted: &str, near: Option<LineRange>) -> Self {
         let meant = if wanted.len() <= LONGEST_MEANT { cause::meant(wanted) } else { None };
@@ -59,7 +61,8 @@ impl Nearest {
         Self { near, searches, total: 0 }
     }
 
-    /// Takes one line, without its terminator. Lines come in order; only the head of a long one is looked at.
+    /// Takes the next line, without its terminator. Lines come in order, beginning anywhere in the file; of a line 2000 bytes are
+    /// looked at.
     pub fn feed(&mut self, line: LineNumber, text: &str) {
         self.total = line.get();
         let text = head(text, LINE_BYTES);
@@ -68,7 +71,7 @@ impl Nearest {
         }
     }
 
-    /// The places, at most 3, that do not overlap: the most similar first.
+    /// Returns the similar places, at most three that do not overlap, the most similar first; none where nothing is similar enough.
     #[must_use]
     pub fn finish(self) -> Vec<Near> {
         let mut places = Vec::new();
@@ -92,7 +95,7 @@ fn overlap(a: LineRange, b: LineRange) -> bool {
     a.start().index() < b.end() && b.start().index() < a.end()
 }
 
-/// What is looked at of the wanted text.
+/// The part of the wanted text that is compared.
 #[derive(Debug)]
 struct Wanted {
     /// Its first lines, folded; at least one.
@@ -120,13 +123,13 @@ impl Wanted {
 struct Search {
     wanted: Wanted,
     grams: Grams<3>,
-    /// The last lines that were fed: all that a candidate may still be made of.
+    /// The last lines that were fed, as many as a candidate may still be made of.
     recent: VecDeque<Recent>,
     /// The index of the last of them.
     last: u64,
-    /// The best window that the next ones may still overlap.
+    /// The best window so far among those that the next ones may overlap.
     pending: Option<Rank>,
-    /// The best of the windows that came before, no two of which overlap.
+    /// The best windows before that, no two of which overlap.
     candidates: Vec<Candidate>,
     /// The folded line at hand, kept for its memory.
     folded: Vec<char>,
@@ -140,7 +143,7 @@ struct Recent {
 }
 
 impl Search {
-    /// `None` where there is nothing in `wanted` to be similar to.
+    /// Returns `None` for a blank text, which has no trigrams.
     fn new(wanted: &str) -> Option<Self> {
         let wanted = Wanted::new(wanted);
         let grams = Grams::new(wanted.lines.iter().map(Vec::as_slice));
@@ -165,7 +168,7 @@ impl Search {
 
     fn feed(&mut self, index: u64, text: &str, near: Option<LineRange>) {
         let window = self.window();
-        // A pending window is settled at the latest when the first line comes that is a whole window below it.
+        // A pending window is settled at the latest when a line comes that is a whole window below it.
         let reach = 2 * window + self.margin();
         let mut recent =
             if self.recent.len() < reach { None } else { self.recent.pop_front() }.unwrap_or_default();
@@ -215,7 +218,7 @@ impl Search {
         self.candidates.push(Candidate { rank, first, lines });
     }
 
-    /// The candidates as they were found to be similar, in a file of `total` lines.
+    /// Compares the candidates with the wanted text; the file has `total` lines.
     fn places(mut self, total: u64) -> Vec<Place> {
         self.settle();
         let last = self.window() - 1;

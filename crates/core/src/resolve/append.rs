@@ -1,4 +1,4 @@
-//! `append_text_file_contents`: new lines at the end.
+//! Resolves a request for new lines at the end.
 
 use super::guard::guarded;
 use super::insert::{Position, unguarded};
@@ -7,7 +7,10 @@ use crate::digest::DigestPrefix;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// Appends lines: what [`insert`](fn@super::insert) does after the last line.
+/// Resolves a request to append lines, `contents`, as [`insert`](fn@super::insert) does after the last line. In a file that is not
+/// the expected one it [holds](crate::rejection::Fit::Holds) all the same.
+///
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Fails only as the source does.
 pub fn append<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,

@@ -1,4 +1,4 @@
-//! `delete_text_file_contents`: whole lines go, each range guarded by its digest.
+//! Resolves a request to delete whole lines, each range guarded by its digest.
 
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
@@ -12,7 +12,10 @@ use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 
-/// Deletes lines.
+/// Resolves a request to delete the lines of `ranges`, with their terminators. A range without a digest is guarded by that of the file
+/// alone.
+///
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Fails only as the source does.
 pub fn delete<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,

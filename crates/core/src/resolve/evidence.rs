@@ -1,4 +1,5 @@
-//! What is told of a match that failed. Only failures come here, so it may read the file again; it stays bounded.
+//! Collects the evidence about matches that failed. It may read the file again for that, since edits that succeed do not pay for
+//! it; how much it reads is bounded.
 
 use super::request::{GuardedRange, Options, existing_lines};
 use crate::cause::{Cause, cause, cause_inside, cause_without_place};
@@ -11,36 +12,37 @@ use crate::scanned::Scanned;
 use crate::show::{Budget, excerpt, show};
 use crate::source::{Source, read_range};
 
-/// A match that failed, before anything is known of why.
+/// A match that failed, before it is known why.
 pub(super) enum Failed<'a> {
     /// The text of some lines is not `old`.
     Content { at: At, lines: LineRange, old: &'a str, new: &'a str },
-    /// Lines do not have the digest that the client remembers; they may have the text that it sends with it.
+    /// Lines do not have the digest that the client remembers; they may have the text that was sent as well.
     RangeHash { at: At, lines: LineRange, digest: Digest, tag: &'a DigestPrefix, is_old_there: bool },
     /// A text stands nowhere.
     NoMatch { at: At, old: &'a str, new: &'a str },
 }
 
-/// So many failures of one call are looked into; of the others only the actual text is told.
+/// How many failures of one request are looked into; the others have the actual text, and a cause where that is cheap.
 const MAX_EXPLAINED: usize = 8;
-/// So many lines of actual text are told, and so many bytes.
+/// How many lines of actual text an excerpt has at most.
 const MAX_LINES: u64 = 20;
+/// How many bytes of text an excerpt has at most.
 const MAX_BYTES: usize = 2000;
-/// Where a line is too long for that, so many characters are told before the one that differs.
+/// How many characters before the one that differs an excerpt has, where a line is too long to be shown whole.
 const CHARS_BEFORE: u64 = 40;
-/// Similar places are looked for in so many bytes, around the range where there is one.
+/// In how many bytes similar places are looked for, around the range where there is one.
 const MAX_SEARCHED: u64 = 64 * 1024 * 1024;
-/// Of a line so many bytes are looked at.
+/// How many bytes of a line are compared to find similar places.
 const LONGEST_LINE: usize = 4096;
-/// Why a text differs is looked for in no more than this; in a longer one that was sent only where a failure is looked
-/// into: there may be thousands.
+/// Up to how many bytes of text in the file a cause is looked for, and of text that was sent in failures that are not looked into:
+/// there may be thousands.
 const LONG: usize = 16 * 1024;
-/// Of a text that is longer than this no cause is looked for: that takes some copies of it, and more for each of its lines.
+/// Up to how many bytes of text that was sent a cause is looked for at all: that takes some copies of it, and more for each line.
 const LONGEST_WITH_CAUSE: usize = 1024 * 1024;
-/// Lines with a remembered digest are looked for by hashing at most this much.
+/// How many bytes are hashed at most to look for lines with a remembered digest.
 const MAX_HASHED: u64 = 32 * 1024 * 1024;
 
-/// Turns failures into rejections with all that helps to repair them.
+/// Turns failures into rejections, with the evidence that helps to repair them.
 pub(super) fn explain<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     options: Options,
@@ -69,7 +71,8 @@ pub(super) fn explain<S: Source + ?Sized>(
     Ok(())
 }
 
-/// Whether any of these ranges, all of which exist, can have moved: the same lines stand elsewhere, too, or that is not known.
+/// Tells whether any of these ranges, all of which exist, can have moved: whether the same lines stand elsewhere, too, or that is not
+/// known.
 pub(super) fn may_have_moved<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     ranges: &[GuardedRange],
@@ -91,11 +94,11 @@ pub(super) fn may_have_moved<S: Source + ?Sized>(
     Ok(false)
 }
 
-/// Where lines first differ from wanted ones.
+/// The place at which lines first differ from wanted ones.
 #[derive(Clone, Copy)]
 struct Difference {
     line: LineNumber,
-    /// The character in it, counted from 1.
+    /// The character in it, from 1.
     character: u64,
 }
 
@@ -121,8 +124,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         excerpt(self.file, of, (start, from_char), MAX_LINES, MAX_BYTES)
     }
 
-    /// As much of the lines as is told, so that what differs is in it: where they are too many, from the line before on; where
-    /// that is too much, from the line itself; where that is too long, from some characters before.
+    /// Makes an excerpt of the lines that has the place at which they differ: from their first line on if they all fit, else from
+    /// the line before that place; if that is too much, from the line itself; and if that is too long, from some characters before.
     fn with_difference(&self, lines: LineRange, at: Option<Difference>) -> Result<Excerpt, S::Error> {
         let head = self.actual(lines)?;
         let Some(Difference { line, character }) = at.filter(|_| head.truncated) else { return Ok(head) };
@@ -139,16 +142,16 @@ impl<S: Source + ?Sized> View<'_, S> {
         self.from(lines, line, character.saturating_sub(CHARS_BEFORE).max(1))
     }
 
-    /// All of the lines, unless that is more than `most` bytes.
+    /// Returns the text of all of the lines; `None` if that is more than `most` bytes.
     fn whole(&self, lines: LineRange, most: usize) -> Result<Option<String>, S::Error> {
         let (shown, _) = show(self.file, lines, 1, Budget::bytes(most))?;
         Ok(shown.cut.is_none().then_some(shown.content))
     }
 
-    /// Where the lines first differ from `old`; `None` if they do not, or not before `old` has more.
+    /// Returns the place at which the lines first differ from `old`; `None` if they do not before one of the two ends.
     fn difference(&self, lines: LineRange, old: &str, as_: Wanted) -> Result<Option<Difference>, S::Error> {
         let bytes = self.file.bytes_of(lines)?;
-        // Of a longer line the beginning is enough.
+        // The beginning of a longer line is enough to differ.
         let longest = self.file.scan.encoding.max_bytes(old.len()).saturating_add(64);
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n').peekable();
         let mut difference = None;
@@ -229,7 +232,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
         let mut nearest = self.nearest(old, None)?;
         if nearest.is_empty() && evidence.cause == Some(Cause::Elided) {
-            // What stands before the lines that were left out shows the place.
+            // The text before the lines that were left out shows the place.
             let head: Vec<&str> =
                 old.lines().take_while(|line| !line.contains("...") && !line.contains('…')).collect();
             nearest = self.nearest(&head.join("\n"), None)?;
@@ -246,7 +249,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             }
             evidence.nearest.push(self.with_difference(near.lines, difference)?);
         }
-        // A text of a few characters stands somewhere by chance.
+        // A text of fewer characters stands somewhere by chance.
         if evidence.cause.is_none() && new.trim().chars().count() >= 8 {
             let there = self.search(new, false, Tier::Exact, None)?;
             if let [place] = there.as_slice() {
@@ -263,7 +266,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(Evidence { actual, found_at, whole_lines: true, ..Evidence::default() })
     }
 
-    /// Where `text` stands, the closest to `near` first.
+    /// Finds the lines where `text` stands, the closest to `near` first.
     fn places(
         &self,
         text: &str,
@@ -314,7 +317,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(nearest.finish())
     }
 
-    /// The text of a line whose end may have been cut off.
+    /// Decodes a line whose end may have been cut off.
     fn decode_head(&self, bytes: &[u8]) -> String {
         let encoding = self.file.scan.encoding;
         encoding
@@ -323,7 +326,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             .unwrap_or_default()
     }
 
-    /// Where as many lines as `lines` have the digest that the client remembers.
+    /// Finds ranges of as many lines as `lines` that have the digest that the client remembers.
     fn with_digest(&self, lines: LineRange, tag: &DigestPrefix) -> Result<Vec<LineRange>, S::Error> {
         let all = &self.file.scan.lines;
         let (size, count) = (self.file.scan.size, usize::try_from(lines.count()).unwrap_or(usize::MAX));
@@ -344,7 +347,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         for (index, (from, to)) in starts.iter().zip(starts.get(count..).unwrap_or_default()).enumerate() {
             let digest = digest_of(bytes.as_slice(), *from..*to).unwrap_or_else(|never| match never {});
             if tag.matches(&digest) {
-                found.push(LineRange::new(crate::line::LineNumber::from_index(index as u64), lines.count()));
+                found.push(LineRange::new(LineNumber::from_index(index as u64), lines.count()));
             }
         }
         found.sort_by_key(|place| place.distance(lines));

@@ -1,4 +1,4 @@
-//! The digest that a client remembers of the whole file, held against the file.
+//! Compares the digest that a client remembers of the whole file with that of the file.
 
 use super::evidence::may_have_moved;
 use super::plan::Resolution;
@@ -9,8 +9,8 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// Adds a [`Rejection::HashMismatch`] to a resolution where the file has not the digest that the client expects. Rejections
-/// come in the order of the request's parts, those of the whole file first.
+/// Adds a [`Rejection::HashMismatch`] to a resolution if the file does not have the digest that the client expects. Sorts the
+/// rejections by the parts of the request, those of the whole file first.
 pub(super) fn guarded(scan: &Scan, expected: Option<&DigestPrefix>, resolution: Resolution) -> Resolution {
     let mut rejections = match (expected.filter(|tag| !tag.matches(&scan.digest)), resolution) {
         (None, Ok(plan)) => return Ok(plan),
@@ -22,13 +22,13 @@ pub(super) fn guarded(scan: &Scan, expected: Option<&DigestPrefix>, resolution: 
             rejections
         }
     };
-    // The key is a copy of the whole, so it is made once.
+    // Making the key copies the rejection, so it is made once for each.
     rejections.sort_by_cached_key(Rejection::at);
     Err(rejections)
 }
 
-/// Turns [`Fit::Holds`] into [`Fit::Repeated`] where `ranges`, which hold what they should, may be other lines than were meant:
-/// in another file, a line number alone does not tell which of two equal places it names.
+/// Turns [`Fit::Holds`] into [`Fit::Repeated`] if `ranges`, which hold what they should, may be other lines than were meant: in a
+/// file that has changed, a line number does not tell which of two equal places it names.
 pub(super) fn unless_moved<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     mut resolution: Resolution,

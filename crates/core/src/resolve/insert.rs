@@ -1,4 +1,4 @@
-//! `insert_text_file_contents`: new lines before or after one.
+//! Resolves a request for new lines before or after one.
 
 use super::guard::guarded;
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
@@ -13,23 +13,27 @@ use crate::show::excerpt;
 use crate::source::Source;
 use crate::splice::Splice;
 
-/// Where new lines go.
+/// The place of new lines, by the number of a line, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Position {
-    /// After this line; 0 is the top.
+    /// After this line; 0 for the top of the file.
     After(u64),
-    /// Before this line; one more than the last line is the end.
+    /// Before this line; one more than the last line for the end of the file.
     Before(u64),
 }
 
-/// So many lines above and below the place are told if the file is not the one that is meant, and so many bytes.
+/// How many lines above and below the place a rejection has if the file is not the one that is meant.
 const AROUND: u64 = 3;
+/// How many bytes of these it has at most.
 const MAX_BYTES: usize = 2000;
 
-/// Inserts lines. `contents` has `\n` for line ends; the last line is ended if it is not.
+/// Resolves a request to insert lines, `contents`, at `position`. Every line gets a terminator, the last one included, and so does the
+/// line above if it lacks one.
 ///
-/// The digest of the file is all that guards the place. In another file only the top is surely what was meant: also the
-/// last line can be one that was further up.
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. It is all that guards the place: if the file has
+/// another digest, only the top is surely the place that was meant. Even its last line can be one that was further up.
+///
+/// Fails only as the source does.
 pub fn insert<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
@@ -42,7 +46,7 @@ pub fn insert<S: Source + ?Sized>(
         && let Position::After(named @ 1..) | Position::Before(named @ 2..) = position
     {
         let total = file.scan.lines.count();
-        // One line more is the end.
+        // The line after the last one stands for the end of the file.
         let line = LineNumber::from_index(named.min(total) - 1);
         let first = line.index().saturating_sub(AROUND);
         let last = (line.get() + AROUND).min(total);
@@ -54,7 +58,7 @@ pub fn insert<S: Source + ?Sized>(
     Ok(resolution)
 }
 
-/// As [`insert`], whatever file was meant.
+/// Does what [`insert`] does without an expected digest.
 pub(super) fn unguarded<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     contents: &str,
@@ -88,7 +92,7 @@ pub(super) fn unguarded<S: Source + ?Sized>(
     plan(file, claims, rejections)
 }
 
-/// New lines after the line `above`, which is 0 for the top of the file; `None` if the encoding lacks a character.
+/// Makes the claim of new lines after the line `above`, 0 for the top of the file; `None` if the encoding lacks a character.
 fn lines_after<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     above: u64,

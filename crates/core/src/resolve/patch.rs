@@ -1,4 +1,4 @@
-//! `patch_text_file_contents`: text, ranges or digests say what is replaced.
+//! Resolves a request to replace text, named by itself, by ranges of lines, or by both.
 
 use std::ops::Range;
 
@@ -17,16 +17,18 @@ use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 
-/// One replacement of a call: what is replaced is said by text, by ranges, or by both. Line ends are `\n`.
+/// One replacement of a request: its text, ranges of lines, or both name what is replaced. Line ends are `\n` in its texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Patch {
-    /// The text that is replaced; may be absent only where every range carries a digest.
+    /// The text that is replaced. With ranges, each of them must be these whole lines; `None` replaces them whatever they hold, so
+    /// that each should carry a digest then. Without ranges it is looked for in the file; only an empty file may have an empty one,
+    /// and none may lack it.
     pub old_string: Option<String>,
-    /// What takes its place.
+    /// The text that takes its place; may be empty, so that ranges are deleted.
     pub new_string: String,
-    /// The lines; empty if the text alone says where.
+    /// The lines that are replaced, each range by a copy of the new text; empty if `old_string` alone names the place.
     pub ranges: Vec<GuardedRange>,
-    /// Without ranges: every occurrence instead of the only one.
+    /// Whether every occurrence of `old_string` is replaced, none of which overlap, instead of the only one. Ignored with ranges.
     pub replace_all: bool,
 }
 
@@ -45,7 +47,10 @@ impl Patch {
     }
 }
 
-/// Finds what the patches replace in a file, and with which bytes.
+/// Resolves a request to replace text: finds the bytes that `patches` replace, and the bytes in their place.
+///
+/// Each patch refers to the file as it was scanned; two that claim the same bytes are rejected. `file_hash` is the expected digest of
+/// the whole file; `None` to expect nothing. Fails only as the source does.
 pub fn patch<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
@@ -67,7 +72,7 @@ pub fn patch<S: Source + ?Sized>(
         let size = match file.scan.encoding.encode(&patch.new_string) {
             Ok(bytes) => bytes.len(),
             Err(fault) => {
-                // Told once, however many places it is for, and whether or not they are found.
+                // Rejects it once, however many places the text is for, and whether or not they are found.
                 let at = At { entry: 0, patch: index, range: None };
                 work.rejections.push(Rejection::unencodable(at, &patch.new_string, &fault));
                 0
@@ -99,25 +104,25 @@ struct Work<'a, S: ?Sized> {
     replaced: u64,
     /// How many bytes the new text of each patch has in the file's encoding.
     sizes: Vec<u64>,
-    /// How many bytes of new text there are so far, each place's own …
+    /// How many bytes of new text there are so far, with a copy for each place.
     inserted: u64,
-    /// … and which place had the first that were too many.
+    /// The patch with which that became too much.
     too_much: Option<At>,
 }
 
 impl<'a, S: Source + ?Sized> Work<'a, S> {
-    /// Whether one more copy of a new text may be made; it is counted in any case.
+    /// Tells whether one more copy of a new text may be made; counts it in any case.
     fn has_room_for(&mut self, at: At) -> bool {
         self.inserted = self.inserted.saturating_add(self.sizes.get(at.patch).copied().unwrap_or_default());
         let fits = self.inserted <= self.options.max_inserted;
         if !fits {
-            // Before whatever else is wrong with that patch.
+            // Without a range, so that it is sorted before all else that is wrong with that patch.
             self.too_much.get_or_insert(At { range: None, ..at });
         }
         fits
     }
 
-    /// A patch of whole lines.
+    /// Resolves one range of a patch.
     fn ranged(&mut self, at: At, patch: &'a Patch, range: &'a GuardedRange) -> Result<(), S::Error> {
         let lines = match existing_lines(self.file.scan, at, range.start, range.end) {
             Ok(lines) => lines,
@@ -160,13 +165,13 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         self.claim(at, lines, seams, &new, tier)
     }
 
-    /// Claims the place of an edit that cannot be made, and has been refused: what overlaps it is told in the same reply.
+    /// Claims the place of an edit that has been rejected, so that edits that overlap it are rejected in the same reply.
     fn occupy(&mut self, at: At, lines: LineRange, bytes: Range<u64>) {
         let splice = Splice { at: bytes, insert: Vec::new() };
         self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier: Tier::Exact, lead: 0 } });
     }
 
-    /// The new text of whole lines: ended like a line, but for the end of a file that has no final newline.
+    /// Returns the new text of whole lines: it ends with a line end, except at the end of a file that has no final newline.
     fn whole_lines(&self, lines: LineRange, patch: &Patch) -> String {
         let new = &patch.new_string;
         if new.is_empty() {
@@ -180,7 +185,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         }
     }
 
-    /// Puts new text between two places of the file.
+    /// Claims the bytes between two places of the file for new text.
     fn claim(
         &mut self,
         at: At,
@@ -197,18 +202,18 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 let splice = Splice { at: place, insert };
                 self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier, lead: 0 } });
             }
-            // What cannot be encoded has been told.
+            // `patch` has rejected text that cannot be encoded.
             Err(_) => self.occupy(at, lines, place),
         }
         Ok(())
     }
 
-    /// In which tier the text of some lines is `old`, if in any.
+    /// Returns the tier in which the text of some lines is `old`; `None` if in neither.
     fn compare(&self, lines: LineRange, bytes: Range<u64>, old: &str) -> Result<Option<Tier>, S::Error> {
-        // A line that is much longer than any it could match need not be kept whole to be found different; trailing
-        // blanks are looked through up to a megabyte.
+        // A line that is much longer than `old` differs from it, so that it need not be kept whole. Up to a megabyte of blanks at
+        // its end may be ignored.
         let longest = self.file.scan.encoding.max_bytes(old.len()).saturating_add(1024 * 1024);
-        // Read as if it ended like a line.
+        // A text without a final line end is compared as if it had one.
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
         let mut tier = Some(Tier::Exact);
         let mut last = LineNumber::FIRST;
@@ -231,7 +236,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         Ok(tier.filter(|_| left == 0 && wanted.next().is_none()))
     }
 
-    /// The patches that name no lines.
+    /// Resolves the patches that name no lines.
     fn by_text(&mut self, patches: &'a [Patch]) -> Result<(), S::Error> {
         let mut waiting = Vec::new();
         for (index, patch) in patches.iter().enumerate().filter(|(_, patch)| patch.ranges.is_empty()) {
@@ -282,7 +287,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         Ok(())
     }
 
-    /// A text that stands in the file.
+    /// Resolves a patch whose text stands in the file.
     fn found(&mut self, at: At, patch: &Patch, old: &str, found: &Found, tier: Tier) -> Result<(), S::Error> {
         if patch.replace_all {
             let most = self.options.max_occurrences;
@@ -314,7 +319,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             }
             let mut new = patch.new_string.clone();
             if place.at_end && new.ends_with('\n') && old.ends_with('\n') {
-                // The line that becomes the last one has other text before the match, or has not.
+                // The line that becomes the last one may have other text before the match.
                 let starts_line = self.starts_line(place.at.start)?;
                 new = without_final_newline(&new, starts_line);
             }
@@ -328,7 +333,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     }
 }
 
-/// `text`, ended like a line.
+/// Returns `text` with a final newline.
 fn ended(text: &str) -> String {
     let mut text = text.to_owned();
     if !text.ends_with('\n') {
@@ -337,8 +342,8 @@ fn ended(text: &str) -> String {
     text
 }
 
-/// `text` without its final newline, unless its last line would be empty then; a text of one line is not the whole line
-/// where other text stands before it.
+/// Returns `text` without its final newline, unless that would leave an empty last line. `starts_line` tells whether the text is put
+/// at the beginning of a line: a lone newline that is not leaves the text before it as the last line.
 fn without_final_newline(text: &str, starts_line: bool) -> String {
     match text.strip_suffix('\n') {
         Some(rest) if rest.ends_with('\n') || (rest.is_empty() && starts_line) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! A [`Plan`]: the splices of a request, put together from the single replacements that it asks for.
+//! Puts the single replacements that a request asks for together to a [`Plan`].
 
 use crate::encoding::{Validator, sniff_bom};
 use crate::line::LineRange;
@@ -8,32 +8,33 @@ use crate::scanned::Scanned;
 use crate::source::{Source, for_each_chunk, read_range};
 use crate::splice::{Splice, SpliceSet, Spliced};
 
-/// What an edit will do to one file.
+/// The splices that carry out a request for one file, with the facts about them that replies need.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// The replacements.
     pub splices: SpliceSet,
-    /// What is to be known of each, in the same order.
+    /// The facts about each splice, in the same order and as many.
     pub facts: Vec<SpliceInfo>,
-    /// Whether a final newline is put where there was none, so that new text starts on a line of its own.
+    /// Whether the edit ends a last line that had no terminator, so that new text starts on a line of its own.
     pub adds_final_newline: bool,
-    /// Whether the new bytes are the old ones.
+    /// Whether the new bytes are the old ones, so that nothing need be written.
     pub unchanged: bool,
 }
 
-/// What is known of a splice besides its bytes.
+/// The facts about a splice besides its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpliceInfo {
-    /// How its old text was found.
+    /// The tier in which its old text was found; [`Tier::Exact`] where there was none to find.
     pub tier: Tier,
-    /// How many of the inserted bytes end the line before: they are not part of the new lines.
+    /// How many of the inserted bytes, from the first on, end the line before: they are not part of the new lines.
     pub lead: usize,
 }
 
-/// A plan, or all that is wrong with a request.
+/// A plan, or everything that is wrong with a request: at least one rejection, sorted by the parts of the request, those of the whole
+/// file first.
 pub type Resolution = Result<Plan, Vec<Rejection>>;
 
-/// One replacement that a request asks for.
+/// One replacement that a request asks for, with the part of the request and the lines that a rejection would name.
 pub(super) struct Claim {
     pub(super) at: At,
     pub(super) lines: LineRange,
@@ -41,7 +42,7 @@ pub(super) struct Claim {
     pub(super) fact: SpliceInfo,
 }
 
-/// Puts the claims of a call together, or says which of them cannot be.
+/// Puts the claims of a request together, or adds the reasons why they cannot be to `rejections`.
 pub(super) fn plan<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     claims: Vec<Claim>,
@@ -77,8 +78,8 @@ pub(super) fn plan<S: Source + ?Sized>(
     }
 }
 
-/// Whether the new bytes begin with a byte order mark where the old did not, or with another: FF FE, that of UTF-16, is
-/// part of UTF-32's where U+0000 comes to stand behind it. In encodings that have no mark its bytes are text.
+/// Tells whether the new bytes begin with another byte order mark than the old ones, or with one where these had none. FF FE, that of
+/// UTF-16, becomes that of UTF-32 if U+0000 is put behind it. In encodings that have no mark its bytes are text.
 fn changes_bom<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
     if !file.scan.encoding.is_unicode() {
         return Ok(false);
@@ -87,8 +88,8 @@ fn changes_bom<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) ->
     Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != file.scan.bom.then_some(file.scan.encoding))
 }
 
-/// Whether the new bytes decode. Of ISO-2022-JP that is not a matter of course: an escape sequence may come to stand
-/// beside another, which is an error by the WHATWG standard.
+/// Tells whether the new bytes decode. In ISO-2022-JP they may not: an escape sequence beside another one is an error by the WHATWG
+/// Encoding Standard.
 fn still_decodes<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
     let new = Spliced::new(file.source, splices);
     let mut validator = Validator::new(file.scan.encoding);

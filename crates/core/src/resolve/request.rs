@@ -1,18 +1,18 @@
-//! What requests have in common: the lines they name, and how strictly and how much they may match.
+//! The parts that requests have in common: the lines they name, and how strictly and how much they may match.
 
 use crate::digest::DigestPrefix;
 use crate::line::{LineRange, reversed};
 use crate::rejection::{At, Rejection};
 use crate::scan::Scan;
 
-/// Lines as a client names them, with the digest it remembers of them.
+/// Lines as a client names them, unchecked, with the digest that it remembers of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GuardedRange {
-    /// The first line, as it was sent; below 1 is out of range.
+    /// The first line, from 1; below that it is out of range.
     pub start: i64,
-    /// The last line, included; `None` is the file's last.
+    /// The last line, included; `None` for the file's last.
     pub end: Option<i64>,
-    /// The digest of the lines' bytes, terminators included.
+    /// The expected digest of the lines' bytes, terminators included, or its beginning; `None` to expect nothing.
     pub range_hash: Option<DigestPrefix>,
 }
 
@@ -22,26 +22,27 @@ pub const MAX_OCCURRENCES: u64 = 100_000;
 /// How many bytes of new text one request may put into a file, unless told otherwise.
 pub const MAX_INSERTED: u64 = 256 << 20;
 
-/// How strictly to match, and how much one request may ask for.
+/// How strictly a request matches, and how much it may ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Match only character by character.
+    /// Whether text must match in [`Tier::Exact`](crate::matching::Tier::Exact); else the second tier is tried where the first one
+    /// finds nothing.
     pub strict: bool,
-    /// How many occurrences the patches of a file that replace every one may replace together.
+    /// How many occurrences may be replaced, at most, by all patches together that replace every occurrence.
     pub max_occurrences: u64,
-    /// How many bytes of new text, in its encoding, the patches of a file may put into it together: each place has a copy of
-    /// its own.
+    /// How many bytes of new text, in the file's encoding, all patches together may put into the file: each place has a copy of its
+    /// own.
     pub max_inserted: u64,
 }
 
 impl Default for Options {
-    /// The second tier is looked into, too; [`MAX_OCCURRENCES`], [`MAX_INSERTED`].
+    /// Allows both tiers, [`MAX_OCCURRENCES`] and [`MAX_INSERTED`].
     fn default() -> Self {
         Self { strict: false, max_occurrences: MAX_OCCURRENCES, max_inserted: MAX_INSERTED }
     }
 }
 
-/// The lines a client means, which must exist.
+/// Checks that the lines from `start` to `end` exist, and returns their range.
 pub(super) fn existing_lines(
     scan: &Scan,
     at: At,

@@ -1,4 +1,4 @@
-//! Whether whole lines can be cut out of a file whose encoding has states.
+//! Finds out whether whole lines can be cut out of a file whose encoding has states.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use crate::encoding::Seam;
 use crate::scanned::Scanned;
 use crate::source::{Source, read_range};
 
-/// The places around some whole lines, between which new text is to be fitted in; `None` where a stateful encoding is not
-/// in its ASCII state there.
+/// Returns the places before and after some whole lines, between which new text is to be fitted in; `None` where a stateful encoding
+/// is not in its ASCII state at both.
 pub(super) fn seams_around<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     bytes: &Range<u64>,
@@ -20,15 +20,15 @@ pub(super) fn seams_around<S: Source + ?Sized>(
     Ok(Some((Seam::ascii(bytes.start), Seam::ascii(bytes.end))))
 }
 
-/// Whether ISO-2022-JP is in its ASCII state at `offset`: the last escape sequence before it says so. In a file that
-/// decodes, every ESC begins an escape sequence.
+/// Tells whether ISO-2022-JP is in its ASCII state at `offset`: whether the last escape sequence before that, if any, leads to it. In
+/// a file that decodes, every ESC begins an escape sequence.
 fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Result<bool, S::Error> {
     const ESCAPE: u8 = 0x1B;
     const BLOCK: u64 = 4096;
     let mut end = offset;
     while end > 0 {
         let start = end.saturating_sub(BLOCK);
-        // Two bytes more than are searched, so that no escape sequence is seen without its end.
+        // Reads two bytes more than are searched, so that no escape sequence lacks its end.
         let bytes = read_range(source, start..(end + 2).min(offset))?;
         let searched = usize::try_from(end - start).unwrap_or(usize::MAX).min(bytes.len());
         if let Some(at) = memchr::memrchr(ESCAPE, bytes.get(..searched).unwrap_or_default()) {

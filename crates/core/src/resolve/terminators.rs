@@ -1,7 +1,7 @@
-//! Which line ends new text takes.
+//! Chooses the line ends of new text.
 //!
-//! The i-th new line takes the terminator of the i-th line it replaces, further ones that of the last; inserted lines,
-//! and where there is none to take, that of the nearest line above, else below, else LF.
+//! The i-th new line takes the terminator of the i-th line that is replaced, and further lines that of the last one. Inserted lines,
+//! and lines that replace one without a terminator, take that of the nearest line above, else below, else LF.
 
 use crate::encoding::{Encoding, Seam, Unencodable};
 use crate::line::{LineNumber, LineRange};
@@ -10,14 +10,14 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The terminators that new lines take, one after the other.
+/// The terminators of new lines, in order.
 pub(super) struct Terminators {
     replaced: Vec<LineEnding>,
     last: LineEnding,
 }
 
 impl Terminators {
-    /// Those for `wanted` lines that replace `lines`, which may be none.
+    /// Chooses the terminators of `wanted` new lines that replace `lines`, which may be none.
     pub(super) fn of<S: Source + ?Sized>(
         file: Scanned<'_, S>,
         lines: LineRange,
@@ -30,14 +30,14 @@ impl Terminators {
             return Ok(Self { replaced: Vec::new(), last: LineEnding::Lf });
         }
         let most = lines.count().min(u64::try_from(wanted).unwrap_or(u64::MAX));
-        // Their ends alone are looked at: there may be many places on one long line.
+        // Reads the ends of the lines alone: there may be many places on one long line.
         let mut cursor = file.cursor();
         let mut replaced = Vec::new();
         for index in lines.start().index()..lines.start().index().saturating_add(most) {
             replaced.extend(cursor.ending_of(LineNumber::from_index(index))?);
         }
-        // All replaced lines are in `replaced` if more new ones are to come; the last one may lack its terminator, and
-        // then the one before it is the nearest above.
+        // `last` is used only if there are more new lines than replaced ones; then `replaced` has the terminators of all of these.
+        // If the last one lacks its own, that of the line before it is the nearest above.
         let last = match replaced.last() {
             Some(last) => *last,
             None => nearest(file, lines)?,
@@ -49,13 +49,13 @@ impl Terminators {
         self.replaced.get(index).copied().unwrap_or(self.last)
     }
 
-    /// `text`, whose lines end at `\n`, in the file's encoding and with these terminators.
+    /// Encodes `text`, whose lines end at `\n`, with these terminators.
     pub(super) fn encode(&self, text: &str, encoding: Encoding) -> Result<Vec<u8>, Unencodable> {
         let anywhere = Seam::ascii(0);
         self.encode_between(text, encoding, (anywhere, anywhere))
     }
 
-    /// The same between two places of the file.
+    /// Does the same for text that is put between two places of the file.
     pub(super) fn encode_between(
         &self,
         text: &str,
@@ -75,14 +75,14 @@ impl Terminators {
                 None => ended.push_str(line),
             }
         }
-        // What fails must be told by its place in what the client sent.
+        // The error must have the index in `text`, as the client sent it, and not in `ended`.
         encoding
             .encode_between(&ended, before, after)
             .map_err(|fault| encoding.encode(text).err().unwrap_or(fault))
     }
 }
 
-/// The terminator of all lines of the file, where there is but one kind or none at all.
+/// Returns the terminator of all lines of the file, LF if there is none; `None` if there are several kinds.
 fn uniform(scan: &Scan) -> Option<LineEnding> {
     match scan.lines.census().name() {
         "lf" | "none" => Some(LineEnding::Lf),
@@ -92,10 +92,10 @@ fn uniform(scan: &Scan) -> Option<LineEnding> {
     }
 }
 
-/// The terminator of the nearest line above `lines`, else below them.
+/// Returns the terminator of the nearest line above `lines`, else below them, else LF.
 fn nearest<S: Source + ?Sized>(file: Scanned<'_, S>, lines: LineRange) -> Result<LineEnding, S::Error> {
     let above = lines.start().index();
-    // The line above lacks a terminator only where it is the file's last.
+    // The line above may be the file's last one and lack a terminator; the one before it does not.
     for number in [above, above.saturating_sub(1), lines.end() + 1] {
         if let Some(ending) = ending_of(file, number)? {
             return Ok(ending);

@@ -1,24 +1,42 @@
-//! From a client's word to an encoding, or to the word that was perhaps meant.
+//! Finds the encoding for a client's word, or the word that was perhaps meant.
 
 use super::table::{ROWS, Row, WITH_BOM, WORDS};
 use crate::encoding::kind::Encoding;
 
-/// What a client's word for an encoding means.
+/// The meaning of a client's word for an encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Label {
     /// The encoding.
     pub encoding: Encoding,
-    /// Whether a file that is created by this label starts with a byte order mark: `utf-16` and `utf-32`, which are
-    /// little-endian then, and `utf-8-sig`.
+    /// Whether a file that is created by this label starts with a byte order mark: only by `utf-16` and `utf-32`, which are
+    /// little-endian, and `utf-8-sig`.
     pub writes_bom: bool,
 }
 
-/// No folded label is longer; what is longer is not looked at.
+/// The length of the longest folded label; a longer word is none.
 pub(super) const LONGEST: usize = 24;
 
 impl Label {
-    /// What `text` means: a WHATWG label or a Python codec name or alias. Case does not count, nor do `-`, `_`, `.`, `:`
-    /// and white space. `None` for anything else, among it the labels `replacement` and `x-user-defined`.
+    /// Returns the meaning of `text`, a label of the WHATWG Encoding Standard or the name or alias of a Python codec. Letter case
+    /// does not count, nor do `-`, `_`, `.`, `:` and white space. `None` for anything else, the labels `replacement` and
+    /// `x-user-defined` among it. Where the two lists disagree about a name, the standard's meaning holds, except that ISO-8859-1
+    /// and ASCII are themselves and not windows-1252.
+    ///
+    /// ```
+    /// use mcp_text_editor_core::encoding::{Encoding, Label};
+    ///
+    /// let label = Label::parse("Shift-JIS").unwrap();
+    /// assert_eq!(label, Label::parse("cp932").unwrap());
+    /// assert_eq!(label.encoding.name(), "shift_jis");
+    /// assert_eq!(label.encoding.encode("日本")?, b"\x93\xFA\x96\x7B");
+    /// assert!(label.encoding.encode("é").is_err()); // never written as something else
+    ///
+    /// assert_eq!(Label::parse("latin-1").unwrap().encoding, Encoding::Latin1);
+    /// assert!(Label::parse("utf-16").unwrap().writes_bom);
+    /// assert_eq!(Label::parse("uft-8"), None);
+    /// assert_eq!(Label::suggestion("uft-8"), Some("utf-8"));
+    /// # Ok::<(), mcp_text_editor_core::encoding::Unencodable>(())
+    /// ```
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let folded = fold(text)?;
@@ -29,8 +47,9 @@ impl Label {
         find(WITH_BOM, true).or_else(|| find(ROWS, false))
     }
 
-    /// The label that was perhaps meant by one that is not known: one slip of the pen away, or another word for it. A
-    /// digit is never taken for a slip, because `cp850` is not `cp950`.
+    /// Returns the label that was perhaps meant by an unknown one: a label one typing error away (one letter too much, missing or
+    /// other, or two neighbours swapped), or one that people call so. `None` where none is near. A digit is never taken for a
+    /// typing error, because `cp850` is not `cp950`.
     #[must_use]
     pub fn suggestion(text: &str) -> Option<&'static str> {
         let folded = fold(text)?;
@@ -47,7 +66,7 @@ impl Label {
     }
 }
 
-/// Lower case, without punctuation; `None` where that cannot be a label.
+/// Folds a word to lower case without punctuation; `None` where that cannot be a label.
 pub(super) fn fold(text: &str) -> Option<String> {
     let mut folded = String::new();
     for character in text.chars() {
@@ -63,7 +82,7 @@ pub(super) fn fold(text: &str) -> Option<String> {
     Some(folded)
 }
 
-/// Whether two words are equal but for one letter more, less or other, or two neighbours that changed places.
+/// Tells whether two words are equal but for one letter more, less or other, or two neighbours swapped.
 fn slip(a: &str, b: &str) -> bool {
     let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).collect::<Vec<_>>();
     if digits(a) != digits(b) {

@@ -1,4 +1,4 @@
-//! The table of names: the one place where a name of an encoding, canonical or not, is written.
+//! The table of names, canonical and others. No other file has a name of an encoding.
 
 use encoding_rs as w;
 
@@ -140,7 +140,7 @@ pub(super) static ROWS: &[Row] = &[
     Row("ibm866", Encoding::Legacy(w::IBM866), "ibm866 cp866 866 csibm866"),
 ];
 
-/// Words that mean an encoding to people, but are a label in neither list; folded. They are suggested, not taken.
+/// Words that people use for an encoding but that are labels in neither list; folded. They are suggested, never accepted.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("utf8bom", "utf-8-sig"),
     ("utf8withbom", "utf-8-sig"),
@@ -156,14 +156,15 @@ pub(super) const WORDS: &[(&str, &str)] = &[
 ];
 
 impl Row {
-    /// Its labels, folded.
+    /// Returns its labels, folded.
     pub(super) fn labels(&self) -> impl Iterator<Item = &'static str> {
         self.2.split_ascii_whitespace()
     }
 }
 
 impl Encoding {
-    /// The canonical name, in lower case; [`Label::parse`](super::Label::parse) of it gives this encoding again.
+    /// Returns the canonical name, in lower case, of which [`Label::parse`](super::Label::parse) gives this encoding again. Of a
+    /// table that no label leads to, the name in the WHATWG Encoding Standard.
     #[must_use]
     pub fn name(self) -> &'static str {
         let row = ROWS.iter().find(|Row(_, candidate, _)| *candidate == self);
