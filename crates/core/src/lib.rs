@@ -1,7 +1,108 @@
-//! The pure core of mcp-text-editor: bytes in, decisions out.
+//! Edits text files as bytes: what a file is, which bytes an edit changes, and why it cannot be made.
 //!
-//! A file is a stream that is read once ([`scan`]), an edit is a set of splices ([`splice`]). Nothing here opens a
-//! file, reads a clock or an environment, or writes a sentence for a reader.
+//! This is the pure core of [mcp-text-editor](https://crates.io/crates/mcp-text-editor), a server through which language models edit
+//! files. It opens no file, reads no clock and no environment, and has no unsafe code: bytes go in, decisions come out. To edit files
+//! on a disk, with locks, transactions and undo, use `mcp-text-editor-store`, which is built on it.
+//!
+//! - [`scan`] reads a file once, in chunks of any size, and finds its digest, its encoding, whether it decodes, and where its lines
+//!   are. [`scanned`] puts the bytes and that scan together, and answers questions about lines; [`show`](mod@show) makes text of them.
+//! - [`resolve`] turns a request (replace this text, or these lines; insert, append, delete) into a [`Plan`](resolve::Plan) of
+//!   splices, or into every reason why it cannot be carried out ([`rejection`]), with evidence: where the text stands instead
+//!   ([`matching`]), what nearly matches ([`nearest`]), and which slip explains the difference ([`cause`](mod@cause)).
+//! - [`splice`] makes the new file of the old one and the plan, as a view that can be read at any offset, and the way back.
+//!   [`regions`](mod@regions) finds the lines that have changed, and [`diff`] shows them.
+//! - Beside these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of a text fits a limit
+//!   ([`measure`]), and names that a file system could take for one another ([`file_names`]).
+//!
+//! Bytes outside the splices of an edit are copied, never decoded and encoded again. Line numbers count from 1
+//! ([`line::LineNumber`]); offsets are in bytes and count from 0.
+//!
+//! # Example
+//!
+//! A file is scanned, a text in it is replaced, and the edit is taken back:
+//!
+//! ```
+//! use std::convert::Infallible;
+//!
+//! use mcp_text_editor_core::resolve::{Options, Patch, patch};
+//! use mcp_text_editor_core::scan::Scanner;
+//! use mcp_text_editor_core::scanned::Scanned;
+//! use mcp_text_editor_core::source::{Source, read_range};
+//! use mcp_text_editor_core::splice::Spliced;
+//!
+//! # fn main() -> Result<(), Infallible> {
+//! let old = b"fn main() {\r\n    old();\r\n}\r\n".as_slice();
+//! let mut scanner = Scanner::new(None);
+//! for chunk in old.chunks(10) {
+//!     scanner.feed(chunk);
+//! }
+//! let scan = scanner.finish();
+//! assert_eq!((scan.encoding.name(), scan.lines.count()), ("utf-8", 3));
+//! assert_eq!((scan.nul, scan.undecodable), (None, None));
+//!
+//! let request = [Patch {
+//!     old_string: Some("    old();\n".to_owned()),
+//!     new_string: "    new();\n    newer();\n".to_owned(),
+//!     ranges: Vec::new(),
+//!     replace_all: false,
+//! }];
+//! // The outer result is that of reading; bytes in memory can always be read.
+//! let plan = match patch(Scanned::new(old, &scan), None, &request, Options::default())? {
+//!     Ok(plan) => plan,
+//!     Err(rejections) => panic!("{}", rejections[0]),
+//! };
+//!
+//! // New lines have the line ends of the file.
+//! let edited = Spliced::new(old, &plan.splices);
+//! let new = read_range(&edited, 0..edited.size())?;
+//! assert_eq!(new, b"fn main() {\r\n    new();\r\n    newer();\r\n}\r\n");
+//!
+//! let back = plan.splices.inverse(old)?;
+//! let undone = Spliced::new(new.as_slice(), &back);
+//! assert_eq!(read_range(&undone, 0..undone.size())?, old);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A request that cannot be carried out says why, and changes nothing:
+//!
+//! ```
+//! # use mcp_text_editor_core::resolve::{GuardedRange, delete};
+//! # use mcp_text_editor_core::scan::Scanner;
+//! # use mcp_text_editor_core::scanned::Scanned;
+//! let file = b"one\ntwo\n".as_slice();
+//! let mut scanner = Scanner::new(None);
+//! scanner.feed(file);
+//! let scan = scanner.finish();
+//!
+//! let lines = [GuardedRange { start: 2, end: Some(5), range_hash: None }];
+//! let rejections = delete(Scanned::new(file, &scan), None, &lines)?.unwrap_err();
+//! assert_eq!(rejections[0].to_string(), "lines 2 to 5 are out of range: the file has 2 lines");
+//! # Ok::<(), std::convert::Infallible>(())
+//! ```
+//!
+//! # Limitations
+//!
+//! - **A scan is trusted.** That a [`Scan`](scan::Scan) belongs to the bytes beside it, and that these have not changed since, is not
+//!   checked. With another scan results mean nothing; locks and a second look at the digest are the caller's.
+//! - **Only text is edited.** [`resolve`] is for files that decode: look at [`Scan::undecodable`](scan::Scan::undecodable), and at
+//!   [`Scan::nul`](scan::Scan::nul), first. Encodings are guessed for error messages ([`encoding::Guesser`]), never for an edit.
+//! - **Edits are held in memory.** The memory that a call takes does not grow with the file, but it does with new text, with the text
+//!   that is looked for, and with the bytes that an inverse brings back.
+//! - **Each request is for one file**, and its parts refer to the file as it was scanned: they cannot build on each other.
+//! - **Lines end at LF or CRLF**, or at CR in a file without any LF. An edit that adds the first LF to such a file, or removes the last
+//!   one, changes where all of its lines are.
+//! - **Text is compared by code points.** There is no Unicode normalisation, and nothing but line ends and, unless matching is strict,
+//!   blanks before them is ever ignored. Columns and lengths count code points, not what a reader sees as characters.
+//! - **Evidence is bounded.** Reasons, similar places and diffs are looked for up to fixed limits of size, so that a failure in a large
+//!   file may be told with less.
+//! - **Encodings are those of the WHATWG Encoding Standard**, ISO-8859-1, ASCII and UTF-32; EBCDIC, UTF-7 or code page 437 are not
+//!   among them.
+//!
+//! # Features
+//!
+//! - `fast-hash` (on by default) hashes with `ring`, whose assembly is nearly twice as fast as `sha2` on CPUs without SHA
+//!   instructions; to build it takes a C compiler. Without it `sha2` hashes, in Rust. Digests are the same.
 #![forbid(unsafe_code)]
 
 pub mod cause;
