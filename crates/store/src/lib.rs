@@ -76,7 +76,7 @@ pub use access::protection::Protection;
 pub use access::roots::{CONTAINED, PathError};
 pub use access::unserved::{Unserved, Wanted, WhyUnserved};
 pub use cancellation::Cancellation;
-pub use commit::overwrite::InPlace;
+pub use commit::in_place::InPlace;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
 pub use edit::undo::{Conflict, IsLeft, Refused, UndoError, Undone};

@@ -11,37 +11,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::Source as _;
 
 use crate::access::place::WritablePlace;
+use crate::commit::staged::{NewContent, Staged};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::identity::Identity;
-use crate::read::document::Content;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, unlink, unlink_if};
 
 /// How often names are swapped to get out of a race with another program before it is given up.
 const SWAPS: usize = 64;
-
-/// A file that is ready to be replaced.
-#[derive(Debug)]
-pub struct Prepared {
-    /// Where.
-    pub place: WritablePlace,
-    /// By what.
-    pub temporary: Temporary,
-    /// The digest of that.
-    pub new: Digest,
-    /// The digest of what was read.
-    pub old: Digest,
-    /// The old file, with the identity that it had before it was read.
-    pub locked: LockedFile,
-    /// What was read, if the file's times cannot tell whether it is still that: then it is read again.
-    pub unsettled: Option<Content>,
-}
 
 /// How a file was replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,15 +38,15 @@ pub enum Method {
 ///
 /// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
 /// (device, inode, size, mtime), or that another program has opened for writing, is [`StoreErrorKind::Changed`].
-pub fn exchange(prepared: Vec<Prepared>) -> Result<Exchanged, StoreError> {
-    exchange_with(prepared, os::exchange)
+pub fn exchange(staged: Vec<Staged>) -> Result<Exchanged, StoreError> {
+    exchange_with(staged, os::exchange)
 }
 
 pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
 
-fn exchange_with(prepared: Vec<Prepared>, swap: Swap) -> Result<Exchanged, StoreError> {
+fn exchange_with(staged: Vec<Staged>, swap: Swap) -> Result<Exchanged, StoreError> {
     let mut exchanged = Exchanged { replaced: Vec::new(), swap };
-    for file in prepared {
+    for file in staged {
         match replace(file, swap) {
             Ok(replaced) => exchanged.replaced.push(replaced),
             Err(error) => return Err(exchanged.roll_back(error)),
@@ -83,7 +65,7 @@ pub struct Exchanged {
 
 #[derive(Debug)]
 struct Replaced {
-    prepared: Prepared,
+    staged: Staged,
     old: Old,
 }
 
@@ -138,15 +120,15 @@ enum Standing {
 }
 
 impl Aside {
-    fn of(prepared: &Prepared) -> Result<Self, StoreError> {
-        let place = &prepared.place;
-        let old = prepared.locked.file();
-        let name = prepared.temporary.id().name_of_old();
+    fn of(staged: &Staged) -> Result<Self, StoreError> {
+        let place = &staged.place;
+        let old = staged.locked.file();
+        let name = staged.content.temporary.id().name_of_old();
         if place.directory.hard_link(place.name(), &place.directory, &name).is_ok() {
             return Ok(Self::Link(Link { is_kept: false, directory: place.directory.clone(), name }));
         }
         let size = old.size();
-        let mut copy = Temporary::create_for_old(place, prepared.temporary.id(), size, None)?;
+        let mut copy = Temporary::create_for_old(place, staged.content.temporary.id(), size, None)?;
         // As below.
         let _ = copy.keep_flags(old);
         copy.copy_range(old, 0..old.size())?;
@@ -183,10 +165,10 @@ impl Aside {
     }
 }
 
-impl Prepared {
+impl Staged {
     /// Whether what has this name now is the old file, and what was read of it; and nobody is about to change it.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
-        let (old, content) = (self.locked.file(), self.unsettled.as_ref());
+        let (old, content) = (self.locked.file(), self.content.unsettled.as_ref());
         let named = os::identity_at(&self.place.directory, name);
         Ok(named.context(Operation::Replace, self.place.path())?.same_file(old.identity())
             && self.is_untouched()?
@@ -206,19 +188,19 @@ impl Prepared {
         // A mandatory lock keeps the other handle from reading, and other programs from writing.
         let readable = if os::LOCKS_ARE_MANDATORY { old } else { &named };
         Ok(named.identity().same_file(old.identity())
-            && digest_of(readable)? == self.old
+            && digest_of(readable)? == self.content.old
             && self.is_untouched()?)
     }
 
     /// What has the place's name, once the new file was given it and no exchange can tell.
     fn standing(&self) -> Standing {
         let Ok(named) = self.place.open_file(false) else { return Standing::Theirs };
-        let (at, own) = (named.identity(), self.temporary.identity());
-        if digest_of(&named).is_ok_and(|digest| digest == self.new) {
+        let (at, own) = (named.identity(), self.content.temporary.identity());
+        if digest_of(&named).is_ok_and(|digest| digest == self.content.new) {
             Standing::New
         // A number that is made from the path has changed with that.
         } else if at.same_file(own)
-            || os::identity_of(self.temporary.file()).is_ok_and(|own| at.same_file(&own))
+            || os::identity_of(self.content.temporary.file()).is_ok_and(|own| at.same_file(&own))
         {
             Standing::Written
         } else {
@@ -240,12 +222,16 @@ impl Prepared {
 
     /// Whether nobody has written to the new file, which had the name for a while.
     fn is_new_untouched(&self) -> bool {
-        self.temporary.view().and_then(|new| digest_of(&new)).is_ok_and(|digest| digest == self.new)
+        self.content
+            .temporary
+            .view()
+            .and_then(|new| digest_of(&new))
+            .is_ok_and(|digest| digest == self.content.new)
     }
 }
 
-fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
-    let (place, temporary) = (&prepared.place, &prepared.temporary);
+fn replace(staged: Staged, swap: Swap) -> Result<Replaced, StoreError> {
+    let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
     // If another program has replaced the file since, another process of ours can hold the lock of that new file and be
     // here, too. Each must see whether it got what it had read before the other comes.
@@ -253,22 +239,22 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
     match swap(directory, name, temporary.name()) {
         Ok(()) => {
             // Looked at once more, now that nobody can open the old file by its name: a writer would go on with it.
-            let looked = prepared.is_what_was_read(temporary.name());
+            let looked = staged.is_what_was_read(temporary.name());
             if let Ok(true) = looked {
-                return Ok(Replaced { old: Old::Exchanged, prepared });
+                return Ok(Replaced { old: Old::Exchanged, staged });
             }
-            put_back(&prepared, swap)?;
+            put_back(&staged, swap)?;
             looked?;
             Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
         }
         Err(error) if os::is_unsupported(&error) => {
-            let aside = Aside::of(&prepared)?;
-            if !prepared.is_there_unchanged()? {
+            let aside = Aside::of(&staged)?;
+            if !staged.is_there_unchanged()? {
                 return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
             }
             let renamed = directory.rename(temporary.name(), directory, name);
             renamed.context(Operation::Replace, place.path())?;
-            Ok(Replaced { old: Old::Aside(aside), prepared })
+            Ok(Replaced { old: Old::Aside(aside), staged })
         }
         Err(error) => Err(StoreError::from_io(Operation::Replace, place.path(), error)),
     }
@@ -279,10 +265,10 @@ fn replace(prepared: Prepared, swap: Swap) -> Result<Replaced, StoreError> {
 ///
 /// If another program has written to the new file, that has the name again, and the error is
 /// [`StoreErrorKind::NotRestored`]: recovery finds the old one.
-fn put_back(prepared: &Prepared, swap: Swap) -> Result<(), StoreError> {
-    let Prepared { place, temporary, locked, .. } = prepared;
+fn put_back(staged: &Staged, swap: Swap) -> Result<(), StoreError> {
+    let Staged { place, content: NewContent { temporary, .. }, locked } = staged;
     swap_until_out(place, temporary.name(), *temporary.identity(), swap)?;
-    if prepared.is_new_untouched() {
+    if staged.is_new_untouched() {
         return Ok(());
     }
     swap_until_out(place, temporary.name(), *locked.file().identity(), swap)?;
@@ -329,9 +315,9 @@ impl Exchanged {
     /// Looks once more whether the old files are what was read: a program that was about to open one by its name when the
     /// names were exchanged has it open only now. If not, [`StoreErrorKind::Changed`].
     pub fn check(&self) -> Result<(), StoreError> {
-        for Replaced { prepared, .. } in &self.replaced {
-            if !prepared.is_untouched()? {
-                let path = prepared.place.path();
+        for Replaced { staged, .. } in &self.replaced {
+            if !staged.is_untouched()? {
+                let path = staged.place.path();
                 return Err(StoreError::new(Operation::Replace, path, StoreErrorKind::Changed));
             }
         }
@@ -340,7 +326,7 @@ impl Exchanged {
 
     /// Waits until the names are on disk, once for each directory.
     pub fn sync_directories(&self) -> Result<(), StoreError> {
-        sync_directories_of(self.replaced.iter().map(|replaced| &replaced.prepared.place))
+        sync_directories_of(self.replaced.iter().map(|replaced| &replaced.staged.place))
     }
 
     /// Unlinks the old files, which ends the commit. What cannot be unlinked is no error, since the new content is in place.
@@ -350,8 +336,8 @@ impl Exchanged {
     pub fn finish(mut self) -> (Vec<LockedFile>, bool) {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
         let mut is_clean = true;
-        let finish = |Replaced { prepared, old }: Replaced| {
-            let Prepared { place, temporary, locked, .. } = prepared;
+        let finish = |Replaced { staged, old }: Replaced| {
+            let Staged { place, content: NewContent { temporary, .. }, locked } = staged;
             is_clean &= match old {
                 Old::Exchanged => unlink_if(&place.directory, temporary.name(), locked.file().identity()),
                 Old::Aside(aside) => aside.remove(),
@@ -365,12 +351,12 @@ impl Exchanged {
     /// Leaves everything as it is, to be recovered; returns the paths of the files.
     pub(crate) fn leave(mut self) -> Vec<PathBuf> {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
-        let leave = |Replaced { prepared, old }: Replaced| {
-            prepared.temporary.leave();
+        let leave = |Replaced { staged, old }: Replaced| {
+            staged.content.temporary.leave();
             if let Old::Aside(aside) = old {
                 aside.leave();
             }
-            prepared.place.path().to_owned()
+            staged.place.path().to_owned()
         };
         replaced.map(leave).collect()
     }
@@ -392,15 +378,15 @@ impl Exchanged {
 
     fn put_all_back(&mut self) -> Vec<PathBuf> {
         let mut failed = Vec::new();
-        while let Some(Replaced { prepared, old }) = self.replaced.pop() {
-            let place = &prepared.place;
+        while let Some(Replaced { staged, old }) = self.replaced.pop() {
+            let place = &staged.place;
             let (directory, name) = (&place.directory, Path::new(place.name()));
             // Whoever holds it for so long is not one of us.
             let _one_at_a_time = lock_directory(directory, place.path()).ok();
             let is_back = match &old {
-                Old::Exchanged => put_back(&prepared, self.swap).is_ok(),
+                Old::Exchanged => put_back(&staged, self.swap).is_ok(),
                 // Another program has written since: its file stays, as if it had come after a call that succeeded.
-                Old::Aside(aside) => match prepared.standing() {
+                Old::Aside(aside) => match staged.standing() {
                     Standing::Theirs => true,
                     Standing::Written => false,
                     Standing::New => directory.rename(aside.name(), directory, name).is_ok(),
@@ -448,16 +434,18 @@ mod tests {
     use std::cell::{Cell, RefCell};
     use std::io::Write as _;
 
+    use mcp_text_editor_core::digest::Digest;
+
     use super::*;
     use crate::access::roots::Roots;
     use crate::lock::{LockTimeout, lock};
     use crate::stage::temporary::{PREFIX, TemporaryId};
 
-    /// Files `a`, `b`, `c` with "old", each prepared with "new".
-    fn three() -> (tempfile::TempDir, Vec<Prepared>) {
+    /// Files `a`, `b`, `c` with "old", each staged with "new".
+    fn three() -> (tempfile::TempDir, Vec<Staged>) {
         let directory = tempfile::tempdir().unwrap();
         let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
-        let prepared = ["a", "b", "c"].map(|name| {
+        let staged = ["a", "b", "c"].map(|name| {
             let path = directory.path().join(name);
             std::fs::write(&path, "old").unwrap();
             let place = roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
@@ -465,9 +453,13 @@ mod tests {
             let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
             temporary.write_all(b"new").unwrap();
             let (new, old) = (Digest::of(b"new"), Digest::of(b"old"));
-            Prepared { place, temporary, new, old, locked, unsettled: None }
+            Staged {
+                place,
+                content: NewContent { temporary, in_place: None, old, new, unsettled: None },
+                locked,
+            }
         });
-        (directory, prepared.into())
+        (directory, staged.into())
     }
 
     fn state(directory: &tempfile::TempDir) -> Vec<(String, String)> {
@@ -493,45 +485,45 @@ mod tests {
 
     #[test]
     fn without_an_exchange_the_old_file_waits_under_a_second_name() {
-        let (directory, prepared) = three();
-        let exchanged = exchange_with(prepared, cannot).unwrap();
+        let (directory, staged) = three();
+        let exchanged = exchange_with(staged, cannot).unwrap();
         assert_eq!(exchanged.methods(), [Method::Renamed; 3]);
         let (old, new) = ((PREFIX, "old"), "new");
         assert_eq!(state(&directory), pairs([old, old, old, ("a", new), ("b", new), ("c", new)]));
         drop(exchanged.finish());
         assert_eq!(state(&directory), pairs([("a", new), ("b", new), ("c", new)]));
 
-        let (directory, prepared) = three();
-        drop(exchange_with(prepared, cannot).unwrap());
+        let (directory, staged) = three();
+        drop(exchange_with(staged, cannot).unwrap());
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
 
-        let (directory, prepared) = three();
-        std::fs::remove_file(prepared[2].temporary.path()).unwrap();
-        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::NotFound);
+        let (directory, staged) = three();
+        std::fs::remove_file(staged[2].content.temporary.path()).unwrap();
+        assert_eq!(exchange_with(staged, cannot).unwrap_err().kind, StoreErrorKind::NotFound);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
 
-        let (directory, prepared) = three();
+        let (directory, staged) = three();
         std::fs::write(directory.path().join("b"), "other").unwrap();
-        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
 
         // The second name is another program's file's, and goes all the same.
-        let (directory, prepared) = three();
+        let (directory, staged) = three();
         std::fs::write(directory.path().join("theirs"), "other").unwrap();
         std::fs::rename(directory.path().join("theirs"), directory.path().join("b")).unwrap();
-        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
     }
 
     #[test]
     fn without_an_exchange_the_file_is_read_once_more() {
         // Another program has written, and set size and times back to what they were.
-        let (directory, prepared) = three();
+        let (directory, staged) = three();
         let path = directory.path().join("c");
         let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
         std::fs::write(&path, "OLD").unwrap();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_modified(modified).unwrap();
-        assert_eq!(exchange_with(prepared, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "OLD")]));
     }
 
@@ -552,8 +544,8 @@ mod tests {
             (|path| std::fs::remove_file(path).unwrap(), None, false),
         ];
         for (write, b, is_told) in ways {
-            let (directory, prepared) = three();
-            let exchanged = exchange_with(prepared, cannot).unwrap();
+            let (directory, staged) = three();
+            let exchanged = exchange_with(staged, cannot).unwrap();
             write(&directory.path().join("b"));
             let cause = StoreError::new(Operation::Sync, directory.path(), StoreErrorKind::Io);
             let error = exchanged.roll_back(cause);
@@ -581,9 +573,9 @@ mod tests {
             SWAPS_LEFT.set(left.saturating_sub(1));
             if left == 0 { Err(io::Error::other("broken")) } else { os::exchange(directory, file, temporary) }
         }
-        let (directory, prepared) = three();
+        let (directory, staged) = three();
         SWAPS_LEFT.set(2);
-        let error = exchange_with(prepared, only_so_often).unwrap_err();
+        let error = exchange_with(staged, only_so_often).unwrap_err();
         let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
         let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()).collect();
         assert_eq!(names, ["b", "a"]);
@@ -604,10 +596,10 @@ mod tests {
         }
         for outsiders in [vec!["1"], vec!["2", "1"], vec!["3", "2", "1"]] {
             let newest = outsiders[0];
-            let (directory, mut prepared) = three();
-            prepared.truncate(1);
+            let (directory, mut staged) = three();
+            staged.truncate(1);
             OUTSIDERS.set(outsiders);
-            let error = exchange_with(prepared, after_outsiders).unwrap_err();
+            let error = exchange_with(staged, after_outsiders).unwrap_err();
             assert_eq!(error.kind, StoreErrorKind::Changed);
             let of_a = state(&directory).into_iter().find(|(name, _)| name == "a").unwrap();
             assert_eq!(of_a.1, newest);
@@ -629,10 +621,10 @@ mod tests {
         };
         // To the file that is then found to be another than was read; and to one before it, in its call.
         for changed in ["a", "b"] {
-            let (directory, prepared) = three();
+            let (directory, staged) = three();
             written(changed, &directory);
             OUTSIDERS.set(vec![" and more"]);
-            let error = exchange_with(prepared, before_an_outsider).unwrap_err();
+            let error = exchange_with(staged, before_an_outsider).unwrap_err();
             let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
             assert_eq!(paths.iter().filter_map(|path| path.file_name()).collect::<Vec<_>>(), ["a"]);
             let (kept, b) = if changed == "a" { ("other", "old") } else { ("old", "other") };
@@ -645,10 +637,10 @@ mod tests {
 
     #[test]
     fn where_nothing_else_works_a_copy_is_kept_aside() {
-        let (directory, prepared) = three();
-        let mut copy = Temporary::create(&prepared[0].place, TemporaryId::draw()).unwrap();
-        copy.copy_range(prepared[0].locked.file(), 0..3).unwrap();
-        let mut exchanged = exchange_with(prepared, cannot).unwrap();
+        let (directory, staged) = three();
+        let mut copy = Temporary::create(&staged[0].place, TemporaryId::draw()).unwrap();
+        copy.copy_range(staged[0].locked.file(), 0..3).unwrap();
+        let mut exchanged = exchange_with(staged, cannot).unwrap();
         exchanged.replaced[0].old = Old::Aside(Aside::Copy(copy));
         drop(exchanged);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));

@@ -1,4 +1,5 @@
-//! New content written over the old, where a rename would be wrong or cannot be: [`InPlace`] has the cases. An error in the
+//! New content written over the old, where a rename would be wrong or cannot be: [`InPlace`](crate::commit::in_place::InPlace) has
+//! the cases. An error in the
 //! middle is undone with a copy of the old bytes; after a crash recovery goes forward, with the new ones.
 
 use std::fs::File;
@@ -7,83 +8,15 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
-use crate::access::place::{OpenFile, WritablePlace};
+use crate::access::place::OpenFile;
+use crate::commit::staged::{NewContent, Staged};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
 use crate::os;
 use crate::os::identity::Identity;
-use crate::os::inode_flags::Guard;
-use crate::read::document::Content;
 use crate::read::hash::digest_of;
-use crate::stage::metadata::NotKept;
 use crate::stage::temporary::Temporary;
 use crate::state_dir::StateDir;
-
-/// A file that is to be overwritten, and what with.
-#[derive(Debug)]
-pub struct Overwrite {
-    /// Where.
-    pub place: WritablePlace,
-    /// The complete new content.
-    pub temporary: Temporary,
-    /// The old file, with the identity that it had before it was read.
-    pub locked: LockedFile,
-    /// What was read, if the file's times cannot tell whether it is still that.
-    pub unsettled: Option<Content>,
-}
-
-/// Why a file is written over instead of being replaced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum InPlace {
-    /// It has several names (hard links), and must stay one file.
-    SeveralNames,
-    /// It is mounted by itself (a bind mount), so that no other file can get its name.
-    Mounted,
-    /// The file system does not give its name to another file, as for one whose project number is not its directory's, which
-    /// passes its own on (`chattr +P`).
-    NameWithheld,
-    /// Whoever configured the server has asked for it, because somebody else holds on to this very file: a container in
-    /// which it is mounted, for one, and nothing here shows that.
-    Asked,
-    /// No file can be made in its directory.
-    DirectoryNotWritable,
-    /// No file can be made in its directory, or be taken away again, because of a mark on that.
-    DirectoryGuarded(Guard),
-    /// A new file could not be given its owner or its group.
-    Owner,
-    /// A new file could not be given its extended attributes, or its access control list.
-    Attributes,
-    /// Another program has it open for writing, and would go on with the old one.
-    OpenForWriting,
-}
-
-impl InPlace {
-    /// What can be known before anything is written; [`InPlace::after`] knows the rest.
-    #[must_use]
-    pub fn before(file: &OpenFile) -> Option<Self> {
-        if os::links_of(file.metadata()) > 1 {
-            Some(Self::SeveralNames)
-        } else if os::is_mount_point(file.file()) {
-            Some(Self::Mounted)
-        } else {
-            None
-        }
-    }
-
-    /// What is known once the new content is written, and what could not be carried over to it.
-    #[must_use]
-    pub fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
-        if not_kept.owner || not_kept.group {
-            Some(Self::Owner)
-        } else if not_kept.attributes {
-            Some(Self::Attributes)
-        } else if os::is_open_for_writing(file.file()) == Some(true) {
-            Some(Self::OpenForWriting)
-        } else {
-            None
-        }
-    }
-}
 
 /// Files that are ready to be written over, each open, with room for what is new and a copy of what was.
 #[derive(Debug)]
@@ -98,7 +31,7 @@ type WriteOver = fn(&OpenFile, &File, bool) -> io::Result<()>;
 
 #[derive(Debug)]
 struct Target {
-    overwrite: Overwrite,
+    staged: Staged,
     /// The file, open for writing.
     file: OpenFile,
     /// What it was once there was room in it, which changes its times.
@@ -112,7 +45,7 @@ impl Overwriting {
     ///
     /// With `sync`, each file is on disk before the next is begun.
     pub(crate) fn prepare(
-        files: Vec<Overwrite>,
+        files: Vec<Staged>,
         state: Option<&StateDir>,
         sync: bool,
     ) -> Result<Self, StoreError> {
@@ -124,7 +57,7 @@ impl Overwriting {
     /// Looks once more, at the last moment at which nothing has been written, whether all files are what was read: see
     /// [`Overwriting::prepare`].
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        for Target { overwrite: Overwrite { place, .. }, checked, .. } in &self.targets {
+        for Target { staged: Staged { place, .. }, checked, .. } in &self.targets {
             if !place.identity()?.same_content(checked) {
                 return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
             }
@@ -134,7 +67,7 @@ impl Overwriting {
 
     /// What must be on disk before anything is written over.
     pub(crate) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
-        self.targets.iter().flat_map(|target| [&target.overwrite.temporary, &target.copy])
+        self.targets.iter().flat_map(|target| [&target.staged.content.temporary, &target.copy])
     }
 
     /// Waits until the names of all that is needed on the way are on disk.
@@ -147,12 +80,12 @@ impl Overwriting {
     pub(crate) fn write(&self) -> Result<(), StoreError> {
         self.check()?;
         for (done, target) in self.targets.iter().enumerate() {
-            let Target { overwrite, file, .. } = target;
-            let context = |error| StoreError::from_io(Operation::Replace, overwrite.place.path(), error);
+            let Target { staged, file, .. } = target;
+            let context = |error| StoreError::from_io(Operation::Replace, staged.place.path(), error);
             // If it is one of those before it under another name, it holds their new bytes already.
             let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
                 Ok(()) => {
-                    let new = overwrite.temporary.view();
+                    let new = staged.content.temporary.view();
                     let write = |new| (self.write)(&new, file.file(), self.sync).map_err(context);
                     (done + 1, new.and_then(write))
                 }
@@ -176,8 +109,8 @@ impl Overwriting {
     /// Removes what was needed on the way; returns the locks, and whether all of it is gone.
     pub(crate) fn finish(self) -> (Vec<LockedFile>, bool) {
         let mut is_clean = true;
-        let finish = |Target { overwrite: Overwrite { temporary, locked, .. }, copy, .. }: Target| {
-            is_clean &= temporary.remove() & copy.remove();
+        let finish = |Target { staged: Staged { content, locked, .. }, copy, .. }: Target| {
+            is_clean &= content.temporary.remove() & copy.remove();
             locked
         };
         let locked = self.targets.into_iter().map(finish).collect();
@@ -186,8 +119,8 @@ impl Overwriting {
 
     /// Leaves what was needed on the way to be recovered; returns the paths of the files.
     pub(crate) fn leave(self) -> Vec<PathBuf> {
-        let leave = |Target { overwrite: Overwrite { place, temporary, .. }, copy, .. }: Target| {
-            temporary.leave();
+        let leave = |Target { staged: Staged { place, content, .. }, copy, .. }: Target| {
+            content.temporary.leave();
             copy.leave();
             place.path().to_owned()
         };
@@ -196,8 +129,8 @@ impl Overwriting {
 }
 
 impl Target {
-    fn prepare(overwrite: Overwrite, state: Option<&StateDir>) -> Result<Self, StoreError> {
-        let Overwrite { place, temporary, locked, unsettled } = &overwrite;
+    fn prepare(staged: Staged, state: Option<&StateDir>) -> Result<Self, StoreError> {
+        let Staged { place, content: NewContent { temporary, unsettled, .. }, locked } = &staged;
         let old = locked.file();
         let file = place.open_file(true)?;
         let changed = || StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
@@ -219,14 +152,14 @@ impl Target {
         if checked.size != old.size() {
             return Err(changed());
         }
-        Ok(Self { overwrite, file, checked, copy })
+        Ok(Self { staged, file, checked, copy })
     }
 
     /// Looks whether a file of several names still holds what was read: [`StoreErrorKind::Changed`] if not. On some file
     /// systems (mergerfs, unionfs) each name has an inode number of its own, so that nothing else tells that two files of a call
     /// are one.
     fn is_no_other(&self) -> Result<(), StoreError> {
-        let place = &self.overwrite.place;
+        let place = &self.staged.place;
         if os::links_of(self.file.metadata()) <= 1 {
             return Ok(());
         }
@@ -265,8 +198,11 @@ mod tests {
     use std::cell::Cell;
     use std::io::Write as _;
 
+    use mcp_text_editor_core::digest::Digest;
+
     use super::*;
     use crate::access::roots::Roots;
+    use crate::commit::in_place::InPlace;
     use crate::lock::{LockTimeout, lock};
     use crate::stage::temporary::TemporaryId;
 
@@ -304,7 +240,10 @@ mod tests {
                             Temporary::in_memory(&place, TemporaryId::draw()).unwrap()
                         };
                         temporary.write_all(new.as_bytes()).unwrap();
-                        Overwrite { place, temporary, locked, unsettled: None }
+                        let (old, new) = (Digest::of(old.as_bytes()), Digest::of(new.as_bytes()));
+                        let in_place = Some(InPlace::Asked);
+                        let content = NewContent { temporary, in_place, old, new, unsettled: None };
+                        Staged { place, content, locked }
                     });
                     LEFT.set(left);
                     let mut overwriting = Overwriting::prepare(files.into(), None, true).unwrap();

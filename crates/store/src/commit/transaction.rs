@@ -18,41 +18,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use cap_std::fs::Dir;
-use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::WritablePlace;
 use crate::cancellation::Cancellation;
-use crate::commit::exchange::{Exchanged, Method, Prepared, exchange, sync_directories_of};
-use crate::commit::overwrite::{InPlace, Overwrite, Overwriting};
+use crate::commit::exchange::{Exchanged, Method, exchange, sync_directories_of};
+use crate::commit::overwrite::Overwriting;
+use crate::commit::staged::Staged;
 use crate::durability::Durability;
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::journal::{Change, Record, Step, Subject};
+use crate::journal::{Record, Step, Subject};
 use crate::lock::LockedFile;
-use crate::read::document::Content;
 use crate::stage::temporary::Temporary;
 use crate::workspace::Workspace;
 
 /// How many files are synced at a time: enough for a file system to write them in one go.
 const SYNCS: usize = 16;
-
-/// A file whose new content is complete.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    /// Where.
-    pub(crate) place: WritablePlace,
-    /// The new content.
-    pub(crate) temporary: Temporary,
-    /// Why it must be written over the file, if it must.
-    pub(crate) in_place: Option<InPlace>,
-    /// The old file, with the identity that it had before it was read.
-    pub(crate) locked: LockedFile,
-    /// The digest of what was read.
-    pub(crate) old: Digest,
-    /// The digest of the new content.
-    pub(crate) new: Digest,
-    /// What was read, if the old file's times cannot tell whether it is still that.
-    pub(crate) unsettled: Option<Content>,
-}
 
 /// What is known of a transaction that was carried out.
 #[derive(Debug)]
@@ -139,7 +119,7 @@ impl<'a> Transaction<'a> {
     /// of the call that stay as they are, and locked until the end.
     pub(crate) fn commit<T>(
         mut self,
-        files: Vec<Ready>,
+        files: Vec<Staged>,
         kept: Vec<LockedFile>,
         cancellation: Cancellation<'_>,
         note: impl FnOnce() -> T,
@@ -171,48 +151,42 @@ impl<'a> Transaction<'a> {
     }
 
     /// What becomes of each file that the record names.
-    fn steps(&self, files: &[Ready]) -> Vec<Step> {
+    fn steps(&self, files: &[Staged]) -> Vec<Step> {
         let step = |subject: &Subject| {
-            let ready = files.iter().find(|file| file.temporary.id() == subject.id);
-            ready.map_or(Step::Stay, Ready::step)
+            let staged = files.iter().find(|file| file.content.temporary.id() == subject.id);
+            staged.map_or(Step::Stay, Staged::step)
         };
         self.subjects.iter().map(step).collect()
     }
 
     fn carry_out<T>(
         &mut self,
-        files: Vec<Ready>,
+        files: Vec<Staged>,
         cancellation: Cancellation<'_>,
         note: impl FnOnce() -> T,
     ) -> Result<Carried<T>, StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
         let steps = self.steps(&files);
-        let is_one_exchange = matches!(files.as_slice(), [file] if file.in_place.is_none());
-        let (mut prepared, mut overwrites) = (Vec::new(), Vec::new());
-        for Ready { place, temporary, in_place, locked, old, new, unsettled } in files {
-            if in_place.is_some() {
-                overwrites.push(Overwrite { place, temporary, locked, unsettled });
-            } else {
-                prepared.push(Prepared { place, temporary, new, old, locked, unsettled });
-            }
-        }
-        let overwriting = Overwriting::prepare(overwrites, self.workspace.state_dir.as_ref(), sync)?;
+        let is_one_exchange = matches!(files.as_slice(), [file] if file.content.in_place.is_none());
+        let (to_overwrite, to_exchange): (Vec<Staged>, Vec<Staged>) =
+            files.into_iter().partition(|file| file.content.in_place.is_some());
+        let overwriting = Overwriting::prepare(to_overwrite, self.workspace.state_dir.as_ref(), sync)?;
         if sync {
-            let of_prepared = prepared.iter().map(|file| &file.temporary);
-            sync_all(&of_prepared.chain(overwriting.temporaries()).collect::<Vec<_>>())?;
+            let of_exchanged = to_exchange.iter().map(|file| &file.content.temporary);
+            sync_all(&of_exchanged.chain(overwriting.temporaries()).collect::<Vec<_>>())?;
         }
         if let Some(record) = &mut self.record {
             record.prepared(&steps, sync && !is_one_exchange)?;
         }
         overwriting.check()?;
         if cancellation.is_cancelled() {
-            let path = prepared.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
+            let path = to_exchange.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
             return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
         }
         if sync {
-            self.exchanging = prepared.iter().map(|file| file.place.clone()).collect();
+            self.exchanging = to_exchange.iter().map(|file| file.place.clone()).collect();
         }
-        let exchanged = exchange(prepared)?;
+        let exchanged = exchange(to_exchange)?;
         if let Err(error) = self.make_final(&exchanged, &overwriting, !is_one_exchange) {
             if self.is_in_doubt() {
                 return Err(leave(error, exchanged, overwriting));
@@ -297,14 +271,6 @@ fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
         names.iter().any(|name| !directory.symlink_metadata(name).is_err_and(is_gone))
     };
     beside.into_iter().chain(elsewhere).any(|directory| is_there(&directory))
-}
-
-impl Ready {
-    fn step(&self) -> Step {
-        let key = self.temporary.identity().key();
-        let change = Change { old: self.old, new: self.new, key };
-        if self.in_place.is_some() { Step::Overwrite(change) } else { Step::Exchange(change) }
-    }
 }
 
 /// Waits until all are on disk; many at a time, because a file system writes them together.

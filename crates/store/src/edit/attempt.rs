@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::SystemTime;
 
 use mcp_text_editor_core::diff;
-use mcp_text_editor_core::digest::{Digest, DigestPrefix, Hasher};
+use mcp_text_editor_core::digest::{DigestPrefix, Hasher};
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::{Region, regions};
@@ -18,8 +18,9 @@ use mcp_text_editor_core::splice::Spliced;
 use crate::access::place::WritablePlace;
 use crate::cancellation::Cancellation;
 use crate::commit::exchange::Method;
-use crate::commit::overwrite::InPlace;
-use crate::commit::transaction::{Ready, Transaction};
+use crate::commit::in_place::InPlace;
+use crate::commit::staged::{NewContent, Staged};
+use crate::commit::transaction::Transaction;
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::{Differing, EditProblem, Reason};
 use crate::edit::request::{Change, Edit, Options};
@@ -29,7 +30,7 @@ use crate::journal::{Intent, Subject};
 use crate::lock::{Backoff, LockedFile, LockedSet};
 use crate::os::clock::now;
 use crate::os::inode_flags::Lost;
-use crate::read::document::{Content, Document, Extent};
+use crate::read::document::{Document, Extent};
 use crate::read::hash::{SMALL, read_and_hash};
 use crate::recovery::lock_settled;
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -148,7 +149,7 @@ pub(super) fn attempt(
         let (outcome, mut new) = work.carry_out(writes, &mut room).map_err(at)?;
         if let Some(new) = &mut new {
             let is_settled = file.file().identity().has_settled_content(began);
-            new.unsettled = (!is_settled).then(|| document.into_content());
+            new.content.unsettled = (!is_settled).then(|| document.into_content());
         }
         edited.push(outcome);
         written.push(new);
@@ -161,27 +162,27 @@ pub(super) fn attempt(
     };
     let first = groups.first().map_or(0, |group| group.entry);
     // Files that stay as they are keep their locks until the others are committed.
-    let (mut ready, mut stay, mut of_ready, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut staged, mut stay, mut of_staged, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, ((group, locked), new)) in groups.into_iter().zip(files).zip(written).enumerate() {
-        let Some(Written { temporary, in_place, old, new, unsettled, kept: of_file }) = new else {
+        let Some(Written { content, kept: of_file }) = new else {
             stay.push(locked);
             continue;
         };
         kept.push(of_file);
-        of_ready.push((index, in_place, locked.is_guarded()));
-        ready.push(Ready { place: group.place, temporary, in_place, locked, old, new, unsettled });
+        of_staged.push((index, content.in_place, locked.is_guarded()));
+        staged.push(Staged { place: group.place, content, locked });
     }
-    let needs_journal = ready.len() > 1 || of_ready.iter().any(|(_, in_place, _)| in_place.is_some());
+    let needs_journal = staged.len() > 1 || of_staged.iter().any(|(_, in_place, _)| in_place.is_some());
     let lacks_journal = needs_journal && !transaction.is_recorded();
     let remember = || {
         let files = kept.into_iter().collect::<Result<_, _>>()?;
         workspace.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
     };
     let done = transaction
-        .commit(ready, stay, options.cancellation, remember)
+        .commit(staged, stay, options.cancellation, remember)
         .map_err(|error| (entry_of(named, &error).unwrap_or(first), error))?;
     let mut methods = done.methods.into_iter();
-    for (index, in_place, is_guarded) in of_ready {
+    for (index, in_place, is_guarded) in of_staged {
         let method = if in_place.is_some() { None } else { methods.next() };
         let Some(file) = edited.get_mut(index) else { continue };
         let warnings = [
@@ -321,15 +322,9 @@ fn origin(rejection: &mut Rejection, group: &Group<'_>) -> usize {
     rejection.at().map_or(group.entry, |at| at.entry)
 }
 
-/// New content that is complete.
+/// New content that is complete, and its place in the history.
 struct Written {
-    temporary: Temporary,
-    /// Why the file cannot be replaced by it.
-    in_place: Option<InPlace>,
-    old: Digest,
-    new: Digest,
-    /// What was read, if the file's times cannot tell whether it is still that.
-    unsettled: Option<Content>,
+    content: NewContent,
     /// What the history is to keep, or why nothing.
     kept: Result<FileEdit, NotKept>,
 }
@@ -406,15 +401,11 @@ impl Work<'_> {
         if in_place.is_none() && !lost.is_nothing() {
             edited.warnings.push(Warning::FlagsNotKept(lost));
         }
-        let written = Written {
-            in_place,
-            temporary,
-            old: document.scan.digest,
-            new: scan.digest,
-            unsettled: None,
-            kept: self.kept(new, &edited.regions, room)?,
-        };
-        Ok((edited, Some(written)))
+        let kept = self.kept(new, &edited.regions, room)?;
+        // Whether the file's times can tell what was read is known once the document is not needed any more.
+        let (old, new, unsettled) = (document.scan.digest, scan.digest, None);
+        let content = NewContent { temporary, in_place, old, new, unsettled };
+        Ok((edited, Some(Written { content, kept })))
     }
 
     /// Why new content must be written over the file; if nothing stands against it, it is all that the file was.

@@ -4,7 +4,7 @@ use std::io;
 
 use mcp_text_editor_core::encoding::Label;
 
-use crate::commit::overwrite::InPlace;
+use crate::commit::in_place::InPlace;
 use crate::edit::attempt::{NamedFile, attempt};
 use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};

@@ -3,7 +3,7 @@
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::regions::Region;
 
-use crate::commit::overwrite::InPlace;
+use crate::commit::in_place::InPlace;
 use crate::history::{EditId, NotKept};
 use crate::os::inode_flags::Lost;
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
 use crate::cancellation::Cancellation;
-use crate::commit::exchange::{Prepared, exchange};
+use crate::commit::exchange::exchange;
+use crate::commit::staged::{NewContent, Staged};
 use crate::error::StoreErrorKind;
 use crate::lock::{LockTimeout, lock, lock_all};
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -36,11 +37,8 @@ fn increment(place: &WritablePlace) {
     temporary.write_all(text.as_bytes()).unwrap();
     let (new, old) = (Digest::of(text.as_bytes()), Digest::of(number.to_string().as_bytes()));
     let _ = temporary.keep_metadata(file).unwrap();
-    drop(
-        exchange(vec![Prepared { place: place.clone(), temporary, new, old, locked, unsettled: None }])
-            .unwrap()
-            .finish(),
-    );
+    let content = NewContent { temporary, in_place: None, old, new, unsettled: None };
+    drop(exchange(vec![Staged { place: place.clone(), content, locked }]).unwrap().finish());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use crate::commit::exchange::{Method, Prepared, exchange};
+use crate::commit::exchange::{Method, exchange};
+use crate::commit::staged::{NewContent, Staged};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lock::{LockTimeout, lock};
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -10,7 +11,7 @@ use mcp_text_editor_core::source::{Source as _, read_range};
 
 use crate::tests::world::World;
 
-fn prepare(world: &World, name: &str, content: &str) -> Prepared {
+fn prepare(world: &World, name: &str, content: &str) -> Staged {
     let place = world.place(name);
     let locked = lock(&place, &LockTimeout::default()).unwrap();
     let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
@@ -19,10 +20,11 @@ fn prepare(world: &World, name: &str, content: &str) -> Prepared {
     temporary.sync().unwrap();
     let old = read_range(locked.file(), 0..locked.file().size()).unwrap();
     let (new, old) = (Digest::of(content.as_bytes()), Digest::of(&old));
-    Prepared { place, temporary, new, old, locked, unsettled: None }
+    let content = NewContent { temporary, in_place: None, old, new, unsettled: None };
+    Staged { place, content, locked }
 }
 
-fn commit(prepared: Vec<Prepared>) -> Result<Vec<Method>, StoreError> {
+fn commit(prepared: Vec<Staged>) -> Result<Vec<Method>, StoreError> {
     let exchanged = exchange(prepared)?;
     if let Err(error) = exchanged.sync_directories() {
         return Err(exchanged.roll_back(error));
@@ -70,7 +72,7 @@ fn one_failure_puts_all_back() {
     let inodes = || ["a", "b"].map(|name| std::fs::metadata(world.path("@/root").join(name)).unwrap().ino());
     let before = inodes();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
-    std::fs::remove_file(prepared[2].temporary.path()).unwrap();
+    std::fs::remove_file(prepared[2].content.temporary.path()).unwrap();
     let error = commit(prepared.into()).unwrap_err();
     assert_eq!((error.kind, error.path), (StoreErrorKind::NotFound, world.path("@/root/sub/c")));
     assert_eq!(contents(&world), ["old"; 3]);

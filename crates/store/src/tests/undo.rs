@@ -5,7 +5,7 @@ use crate::access::patterns::Patterns;
 use crate::access::policy::Policy;
 use crate::access::roots::{PathError, Roots};
 use crate::cancellation::Cancellation;
-use crate::commit::overwrite::InPlace;
+use crate::commit::in_place::InPlace;
 use crate::edit::create::{NewFile, create};
 use crate::edit::undo::{self, UndoError, undo};
 use crate::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};

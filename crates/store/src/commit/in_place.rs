@@ -1,0 +1,59 @@
+//! Why a file is written over, and not replaced: [`InPlace`].
+
+use crate::access::place::OpenFile;
+use crate::os;
+use crate::os::inode_flags::Guard;
+use crate::stage::metadata::NotKept;
+
+/// Why a file is written over instead of being replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InPlace {
+    /// It has several names (hard links), and must stay one file.
+    SeveralNames,
+    /// It is mounted by itself (a bind mount), so that no other file can get its name.
+    Mounted,
+    /// The file system does not give its name to another file, as for one whose project number is not its directory's, which
+    /// passes its own on (`chattr +P`).
+    NameWithheld,
+    /// Whoever configured the server has asked for it, because somebody else holds on to this very file: a container in
+    /// which it is mounted, for one, and nothing here shows that.
+    Asked,
+    /// No file can be made in its directory.
+    DirectoryNotWritable,
+    /// No file can be made in its directory, or be taken away again, because of a mark on that.
+    DirectoryGuarded(Guard),
+    /// A new file could not be given its owner or its group.
+    Owner,
+    /// A new file could not be given its extended attributes, or its access control list.
+    Attributes,
+    /// Another program has it open for writing, and would go on with the old one.
+    OpenForWriting,
+}
+
+impl InPlace {
+    /// What can be known before anything is written; [`InPlace::after`] knows the rest.
+    #[must_use]
+    pub fn before(file: &OpenFile) -> Option<Self> {
+        if os::links_of(file.metadata()) > 1 {
+            Some(Self::SeveralNames)
+        } else if os::is_mount_point(file.file()) {
+            Some(Self::Mounted)
+        } else {
+            None
+        }
+    }
+
+    /// What is known once the new content is written, and what could not be carried over to it.
+    #[must_use]
+    pub fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
+        if not_kept.owner || not_kept.group {
+            Some(Self::Owner)
+        } else if not_kept.attributes {
+            Some(Self::Attributes)
+        } else if os::is_open_for_writing(file.file()) == Some(true) {
+            Some(Self::OpenForWriting)
+        } else {
+            None
+        }
+    }
+}
