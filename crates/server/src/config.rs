@@ -6,9 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use mcp_text_editor_store::access::patterns::Patterns;
-use mcp_text_editor_store::history::Settings;
-use mcp_text_editor_store::durability::Durability;
+use mcp_text_editor_store::{Durability, HistorySettings, Patterns};
 
 use crate::limits::Limits;
 use crate::tool_id::ToolId;
@@ -124,7 +122,7 @@ pub struct StateOptions {
     /// `None` where the state directory was named as an option: then no other is meant.
     pub other_state_directory: Option<PathBuf>,
     /// What is kept of past edits; `None` for nothing.
-    pub history: Option<Settings>,
+    pub history: Option<HistorySettings>,
 }
 
 /// What may not be done in the allowed directories.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp_text_editor_store::workspace::Workspace;
+use mcp_text_editor_store::Workspace;
 use serde_json::Value;
 
 use crate::clients;

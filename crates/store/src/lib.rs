@@ -80,7 +80,7 @@ pub use commit::in_place::InPlace;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
 pub use edit::undo::{Conflict, IsLeft, Refused, UndoError, Undone};
-pub use edit::{Differing, EditProblem, Edited, Outcome, Reason, Warning};
+pub use edit::{Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 pub use history::{
     EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Forgotten, History, Kind, NotKept, Remedy,

@@ -1,13 +1,11 @@
 //! Edits files: replaces, appends, inserts and deletes text.
 
 use mcp_text_editor_core::digest::DigestPrefix;
-use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Position};
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::edit::{Change, Edit, EditProblem, Edited, Options, edit};
+use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
+use mcp_text_editor_store::{Change, Control, EditProblem, Edited, FileEdit};
 
 use super::reply::{call, edit_reply, failure};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limit;
 use crate::problem::Failure;
 use crate::render::explain::{self, Named};
 use crate::tool_id::ToolId;
@@ -83,10 +81,10 @@ pub struct DeleteRequest {
 
 /// Replaces text in files.
 pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let edits: Vec<Edit<'_>> = request
+    let edits: Vec<FileEdit<'_>> = request
         .files
         .iter()
-        .map(|file| Edit {
+        .map(|file| FileEdit {
             file_path: &file.file_path,
             encoding: file.encoding.as_deref(),
             file_hash: file.file_hash.as_ref(),
@@ -98,7 +96,7 @@ pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Resu
 
 /// Adds lines to the end of a file.
 pub fn append(context: &Context, request: &AppendRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let edit = Edit {
+    let edit = FileEdit {
         file_path: &request.file_path,
         encoding: request.encoding.as_deref(),
         file_hash: Some(&request.file_hash),
@@ -109,7 +107,7 @@ pub fn append(context: &Context, request: &AppendRequest, cancel: &Cancel) -> Re
 
 /// Adds lines between two lines of a file.
 pub fn insert(context: &Context, request: &InsertRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let edit = Edit {
+    let edit = FileEdit {
         file_path: &request.file_path,
         encoding: request.encoding.as_deref(),
         file_hash: Some(&request.file_hash),
@@ -120,7 +118,7 @@ pub fn insert(context: &Context, request: &InsertRequest, cancel: &Cancel) -> Re
 
 /// Deletes lines of a file.
 pub fn delete(context: &Context, request: &DeleteRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let edit = Edit {
+    let edit = FileEdit {
         file_path: &request.file_path,
         encoding: request.encoding.as_deref(),
         file_hash: Some(&request.file_hash),
@@ -129,27 +127,19 @@ pub fn delete(context: &Context, request: &DeleteRequest, cancel: &Cancel) -> Re
     edit_files(context, ToolId::Delete, &[edit], request.dry_run, cancel)
 }
 
-fn edit_files(
+/// Edits files in one call, or shows what that would change.
+pub(super) fn edit_files(
     context: &Context,
     tool: ToolId,
-    edits: &[Edit<'_>],
+    edits: &[FileEdit<'_>],
     dry_run: bool,
     cancel: &Cancel,
 ) -> Result<Reply, Failure> {
-    let limits = &context.config.limits;
     let is_cancelled = || cancel.is_cancelled();
-    let options = Options {
-        tool: tool.name(),
-        undoes: None,
-        matching: Matching {
-            strict: context.config.strict,
-            max_occurrences: limits.get(Limit::Occurrences),
-            max_inserted: limits.get(Limit::Inserted),
-        },
-        dry_run,
-        cancellation: Cancellation::when(&is_cancelled),
-    };
-    let done = edit(&context.workspace, edits, options).map_err(|problems| {
+    let control = Control::of(tool.name()).cancelled_by(&is_cancelled);
+    let workspace = &context.workspace;
+    let done = if dry_run { workspace.plan(edits, control) } else { workspace.apply(edits, control) };
+    let done = done.map_err(|error| {
         let call = call(context, tool, edits.len() > 1, cancel);
         let ranges: Vec<Vec<&[GuardedRange]>> = edits.iter().map(ranges_of_patches).collect();
         let explained = |problem: &EditProblem| {
@@ -161,17 +151,17 @@ fn edit_files(
             };
             explain::edit_problem(call, named, problem)
         };
-        failure(context, tool, problems.iter().map(explained).collect())
+        failure(context, tool, error.problems.iter().map(explained).collect())
     })?;
     let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
     Ok(edit_reply(context, &done, name, dry_run))
 }
 
 /// Returns the ranges that each patch of an edit names.
-fn ranges_of_patches<'a>(edit: &Edit<'a>) -> Vec<&'a [GuardedRange]> {
+fn ranges_of_patches<'a>(edit: &FileEdit<'a>) -> Vec<&'a [GuardedRange]> {
     match edit.change {
         Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.as_slice()).collect(),
         Change::Delete(ranges) => vec![ranges],
-        Change::Append(_) | Change::Insert(..) | Change::Restore { .. } => Vec::new(),
+        _ => Vec::new(),
     }
 }

@@ -2,12 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_text_editor_store::access::roots::PathError;
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::edit::Edited;
-use mcp_text_editor_store::edit::undo::{self, Options, UndoError, is_in_roots};
-use mcp_text_editor_store::error::StoreErrorKind;
-use mcp_text_editor_store::history::{EditId, Entry};
+use mcp_text_editor_store::{Control, EditId, Edited, UndoError};
 
 use super::reply::{call, edit_reply, failure, json_reply};
 use crate::config::Output;
@@ -43,11 +38,10 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     let path = path.map_err(|problems| failure(context, tool, problems))?;
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     let workspace = &context.workspace;
-    let wanted = |entry: &Entry| is_in_roots(workspace, entry);
     // One more than is wanted tells whether there are more.
-    let found = workspace.history.list(path.as_deref(), limit.saturating_add(1), &wanted);
+    let found = workspace.edits(path.as_deref(), limit.saturating_add(1));
     let mut entries =
-        found.map_err(|reason| fail(words::unreadable(workspace.state_dir.as_ref(), &reason)))?;
+        found.map_err(|reason| fail(words::unreadable(workspace.state_directory(), &reason)))?;
     let mut truncated = entries.len() > limit;
     entries.truncate(limit);
     Ok(match context.config.output {
@@ -66,20 +60,11 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
 /// Returns the path by which edits of this file, or below this directory, are kept. A root counts as a directory,
 /// too.
 fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Problem>> {
-    let roots = &context.workspace.roots;
-    match roots.resolve(file_path) {
-        Ok(place) => Ok(place.path().to_owned()),
-        Err(problems) => match problems.as_slice() {
-            [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
-                Ok(error.path.clone())
-            }
-            _ => {
-                let cancel = Cancel::never();
-                let call = call(context, ToolId::Edits, false, &cancel);
-                Err(problems.iter().map(|problem| explain::path(call, file_path, problem)).collect())
-            }
-        },
-    }
+    context.workspace.resolve_for_history(file_path).map_err(|problems| {
+        let cancel = Cancel::never();
+        let call = call(context, ToolId::Edits, false, &cancel);
+        problems.iter().map(|problem| explain::path(call, file_path, problem)).collect()
+    })
 }
 
 /// Takes an edit back.
@@ -89,14 +74,13 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
     let unknown = || fail(words::unknown(&context.config.tools, &request.edit_id));
     let id = EditId::parse(&request.edit_id).ok_or_else(unknown)?;
     let is_cancelled = || cancel.is_cancelled();
-    let options = Options {
-        tool: tool.name(),
-        dry_run: request.dry_run,
-        cancellation: Cancellation::when(&is_cancelled),
-    };
-    let undone = undo::undo(&context.workspace, &id, options).map_err(|reason| match reason {
+    let control = Control::of(tool.name()).cancelled_by(&is_cancelled);
+    let workspace = &context.workspace;
+    let undone =
+        if request.dry_run { workspace.plan_undo(&id, control) } else { workspace.undo(&id, control) };
+    let undone = undone.map_err(|error| match error {
         UndoError::Unknown => unknown(),
-        UndoError::History(reason) => fail(words::unreadable(context.workspace.state_dir.as_ref(), &reason)),
+        UndoError::History(reason) => fail(words::unreadable(workspace.state_directory(), &reason)),
         UndoError::Displaced(_) => fail(words::displaced(&id)),
         UndoError::Refused(refused) => {
             let call = call(context, tool, refused.entry.files.len() > 1, cancel);

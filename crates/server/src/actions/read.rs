@@ -1,10 +1,8 @@
 //! Reads files, or ranges of their lines.
 
-use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::{LineNumber, LineRange, reversed};
 use mcp_text_editor_core::show::show;
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::read::document::{self, Document};
+use mcp_text_editor_store::{Control, Document, ReadError, ReadFile as NamedFile};
 
 use super::reply::{call, cancelled, failure};
 use crate::context::{Cancel, Context, Reply};
@@ -103,73 +101,50 @@ fn read_file(
 ) -> Result<bool, Vec<Problem>> {
     let file_path = &file.file_path;
     let named = Named { file_path, encoding: file.encoding.as_deref(), patches: &[] };
-    let place = context.workspace.roots.resolve(file_path);
-    let label = file.encoding.as_deref().map(Label::parse);
-    let (place, label) = match (place, label) {
-        (Ok(place), Some(Some(label))) => (place, Some(label.encoding)),
-        (Ok(place), None) => (place, None),
-        (place, label) => {
-            let problems = place.err().unwrap_or_default();
-            let unknown = matches!(label, Some(None)).then(|| explain::unknown_encoding(named));
-            return Err(problems
-                .iter()
-                .map(|problem| explain::path(call, file_path, problem))
-                .chain(unknown)
-                .collect());
-        }
-    };
     let is_cancelled = || cancel.is_cancelled();
+    let control = Control::of(ToolId::Get.name()).cancelled_by(&is_cancelled);
     let before = page.left;
-    let read = document::read(
-        &context.workspace.scan_cache,
-        &place,
-        label,
-        Cancellation::when(&is_cancelled),
-        |document| {
-            page.left = before;
-            if let Some(fault) = document.not_text()? {
-                return Ok(Err(vec![explain::not_text(named, &fault)]));
+    let named_file = NamedFile { file_path, encoding: named.encoding };
+    let read = context.workspace.read_with(named_file, control, |document| {
+        page.left = before;
+        let whole = [ReadRange { start: 1, end: None, from_char: None }];
+        let asked = file.ranges.as_deref().unwrap_or(&whole);
+        let (mut wanted, mut problems) = (Vec::new(), Vec::new());
+        for range in asked {
+            match lines_of(document, range) {
+                Ok(lines) => wanted.push((range, lines)),
+                Err(problem) => problems.push(problem.of_file(file_path)),
             }
-            let whole = [ReadRange { start: 1, end: None, from_char: None }];
-            let asked = file.ranges.as_deref().unwrap_or(&whole);
-            let (mut wanted, mut problems) = (Vec::new(), Vec::new());
-            for range in asked {
-                match lines_of(document, range) {
-                    Ok(lines) => wanted.push((range, lines)),
-                    Err(problem) => problems.push(problem.of_file(file_path)),
-                }
+        }
+        if !problems.is_empty() {
+            return Ok(Err(problems));
+        }
+        let read = FileRead { file_path, scan: &document.scan };
+        if is_full || !page.take_file(&read, wanted.is_empty()) {
+            return Ok(Ok(None));
+        }
+        let mut ranges = Vec::new();
+        for (range, lines) in &wanted {
+            let from_char = range.from_char.unwrap_or(1);
+            let Some(budget) = page.budget(&read, *lines, from_char) else { break };
+            let (shown, used) = show(document.scanned(), *lines, from_char, budget)?;
+            if !page.take(&read, &shown, used) {
+                break;
             }
-            if !problems.is_empty() {
-                return Ok(Err(problems));
-            }
-            let read = FileRead { file_path, scan: &document.scan };
-            if is_full || !page.take_file(&read, wanted.is_empty()) {
-                return Ok(Ok(None));
-            }
-            let mut ranges = Vec::new();
-            for (range, lines) in &wanted {
-                let from_char = range.from_char.unwrap_or(1);
-                let Some(budget) = page.budget(&read, *lines, from_char) else { break };
-                let (shown, used) = show(document.scanned(), *lines, from_char, budget)?;
-                if !page.take(&read, &shown, used) {
-                    break;
-                }
-                page.left.pass(1, 0);
-                ranges.push(shown);
-            }
-            let left_out = wanted.get(ranges.len()).map(|(range, _)| LeftOut {
-                count: wanted.len() - ranges.len(),
-                of: wanted.len(),
-                start: range.start,
-            });
-            Ok(Ok(
-                (left_out.is_none() || !ranges.is_empty()).then(|| (document.scan.clone(), ranges, left_out))
-            ))
-        },
-    );
-    let Some((scan, ranges, left_out)) =
-        read.map_err(|error| vec![explain::store(call, file_path, &error)])??
-    else {
+            page.left.pass(1, 0);
+            ranges.push(shown);
+        }
+        let left_out = wanted.get(ranges.len()).map(|(range, _)| LeftOut {
+            count: wanted.len() - ranges.len(),
+            of: wanted.len(),
+            start: range.start,
+        });
+        Ok(Ok((left_out.is_none() || !ranges.is_empty()).then(|| (document.scan.clone(), ranges, left_out))))
+    });
+    let explained = |error: ReadError| -> Vec<Problem> {
+        error.problems.iter().map(|reason| explain::problem(call, named, reason)).collect()
+    };
+    let Some((scan, ranges, left_out)) = read.map_err(explained)?? else {
         page.left = before;
         return Ok(false);
     };

@@ -1,7 +1,6 @@
 //! What all actions have in common: the facts of a call that words need, failures, and the form of replies.
 
-use mcp_text_editor_store::edit::{Edited, Outcome};
-use mcp_text_editor_store::state_dir::StateDir;
+use mcp_text_editor_store::{Edited, Outcome};
 use serde_json::Value;
 
 use crate::config::{Config, Output};
@@ -14,9 +13,10 @@ use crate::tool_id::ToolId;
 
 /// Collects the facts of a call that words need.
 pub(super) fn call<'a>(context: &'a Context, tool: ToolId, many_files: bool, cancel: &'a Cancel) -> Call<'a> {
-    let state = context.workspace.state_dir.as_ref().map(StateDir::path);
+    let workspace = &*context.workspace;
+    let state = workspace.state_directory();
     let Config { limits, tools: offered, .. } = &*context.config;
-    Call { tool, roots: &context.workspace.roots, state, many_files, limits, cancel, offered }
+    Call { tool, workspace, state, many_files, limits, cancel, offered, hashes: hashes(context) }
 }
 
 /// Makes the reply to an edit, with each file named as the call named it.
@@ -34,7 +34,7 @@ pub(super) fn edit_reply<'a>(
 }
 
 /// Returns how the replies of this process print digests.
-pub(super) fn hashes(context: &Context) -> Hashes {
+fn hashes(context: &Context) -> Hashes {
     match context.config.output {
         Output::Text => Hashes::Short,
         Output::Json => Hashes::Whole,

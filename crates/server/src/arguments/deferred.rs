@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::Workspace;
 
 use crate::problem::Problem;
 use crate::render::explain::{self, Named as File};
@@ -28,25 +28,25 @@ pub(super) enum Named {
 }
 
 /// Merges the problems of a call with those of its paths and labels, in call order.
-pub(super) fn merged(roots: &Roots, found: Vec<Problem>, deferred: Vec<Deferred>) -> Vec<Problem> {
+pub(super) fn merged(workspace: &Workspace, found: Vec<Problem>, deferred: Vec<Deferred>) -> Vec<Problem> {
     let mut out = Vec::with_capacity(found.len());
     let mut deferred = deferred.into_iter().peekable();
     for (index, problem) in found.into_iter().enumerate() {
         while let Some(check) = deferred.next_if(|check| check.after <= index) {
-            out.extend(check.problems(roots));
+            out.extend(check.problems(workspace));
         }
         out.push(problem);
     }
-    out.extend(deferred.flat_map(|check| check.problems(roots)));
+    out.extend(deferred.flat_map(|check| check.problems(workspace)));
     out
 }
 
 impl Deferred {
-    fn problems(&self, roots: &Roots) -> Vec<Problem> {
+    fn problems(&self, workspace: &Workspace) -> Vec<Problem> {
         match &self.named {
             Named::Path(path) => {
-                let problems = roots.misspelled(path);
-                problems.iter().map(|problem| explain::misspelled(roots, path, problem)).collect()
+                let problems = workspace.check_spelling(path);
+                problems.iter().map(|problem| explain::misspelled(workspace, path, problem)).collect()
             }
             Named::Encoding(label) if Label::parse(label).is_some() => Vec::new(),
             Named::Encoding(label) => {

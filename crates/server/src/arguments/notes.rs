@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::Workspace;
 
 use super::deferred::{self, Deferred, Named};
 use crate::context::Context;
@@ -22,8 +22,8 @@ pub struct Notes<'l> {
     /// The checks that are made only if there are other problems.
     deferred: RefCell<Vec<Deferred>>,
     limits: &'l Limits,
-    /// The allowed directories, if paths are checked, too.
-    roots: Option<&'l Roots>,
+    /// What the paths are of, if they are checked, too.
+    workspace: Option<&'l Workspace>,
     /// How much was asked for of each limit.
     asked: [Cell<u64>; Limit::ALL.len()],
 }
@@ -36,7 +36,7 @@ impl<'l> Notes<'l> {
             problems: RefCell::default(),
             deferred: RefCell::default(),
             limits,
-            roots: None,
+            workspace: None,
             asked: Default::default(),
         }
     }
@@ -44,7 +44,7 @@ impl<'l> Notes<'l> {
     /// Begins a call to this server. If it has any problems, those of its paths and encodings are told with them.
     #[must_use]
     pub fn of(context: &'l Context) -> Self {
-        Self { roots: Some(&context.workspace.roots), ..Self::new(&context.config.limits) }
+        Self { workspace: Some(&context.workspace), ..Self::new(&context.config.limits) }
     }
 
     /// Counts what a call asks for. Returns whether all of it so far is within the limit; what is beyond should not
@@ -87,11 +87,11 @@ impl<'l> Notes<'l> {
         self.limits
     }
 
-    /// Notes a path or a label to be checked if the call has other problems. Does nothing where the allowed
-    /// directories are not known.
+    /// Notes a path or a label to be checked if the call has other problems. Does nothing where the workspace
+    /// is not known.
     pub(super) fn defer(&self, file: Option<&Rc<str>>, named: Named) {
         let mut deferred = self.deferred.borrow_mut();
-        if self.roots.is_some() && deferred.len() < MAX {
+        if self.workspace.is_some() && deferred.len() < MAX {
             deferred.push(Deferred { after: self.count(), file: file.cloned(), named });
         }
     }
@@ -112,8 +112,10 @@ impl<'l> Notes<'l> {
         // Without other problems the files are looked at, and problems of their names are told with those of the
         // files.
         let is_to_fail = !(problems.is_empty() && found.is_empty());
-        match self.roots.filter(|_| is_to_fail) {
-            Some(roots) => problems.extend(deferred::merged(roots, found, self.deferred.into_inner())),
+        match self.workspace.filter(|_| is_to_fail) {
+            Some(workspace) => {
+                problems.extend(deferred::merged(workspace, found, self.deferred.into_inner()));
+            }
             None => problems.extend(found),
         }
         problems.truncate(MAX);

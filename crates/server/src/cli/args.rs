@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mcp_text_editor_store::history::{DEFAULT_BYTES, DEFAULT_DAYS};
+use mcp_text_editor_store::HistorySettings;
 
 use super::limits;
 use crate::config::{Landlock, LogLevel, Output, ToolSet};
@@ -103,14 +103,14 @@ pub(super) struct Options {
     pub(super) no_history_for: Vec<String>,
     /// How many days an edit is kept
     #[arg(
-        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_HISTORY_DAYS", default_value_t = DEFAULT_DAYS,
+        long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_HISTORY_DAYS", default_value_t = HistorySettings::DEFAULT_DAYS,
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     pub(super) history_days: u32,
     /// How large the history may grow; the oldest edits go first
     #[arg(
         long, global = true, value_name = "BYTES", env = "MCP_TEXT_EDITOR_HISTORY_SIZE",
-        default_value_t = DEFAULT_BYTES, value_parser = clap::value_parser!(u64).range(1 << 20..)
+        default_value_t = HistorySettings::DEFAULT_BYTES, value_parser = clap::value_parser!(u64).range(1 << 20..)
     )]
     pub(super) history_size: u64,
     /// Where the journal and the history are kept [default: the platform's directory for a program's state]

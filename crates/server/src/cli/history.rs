@@ -3,27 +3,20 @@
 //! Output is written with colours; the caller's stream removes them where they are not wanted.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::cancellation::Cancellation;
-use mcp_text_editor_store::edit::Warning;
-use mcp_text_editor_store::edit::undo::{Options, Refused, UndoError, undo as undo_edit};
-use mcp_text_editor_store::history::{
-    EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Undo, path_in_history,
+use mcp_text_editor_store::{
+    Control, EditId, Entry, EntryFile, HISTORY_FILE, Kind, NotKept, Refused, Undo, UndoError, Warning,
+    Workspace, path_in_history,
 };
-use mcp_text_editor_store::recovery::recover;
-use mcp_text_editor_store::state_dir::StateDir;
-use mcp_text_editor_store::workspace::Workspace;
 
 use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
-use crate::render::edit::words;
+use crate::render::edit::{Hashes, words};
 use crate::render::explain::Call;
 use crate::render::history::{against, help, kind};
 use crate::tool_id::ToolId;
@@ -51,13 +44,13 @@ type Done = Result<(), HistoryError>;
 /// Whether a history of edits is kept in a state directory.
 #[must_use]
 pub fn is_kept_in(state_directory: &Path) -> bool {
-    state_directory.join(FILE_NAME).is_file()
+    state_directory.join(HISTORY_FILE).is_file()
 }
 
 /// Whether an edit, or what recovery has kept under an id, is in the history.
 #[must_use]
 pub fn holds(workspace: &Workspace, id: &str) -> bool {
-    EditId::parse(id).is_some_and(|id| matches!(workspace.history.get(&id), Ok(Some(_))))
+    EditId::parse(id).is_some_and(|id| matches!(workspace.history().get(&id), Ok(Some(_))))
 }
 
 /// Words a hint at a history that is kept elsewhere, where this one does not have all edits.
@@ -73,7 +66,7 @@ pub fn elsewhere(state_directory: &Path) -> String {
 /// Shows the edits, the newest first: all, or those of a file or of the files below a directory.
 pub fn show(workspace: &Workspace, path: Option<&Path>, limit: usize, out: &mut impl Write) -> Done {
     let real = path.map(path_in_history);
-    let found = workspace.history.list(real.as_deref(), limit.saturating_add(1), &|_| true);
+    let found = workspace.history().list(real.as_deref(), limit.saturating_add(1), &|_| true);
     let mut entries = found.map_err(|reason| unreadable(workspace, &reason))?;
     let has_more = entries.len() > limit;
     entries.truncate(limit);
@@ -151,7 +144,7 @@ pub fn contents(workspace: &Workspace, id: &str, out: &mut impl Write) -> Done {
 pub fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut impl Write) -> Done {
     let real = path.map(path_in_history);
     let forgotten =
-        workspace.history.forget(real.as_deref()).map_err(|reason| unreadable(workspace, &reason))?;
+        workspace.history().forget(real.as_deref()).map_err(|reason| unreadable(workspace, &reason))?;
     match forgotten.edits {
         Some(0) => writeln!(out, "there was nothing to forget")?,
         Some(1) => writeln!(out, "1 edit is forgotten")?,
@@ -169,17 +162,12 @@ pub fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut impl Write) 
 /// Undoes an edit, wherever its files are.
 pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl Write) -> Done {
     let (entry, undos) = find(workspace, id)?;
-    let directories = parents(&entry, &undos);
-    // A person may undo edits in .git, too.
-    workspace.roots = Roots::open_with(&directories, Policy::unprotected())
-        .map_err(|error| HistoryError::Failed(error.to_string()))?;
-    // The directory to which a pattern is relative is not known here, so it may be any of these.
-    let above: Vec<PathBuf> =
-        directories.iter().flat_map(|directory| directory.ancestors()).map(Path::to_owned).collect();
-    workspace.in_place = std::mem::take(&mut workspace.in_place).from_roots(&above);
-    recover(workspace);
-    let options = Options { tool: "undo", dry_run, cancellation: Cancellation::none() };
-    let undone = match undo_edit(workspace, &entry.id, options) {
+    workspace.serve_files_of(&entry, &undos).map_err(|error| HistoryError::Failed(error.to_string()))?;
+    workspace.recover();
+    let control = Control::of("undo");
+    let undone =
+        if dry_run { workspace.plan_undo(&entry.id, control) } else { workspace.undo(&entry.id, control) };
+    let undone = match undone {
         Ok(undone) => undone,
         Err(UndoError::Unknown) => return Err(unknown(id)),
         Err(UndoError::History(reason)) => return Err(unreadable(workspace, &reason)),
@@ -225,11 +213,11 @@ fn not_undone(
 ) -> Result<HistoryError, io::Error> {
     let many_files = refused.entry.files.len() > 1;
     let (limits, cancel) = (&Limits::default(), &Cancel::never());
-    let state = workspace.state_dir.as_ref().map(StateDir::path);
+    let state = workspace.state_directory();
     // The problems' hints, which name tools, are not shown to people.
     let offered = &ToolSet::default();
-    let call =
-        Call { tool: ToolId::Undo, roots: &workspace.roots, state, many_files, limits, cancel, offered };
+    let (tool, hashes) = (ToolId::Undo, Hashes::Short);
+    let call = Call { tool, workspace, state, many_files, limits, cancel, offered, hashes };
     let problems = against(call, refused);
     for (_, problem) in &problems {
         writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;
@@ -257,32 +245,8 @@ fn only_io(error: HistoryError) -> io::Result<()> {
     }
 }
 
-/// Returns the directories that hold an edit's files and those that were made for them, or the nearest ones above
-/// that exist.
-fn parents(entry: &Entry, undos: &[Undo]) -> Vec<PathBuf> {
-    let made = undos.iter().filter_map(|undo| match undo {
-        Undo::Remove { directories } => directories.first().map(PathBuf::as_path),
-        _ => None,
-    });
-    let parent = |path: &Path| {
-        let above = path.ancestors().skip(1);
-        above.map(Path::to_owned).find(|directory| directory.is_dir())
-    };
-    let files = entry.files.iter().map(|file| file.path.as_path());
-    let mut parents: Vec<PathBuf> = files.chain(made).filter_map(parent).collect();
-    // Outer directories come first. One within another must not be a root, because a root is never removed.
-    parents.sort();
-    let mut outermost: Vec<PathBuf> = Vec::new();
-    for parent in parents {
-        if !outermost.iter().any(|outer| parent.starts_with(outer)) {
-            outermost.push(parent);
-        }
-    }
-    outermost
-}
-
 fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
-    let found = EditId::parse(id).map(|id| workspace.history.get(&id)).transpose();
+    let found = EditId::parse(id).map(|id| workspace.history().get(&id)).transpose();
     let found = found.map_err(|reason| unreadable(workspace, &reason))?;
     found.flatten().ok_or_else(|| unknown(id))
 }
@@ -295,7 +259,7 @@ fn unknown(id: &str) -> HistoryError {
 fn unreadable(workspace: &Workspace, reason: &NotKept) -> HistoryError {
     HistoryError::Failed(match reason {
         NotKept::Unavailable { reason, remedy } => {
-            format!("the history cannot be read: {reason}; {}", help(workspace.state_dir.as_ref(), *remedy))
+            format!("the history cannot be read: {reason}; {}", help(workspace.state_directory(), *remedy))
         }
         _ => "there is no history: it is switched off".to_owned(),
     })
@@ -321,15 +285,14 @@ fn plain(text: &str) -> String {
 mod tests {
     use std::time::SystemTime;
 
-    use mcp_text_editor_store::edit::{EditProblem, Reason};
-    use mcp_text_editor_store::error::{Operation, StoreError, StoreErrorKind};
+    use mcp_text_editor_store::{EditProblem, Operation, Reason, StoreError, StoreErrorKind};
 
     use super::*;
 
     #[test]
     fn nothing_was_changed_is_said_only_if_it_is_true() {
         let directory = tempfile::tempdir().unwrap();
-        let workspace = Workspace::without_state(Roots::open(&[directory.path().to_owned()]).unwrap());
+        let workspace = Workspace::builder().root(directory.path()).build().unwrap();
         let said = |kind| {
             let entry = Entry {
                 id: EditId::parse("0123456789ab").unwrap(),

@@ -2,10 +2,13 @@
 
 mod args;
 pub mod call;
+pub mod confine;
 pub mod history;
 pub mod limits;
+pub mod log;
 mod resolve;
 pub mod tools;
+pub mod workspace;
 
 pub use self::args::Arguments;
 pub use self::resolve::{Action, Command, HistoryAction, resolve};

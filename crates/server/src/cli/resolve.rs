@@ -5,10 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
-use mcp_text_editor_store::access::patterns::Patterns;
-use mcp_text_editor_store::access::unserved::{Unserved, Wanted, WhyUnserved};
-use mcp_text_editor_store::durability::Durability;
-use mcp_text_editor_store::history::Settings;
+use mcp_text_editor_store::{Durability, HistorySettings, Patterns, Unserved, Wanted, WhyUnserved};
 
 use super::args::{Arguments, DurabilityOption, HistorySubcommands, Mode, Subcommands};
 use super::limits;
@@ -134,7 +131,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         },
         in_place: patterns("--in-place", options.in_place)?,
         state_directory: state_directory(options.state_dir)?,
-        history: (asks_for_history || !options.no_history).then_some(Settings {
+        history: (asks_for_history || !options.no_history).then_some(HistorySettings {
             excluded,
             days: options.history_days,
             bytes: options.history_size,

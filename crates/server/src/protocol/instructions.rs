@@ -1,7 +1,7 @@
 //! The instructions: what a model is told of the server as a whole. Some clients show it no more than the first 240
 //! characters, so these say what the server is for, when to prefer it, and where it works; others cut at 2 048.
 
-use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::Workspace;
 
 use crate::render::directories;
 use crate::render::escape::on_one_line;
@@ -55,9 +55,9 @@ struct Missing {
 }
 
 /// Makes the instructions of a server that offers these tools in these directories.
-pub(crate) fn instructions(offered: impl Fn(ToolId) -> bool, roots: &Roots) -> String {
-    let served: Vec<String> = namable(roots).into_iter().map(on_one_line).collect();
-    let missing = roots
+pub(crate) fn instructions(offered: impl Fn(ToolId) -> bool, workspace: &Workspace) -> String {
+    let served: Vec<String> = namable(workspace).into_iter().map(on_one_line).collect();
+    let missing = workspace
         .unserved()
         .iter()
         .map(|unserved| Missing { name: directories::name(unserved), why: directories::why(unserved) });

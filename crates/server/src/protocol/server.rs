@@ -83,7 +83,7 @@ impl Server {
     /// Returns what a model is told of the server as a whole, its roots included as far as there is room.
     #[must_use]
     pub fn instructions(&self) -> String {
-        instructions(|tool| self.context.config.tools.contains(tool), &self.context.workspace.roots)
+        instructions(|tool| self.context.config.tools.contains(tool), &self.context.workspace)
     }
 
     /// Runs a call when it is its turn, and sets `is_at_work` then. `context` is that of the client which made the
@@ -97,8 +97,8 @@ impl Server {
         is_at_work: &AtomicBool,
     ) -> Result<Reply, Failure> {
         let fail = |problem| Err(Failure::of(problem, tool.name(), !tool.id.is_read_only()));
-        if context.workspace.roots.are_all_unserved() {
-            return fail(directories::nothing_served(&context.workspace.roots));
+        if context.workspace.serves_nothing() {
+            return fail(directories::nothing_served(&context.workspace));
         }
         // The semaphore is never closed, so this only waits.
         let turn = Arc::clone(&self.turns).acquire_owned().await;

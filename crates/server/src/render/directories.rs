@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::access::unserved::{Unserved, WhyUnserved};
-use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_store::{StoreErrorKind, Unserved, WhyUnserved, Workspace};
 
 use super::escape::on_one_line;
 use super::paths;
@@ -98,8 +96,8 @@ fn looks_like(unserved: &Unserved) -> Option<String> {
 }
 
 /// Names the directories that are not served, to be told beside the allowed ones.
-pub(crate) fn also_unserved(roots: &Roots) -> String {
-    let names: Vec<String> = roots.unserved().iter().map(name).collect();
+pub(crate) fn also_unserved(workspace: &Workspace) -> String {
+    let names: Vec<String> = workspace.unserved().iter().map(name).collect();
     if names.is_empty() {
         String::new()
     } else {
@@ -108,8 +106,8 @@ pub(crate) fn also_unserved(roots: &Roots) -> String {
 }
 
 /// Makes the problem of every call to a server that serves nothing.
-pub(crate) fn nothing_served(roots: &Roots) -> Problem {
-    let why: Vec<String> = roots.unserved().iter().map(why).collect();
+pub(crate) fn nothing_served(workspace: &Workspace) -> Problem {
+    let why: Vec<String> = workspace.unserved().iter().map(why).collect();
     Problem::new(
         Code::OutsideAllowedDirectories,
         format!("this server serves no directory: {}", why.join("; ")),

@@ -7,10 +7,7 @@ use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::measure::Measure;
 use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_store::InPlace;
-use mcp_text_editor_store::edit::{Edited, Outcome, Warning};
-use mcp_text_editor_store::history::NotKept;
-use mcp_text_editor_store::os::inode_flags::{Guard, Lost};
+use mcp_text_editor_store::{Edited, Guard, InPlace, Lost, NotKept, Outcome, Warning};
 use serde_json::{Map, Value, json};
 
 use super::escape::json_text;

@@ -5,9 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use mcp_text_editor_store::edit::undo::{IsLeft, Refused};
-use mcp_text_editor_store::history::{EditId, Entry, EntryFile, FILE_NAME, Kind, NotKept, Remedy};
-use mcp_text_editor_store::state_dir::StateDir;
+use mcp_text_editor_store::{EditId, Entry, EntryFile, HISTORY_FILE, IsLeft, Kind, NotKept, Refused, Remedy};
 use serde_json::{Value, json};
 
 use super::escape::{on_one_line, path_by_itself};
@@ -258,8 +256,8 @@ pub(crate) fn displaced(id: &EditId) -> Problem {
 }
 
 /// Says what a person can do about a history that is not available.
-pub(crate) fn help(state: Option<&StateDir>, remedy: Remedy) -> String {
-    let file = state.map_or_else(|| FILE_NAME.into(), |state| state.path().join(FILE_NAME));
+pub(crate) fn help(state: Option<&Path>, remedy: Remedy) -> String {
+    let file = state.map_or_else(|| HISTORY_FILE.into(), |state| state.join(HISTORY_FILE));
     let file = file.display();
     match remedy {
         Remedy::Retry => format!("a person can try again; if it stays so, look at {file}"),
@@ -268,7 +266,7 @@ pub(crate) fn help(state: Option<&StateDir>, remedy: Remedy) -> String {
         }
         Remedy::MoveAway => format!(
             "it is left alone, since that other program or version may need it; a person can begin a new history by moving \
-             {file} away, and {FILE_NAME}-wal and {FILE_NAME}-shm beside it"
+             {file} away, and {HISTORY_FILE}-wal and {HISTORY_FILE}-shm beside it"
         ),
         Remedy::StateDirectory => {
             "a person can set MCP_TEXT_EDITOR_STATE_DIR to a directory that can be written to".to_owned()
@@ -277,7 +275,7 @@ pub(crate) fn help(state: Option<&StateDir>, remedy: Remedy) -> String {
 }
 
 /// Makes the problem of a history that cannot be read.
-pub(crate) fn unreadable(state: Option<&StateDir>, reason: &NotKept) -> Problem {
+pub(crate) fn unreadable(state: Option<&Path>, reason: &NotKept) -> Problem {
     match reason {
         NotKept::Unavailable { reason, remedy } => {
             let hint = format!("restore the lines you want by a patch; {}", help(state, *remedy));

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::Workspace;
 
 /// Returns a path for a sentence. The bytes of one that is not UTF-8 are spelled out: `caf\xE9`.
 pub(crate) fn shown(path: &Path) -> String {
@@ -24,14 +24,14 @@ pub(crate) fn list(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> String 
 }
 
 /// Returns the allowed directories that a call can name.
-pub(crate) fn namable(roots: &Roots) -> Vec<&str> {
-    roots.paths().filter_map(Path::to_str).collect()
+pub(crate) fn namable(workspace: &Workspace) -> Vec<&str> {
+    workspace.roots().filter_map(Path::to_str).collect()
 }
 
 /// Names the allowed directories as the end of a sentence, behind `lead`.
-pub(crate) fn allowed(lead: &str, roots: &Roots) -> String {
-    let named = namable(roots);
-    let rest = match (roots.paths().count() - named.len(), named.is_empty()) {
+pub(crate) fn allowed(lead: &str, workspace: &Workspace) -> String {
+    let named = namable(workspace);
+    let rest = match (workspace.roots().count() - named.len(), named.is_empty()) {
         (0, _) => String::new(),
         (_, true) => {
             return "no call can name an allowed directory: their paths are not UTF-8, and a person has to rename them"

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_store::access::roots::CONTAINED;
+use mcp_text_editor_store::CONTAINED;
 use serde_json::{Value, json};
 
 use crate::session::Session;

@@ -9,8 +9,7 @@ use mcp_text_editor::limits::Limits;
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::protocol::session;
 use mcp_text_editor::transport::stdio::{Lines, runtime};
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::workspace::Workspace;
+use mcp_text_editor_store::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -148,8 +147,8 @@ fn answers(sent: &[Sent]) -> Vec<(Value, i64)> {
     let runtime = runtime(&Limits::default()).unwrap();
     let output = runtime.block_on(async {
         let (near, far) = tokio::io::duplex(1 << 16);
-        let roots = Roots::open(&[std::env::temp_dir()]).unwrap();
-        let server = Server::new(Context::new(Config::default(), Workspace::without_state(roots)));
+        let workspace = Workspace::builder().root(std::env::temp_dir()).build().unwrap();
+        let server = Server::new(Context::new(Config::default(), workspace));
         let (reader, writer) = tokio::io::split(far);
         let running = session::start(server, Lines::new(reader, writer, Limits::default()));
         let (mut reader, mut writer) = tokio::io::split(near);

@@ -10,8 +10,7 @@ use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::protocol::session;
 use mcp_text_editor::tools::{self, Run, Tool};
 use mcp_text_editor::transport::stdio::{Lines, runtime};
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::workspace::Workspace;
+use mcp_text_editor_store::Workspace;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
@@ -25,7 +24,7 @@ fn listen(run: Run, calls: u64, sent: &[Value], mut heard: impl FnMut(&Value) ->
     let lines: Vec<String> = sent.iter().map(|line| line.to_string() + "\n").collect();
     runtime(&Limits::default()).unwrap().block_on(async move {
         let config = Config { limits, ..Config::default() };
-        let context = Context::new(config, Workspace::without_state(Roots::open(&[]).unwrap()));
+        let context = Context::new(config, Workspace::builder().build().unwrap());
         let server = Server::with_tools(context, tool).with_progress_every(Duration::from_millis(5));
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(far);

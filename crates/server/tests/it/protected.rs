@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor_store::access::client_files::{CLIENT_FILES, ClientFile, Known};
+use mcp_text_editor_store::{CLIENT_FILES, ClientFile, Known};
 use serde_json::{Value, json};
 
 use crate::world::World;

@@ -5,13 +5,12 @@ use mcp_text_editor::config::{Config, Output};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::tools;
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::workspace::Workspace;
+use mcp_text_editor_store::Workspace;
 use serde_json::{Map, Value, json};
 
 fn listed(output: Output) -> Vec<Value> {
     let config = Config { output, tools: "all".parse().unwrap(), ..Config::default() };
-    let server = Server::new(Context::new(config, Workspace::without_state(Roots::open(&[]).unwrap())));
+    let server = Server::new(Context::new(config, Workspace::builder().build().unwrap()));
     server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
 }
 
@@ -133,7 +132,7 @@ fn schemas_name_what_is_read() {
             .filter(|property| property["type"] == "array")
             .for_each(|list| names(&list["items"], all));
     }
-    let context = Context::new(Config::default(), Workspace::without_state(Roots::open(&[]).unwrap()));
+    let context = Context::new(Config::default(), Workspace::builder().build().unwrap());
     for tool in tools::ALL {
         let schema = Value::Object((tool.input)());
         let values = strange(&schema).as_object().unwrap().clone();
@@ -160,7 +159,7 @@ fn only_what_is_offered_is_named() {
     let sets = ["default", "all", "edit", "read-only", "claude-code"].into_iter();
     for set in sets.chain(tools::ALL.iter().map(tools::Tool::name)) {
         let config = Config { output: Output::Json, tools: set.parse().unwrap(), ..Config::default() };
-        let server = Server::new(Context::new(config, Workspace::without_state(Roots::open(&[]).unwrap())));
+        let server = Server::new(Context::new(config, Workspace::builder().build().unwrap()));
         let listed = server.listed();
         let told = serde_json::to_string(&listed).unwrap() + &server.instructions();
         for tool in tools::ALL.iter().filter(|tool| listed.iter().all(|listed| listed.name != tool.name())) {

@@ -13,8 +13,7 @@ use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::protocol::session;
 use mcp_text_editor::tools::{self, Run, Tool};
 use mcp_text_editor::transport::stdio::{Lines, runtime};
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::workspace::Workspace;
+use mcp_text_editor_store::Workspace;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
@@ -224,10 +223,8 @@ fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
     let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();
     let answers = runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
-        let server = Server::with_tools(
-            Context::new(Config::default(), Workspace::without_state(Roots::open(&[]).unwrap())),
-            tool,
-        );
+        let server =
+            Server::with_tools(Context::new(Config::default(), Workspace::builder().build().unwrap()), tool);
         let (reader, writer) = tokio::io::split(far);
         let transport = Lines::new(reader, writer, Limits::default());
         let ended = tokio::spawn(async move { session::start(server, transport).waiting().await.unwrap() });
@@ -318,7 +315,7 @@ fn sessions_of_a_process_share_the_limit_of_calls() {
     runtime.block_on(async move {
         let limits = Limits::default().with(Limit::Calls, CALLS as u64);
         let config = Config { limits, ..Config::default() };
-        let context = Context::new(config, Workspace::without_state(Roots::open(&[]).unwrap()));
+        let context = Context::new(config, Workspace::builder().build().unwrap());
         let server = Server::with_tools(context, tool);
         let mut sessions = Vec::new();
         for _ in 0..2 {

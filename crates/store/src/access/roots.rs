@@ -197,7 +197,7 @@ impl Roots {
         }
     }
 
-    /// What is wrong with a path that can be told from its text.
+    /// What is wrong with a path by its text; of a relative one, the files are looked for that it could mean.
     #[must_use]
     pub fn misspelled(&self, file_path: &str) -> Vec<PathError> {
         let path = Path::new(file_path);

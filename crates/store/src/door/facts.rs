@@ -63,9 +63,13 @@ impl Workspace {
         Ok(self.roots.resolve_for_writing(file_path)?.path().to_owned())
     }
 
-    /// What is wrong with a path that can be told from its text: relative, `..`, U+0000.
+    /// Why a path cannot be meant as it is spelled: it is relative, or has `..` or U+0000 in it. Empty for any other path,
+    /// whether or not it leads into a root.
+    ///
+    /// Looks for the file that a relative path could mean, below and beside each root:
+    /// [`candidates`](PathError::NotAbsolute::candidates).
     #[must_use]
-    pub fn check_path_text(&self, file_path: &str) -> Vec<PathError> {
+    pub fn check_spelling(&self, file_path: &str) -> Vec<PathError> {
         self.roots.misspelled(file_path)
     }
 }

@@ -17,6 +17,7 @@ use crate::cancellation::Cancellation;
 use crate::commit::publish_new::{Creation, check_directory};
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
+use crate::edit::existing::Existing;
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::Reason;
 use crate::edit::request::Options;
@@ -41,7 +42,8 @@ pub struct NewFile<'a> {
     pub encoding: Option<&'a str>,
 }
 
-/// Creates a file, and the directories above it that are missing; nothing of that name may exist. A dry run only looks.
+/// Creates a file, and the directories above it that are missing; nothing of that name may exist ([`Reason::Exists`]). A dry run
+/// only looks.
 pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> Result<Outcome, Vec<Reason>> {
     let label = new.encoding.map_or(Some(UTF_8), Label::parse);
     let (place, label) = match (workspace.roots.resolve_for_writing(new.file_path), label) {
@@ -60,7 +62,15 @@ pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> 
     let mut scanner = Scanner::new(Some(label.encoding));
     scanner.feed(&bytes);
     let scan = scanner.finish();
-    let whole = |error| vec![Reason::Store(error)];
+    let whole = |error: StoreError| {
+        vec![match error.kind {
+            StoreErrorKind::AlreadyExists => {
+                let existing = Existing::at(workspace, &place, new.encoding, options.cancellation);
+                Reason::Exists(Box::new(existing))
+            }
+            _ => Reason::Store(error),
+        }]
+    };
     let file = Scanned::new(bytes.as_slice(), &scan);
     let fresh = fresh_region(file);
     let mut edited = Edited {

@@ -4,12 +4,14 @@
 mod attempt;
 mod call;
 pub mod create;
+mod existing;
 mod outcome;
 mod problem;
 mod request;
 pub mod undo;
 
 pub use call::edit;
+pub use existing::Existing;
 pub use outcome::{Edited, Outcome, Warning};
 pub use problem::{Differing, EditProblem, Reason};
 pub use request::{Change, Edit, Options};

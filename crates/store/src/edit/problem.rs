@@ -4,6 +4,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::rejection::Rejection;
 
 use crate::access::roots::PathError;
+use crate::edit::existing::Existing;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::read::document::NotText;
 
@@ -40,6 +41,9 @@ pub enum Reason {
     /// The file is no text.
     #[error(transparent)]
     NotText(NotText),
+    /// The name of the file that is to be created is taken.
+    #[error("there is something of that name already")]
+    Exists(Box<Existing>),
     /// A file is to be created in a call that has other entries, too.
     #[error("a file is created in a call of its own")]
     CreateNotAlone,

@@ -22,4 +22,4 @@ pub use edit::{EditId, FileEdit, Kind, NewEdit, Undo};
 pub use entry::{Entry, EntryFile, Forgotten};
 pub use keep::{History, RECOVERY, path_in_history};
 pub use not_kept::{NotKept, Remedy};
-pub use settings::{DEFAULT_BYTES, DEFAULT_DAYS, Settings};
+pub use settings::Settings;

@@ -2,12 +2,6 @@
 
 use crate::access::patterns::Patterns;
 
-/// For how many days edits are kept unless told otherwise.
-pub const DEFAULT_DAYS: u32 = 30;
-
-/// In how many bytes edits are kept unless told otherwise.
-pub const DEFAULT_BYTES: u64 = 256 << 20;
-
 /// How much is kept, and of which files nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -19,9 +13,17 @@ pub struct Settings {
     pub bytes: u64,
 }
 
+impl Settings {
+    /// For how many days edits are kept unless told otherwise.
+    pub const DEFAULT_DAYS: u32 = 30;
+
+    /// In how many bytes edits are kept unless told otherwise.
+    pub const DEFAULT_BYTES: u64 = 256 << 20;
+}
+
 impl Default for Settings {
-    /// Of all files, for [`DEFAULT_DAYS`] in [`DEFAULT_BYTES`].
+    /// Keeps edits of all files, for [`Settings::DEFAULT_DAYS`] in [`Settings::DEFAULT_BYTES`].
     fn default() -> Self {
-        Self { excluded: Patterns::default(), days: DEFAULT_DAYS, bytes: DEFAULT_BYTES }
+        Self { excluded: Patterns::default(), days: Self::DEFAULT_DAYS, bytes: Self::DEFAULT_BYTES }
     }
 }

@@ -24,7 +24,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let excluded = Patterns::new(&["*.key".to_owned()]).unwrap();
-        let settings = Settings { excluded, days: DEFAULT_DAYS, bytes: DEFAULT_BYTES };
+        let settings = Settings { excluded, ..Settings::default() };
         Self { directory: tempfile::tempdir().unwrap(), settings }
     }
 

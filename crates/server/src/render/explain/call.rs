@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use mcp_text_editor_core::resolve::GuardedRange;
-use mcp_text_editor_store::access::roots::Roots;
+use mcp_text_editor_store::Workspace;
 
 use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
+use crate::render::edit::Hashes;
 use crate::tool_id::ToolId;
 
 /// A call, as far as words need to know it.
@@ -15,8 +16,8 @@ use crate::tool_id::ToolId;
 pub(crate) struct Call<'a> {
     /// The tool that was called.
     pub(crate) tool: ToolId,
-    /// The allowed directories.
-    pub(crate) roots: &'a Roots,
+    /// The files that it may name.
+    pub(crate) workspace: &'a Workspace,
     /// The state directory, if there is one.
     pub(crate) state: Option<&'a Path>,
     /// Whether the call names more than one file.
@@ -27,6 +28,8 @@ pub(crate) struct Call<'a> {
     pub(crate) cancel: &'a Cancel,
     /// The tools that a hint may name.
     pub(crate) offered: &'a ToolSet,
+    /// How digests are printed in a call that a hint spells out.
+    pub(crate) hashes: Hashes,
 }
 
 impl Call<'_> {

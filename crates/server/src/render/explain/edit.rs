@@ -1,8 +1,9 @@
-//! Why a file is not edited, whichever part of the program has found that.
+//! Why a file is not read or not edited, whichever part of the program has found that.
 
-use mcp_text_editor_store::edit::{Differing, EditProblem, Reason};
+use mcp_text_editor_store::{Differing, EditProblem, Reason};
 
 use super::call::{Call, Named};
+use super::exists::exists;
 use super::path::path;
 use super::rejection;
 use super::store::store;
@@ -13,11 +14,18 @@ use crate::render::limits;
 
 /// Makes the problem of a file that is not edited.
 pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem) -> Problem {
-    let problem = match &found.reason {
+    let problem = problem(call, named, &found.reason);
+    Problem { may_have_written: found.may_have_written(), ..problem }
+}
+
+/// Makes the problem of a file that is not read or not edited.
+pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Problem {
+    match reason {
         Reason::Path(problem) => path(call, named.file_path, problem),
         Reason::UnknownEncoding => unknown_encoding(named),
         Reason::Store(error) => store(call, named.file_path, error),
         Reason::NotText(fault) => not_text(named, fault),
+        Reason::Exists(existing) => exists(call, named.file_path, existing),
         Reason::CreateNotAlone => Problem::new(
             Code::InvalidArguments,
             format!("{} is to be created in a call that has other files, too", named.file_path),
@@ -38,8 +46,8 @@ pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem
             problem.file_hash = *digest;
             problem
         }
-    };
-    Problem { may_have_written: found.may_have_written(), ..problem }.of_file(named.file_path)
+    }
+    .of_file(named.file_path)
 }
 
 /// Makes the problem of two entries of a call that name one file and do not agree.

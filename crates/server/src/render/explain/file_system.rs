@@ -2,8 +2,7 @@
 //! mounted read-only, because chattr(1) has marked the file or its directory, or because the file is encrypted and
 //! locked.
 
-use mcp_text_editor_store::error::{Operation, StoreError};
-use mcp_text_editor_store::os::inode_flags::Guard;
+use mcp_text_editor_store::{Guard, Operation, StoreError};
 
 use super::call::Call;
 use crate::problem::Code;

@@ -15,9 +15,7 @@ mod text;
 mod tests;
 
 pub(crate) use self::call::{Call, Named};
-pub(crate) use self::edit::edit_problem;
-pub(crate) use self::exists::{exists, exists_dangling, exists_unreadable};
+pub(crate) use self::edit::{edit_problem, problem};
 pub(crate) use self::path::{misspelled, path};
 pub(crate) use self::stopped::{cancelled, out_of_time};
-pub(crate) use self::store::store;
-pub(crate) use self::text::{not_text, unknown_encoding};
+pub(crate) use self::text::unknown_encoding;

@@ -1,7 +1,6 @@
 //! Why a path is refused.
 
-use mcp_text_editor_store::access::protection::Protection;
-use mcp_text_editor_store::access::roots::{PathError, Roots};
+use mcp_text_editor_store::{PathError, Protection, Workspace};
 
 use super::call::Call;
 use super::store::store;
@@ -15,19 +14,19 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathError) -> Prob
     match problem {
         PathError::Protected(protection) => protected(file_path, protection),
         PathError::Failed(error) => store(call, file_path, error),
-        _ => misspelled(call.roots, file_path, problem),
+        _ => misspelled(call.workspace, file_path, problem),
     }
     .of_file(file_path)
 }
 
 /// Makes the problem of a path that is refused for its text, or for the root it lies in; errors of the file system
 /// are not worded here.
-pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathError) -> Problem {
+pub(crate) fn misspelled(workspace: &Workspace, file_path: &str, problem: &PathError) -> Problem {
     match problem {
         PathError::NotAbsolute { candidates } => {
             let named: Vec<&str> = candidates.iter().filter_map(|path| path.to_str()).collect();
             let hint = match named.as_slice() {
-                [] => allowed("give the whole path, beginning with an allowed directory:", roots),
+                [] => allowed("give the whole path, beginning with an allowed directory:", workspace),
                 [one] => format!("use {one}"),
                 many => format!("use one of {}", many.join(", ")),
             };
@@ -58,8 +57,8 @@ pub(crate) fn misspelled(roots: &Roots, file_path: &str, problem: &PathError) ->
         ),
         // [`path`] words the other kinds.
         _ => {
-            let hint = allowed("the allowed directories are", roots);
-            let unserved = directories::also_unserved(roots);
+            let hint = allowed("the allowed directories are", workspace);
+            let unserved = directories::also_unserved(workspace);
             Problem::new(
                 Code::OutsideAllowedDirectories,
                 format!("{file_path} is not inside an allowed directory"),

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_text_editor_store::error::{SpecialFile, StoreError, StoreErrorKind};
+use mcp_text_editor_store::{SpecialFile, StoreError, StoreErrorKind};
 use serde_json::json;
 
 use super::call::Call;
@@ -121,7 +121,7 @@ fn to_create(call: Call<'_>, file_path: &str) -> String {
 
 /// Words a dangling link, or a slash at the end of a path, if that is the reason of the error.
 fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Code, String, String)> {
-    let place = call.roots.resolve(file_path).ok()?;
+    let place = call.workspace.roots.resolve(file_path).ok()?;
     let ends_in_slash = file_path.ends_with(std::path::is_separator);
     let path = Path::new(file_path).components().collect::<PathBuf>();
     let path = path.display();

@@ -1,9 +1,6 @@
 use std::path::Path;
 
-use mcp_text_editor_store::access::roots::Roots;
-use mcp_text_editor_store::edit::{EditProblem, Reason};
-use mcp_text_editor_store::error::{Operation, StoreError, StoreErrorKind};
-use mcp_text_editor_store::os::inode_flags::Guard;
+use mcp_text_editor_store::{EditProblem, Guard, Operation, Reason, StoreError, StoreErrorKind, Workspace};
 
 use super::call::{Call, Named};
 use super::edit::edit_problem;
@@ -11,6 +8,7 @@ use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::problem::Failure;
+use crate::render::edit::Hashes;
 use crate::render::layout;
 use crate::tool_id::ToolId;
 
@@ -19,10 +17,19 @@ const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patch
 /// What a call of the tool says of this error.
 fn said(tool: ToolId, error: StoreError) -> String {
     let directory = tempfile::tempdir().unwrap();
-    let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+    let workspace = Workspace::builder().root(directory.path()).build().unwrap();
     let (limits, cancel, offered) = (&Limits::default(), &Cancel::never(), &ToolSet::default());
     let state = Some(Path::new("/state"));
-    let call = Call { tool, roots: &roots, state, many_files: false, limits, cancel, offered };
+    let call = Call {
+        tool,
+        workspace: &workspace,
+        state,
+        many_files: false,
+        limits,
+        cancel,
+        offered,
+        hashes: Hashes::Short,
+    };
     let problem = edit_problem(call, FILE, &EditProblem { entry: 0, reason: Reason::Store(error) });
     layout::text(&Failure::of_tool(tool, vec![problem], |_| true))
 }

@@ -1,7 +1,7 @@
 //! Why a file does not read as text, or not in the encoding that was named.
 
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_store::read::document::NotText;
+use mcp_text_editor_store::NotText;
 
 use super::call::Named;
 use crate::problem::{Code, Problem};

@@ -1,0 +1,49 @@
+//! The second wall: the kernel's, around the whole process.
+
+use mcp_text_editor_store::{Confinement, Gap, Network, Workspace};
+
+use crate::config::Landlock;
+
+/// The kernel does not deny access to all else, although it was required to.
+#[derive(Debug, thiserror::Error)]
+#[error("--landlock require: {why}; --landlock auto starts all the same")]
+pub struct NotConfined {
+    why: String,
+}
+
+/// Has the kernel deny access to everything but the roots and the state directory. Runs as the last step before the
+/// work, because nothing else can be opened afterwards, and before any other thread is started, because Landlock
+/// would not bind it.
+pub fn confine(workspace: &Workspace, landlock: Landlock) -> Result<(), NotConfined> {
+    if landlock == Landlock::Off {
+        tracing::info!("Landlock: off");
+        return Ok(());
+    }
+    let why_not = match workspace.confine(Network::Closed) {
+        Ok(Confinement::Held { abi, gaps }) => {
+            let holds = !gaps.contains(&Gap::Truncation);
+            let gaps: Vec<String> = gaps.iter().map(ToString::to_string).collect();
+            let open = if gaps.is_empty() { "nothing".to_owned() } else { gaps.join(", ") };
+            tracing::info!(
+                "Landlock: ABI {abi} keeps this process to its directories; it leaves open: {open}"
+            );
+            if holds {
+                None
+            } else {
+                Some(format!("ABI {abi} leaves truncation open; Linux 6.2 and later does not"))
+            }
+        }
+        Ok(Confinement::None(lack)) => {
+            tracing::info!("Landlock: not available: {lack}");
+            Some(lack.to_string())
+        }
+        Err(error) => {
+            tracing::warn!("Landlock: failed: {error}");
+            Some(error.to_string())
+        }
+    };
+    match why_not {
+        Some(why) if landlock == Landlock::Require => Err(NotConfined { why }),
+        _ => Ok(()),
+    }
+}

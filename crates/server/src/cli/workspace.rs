@@ -1,0 +1,73 @@
+//! The workspace of the process, as the options have it.
+
+use std::path::Path;
+
+use mcp_text_editor_store::{StoreError, Workspace};
+
+use super::history;
+use super::resolve::{Action, Command, HistoryAction};
+use crate::config::StateOptions;
+use crate::limits::Limit;
+use crate::render::directories;
+
+/// Opens the workspace: for a single past edit the one whose history has it, this process's own or the one in `other`,
+/// else its own. The error is that of an allowed directory.
+pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, StoreError> {
+    let own = &command.state_options;
+    if let Action::History(HistoryAction::Undo { edit_id, .. } | HistoryAction::Contents { edit_id }) =
+        &command.action
+        && let Some(other) = other
+    {
+        let elsewhere = StateOptions { state_directory: Some(other.to_owned()), ..own.clone() };
+        let is_in = |options| Ok(history::holds(&open_with(command, options)?, edit_id));
+        // The id says which of the two histories is meant.
+        if let (false, true) = (is_in(own)?, is_in(&elsewhere)?) {
+            return open_with(command, &elsewhere);
+        }
+    }
+    open_with(command, own)
+}
+
+/// Opens the allowed directories, with what may not be done in them, and the state directory.
+///
+/// A server opens those that exist and logs why it does not serve the others; for the subcommands it is an error if one
+/// cannot be opened. A state directory that cannot be opened is none: it is logged, and replies warn of what is lost
+/// with it.
+fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspace, StoreError> {
+    let Command { config, access, action, .. } = command;
+    let mut builder = Workspace::builder()
+        .roots(command.roots.clone(), command.unserved.clone())
+        .read_only(access.read_only)
+        .protect(access.protected.clone())
+        .unprotect(access.unprotected.clone())
+        .in_place(state_options.in_place.clone())
+        .durability(state_options.durability)
+        .strict(config.strict)
+        .max_file_bytes(config.limits.get(Limit::File))
+        .max_occurrences(config.limits.get(Limit::Occurrences))
+        .max_inserted_bytes(config.limits.get(Limit::Inserted));
+    if let Some(directory) = state_directory(state_options, action) {
+        builder = builder.state_directory(directory);
+    }
+    if let Some(settings) = &state_options.history {
+        builder = builder.history(settings.clone());
+    }
+    let workspace = match action {
+        Action::Serve => builder.build_what_is_there(),
+        _ => builder.build_without_state_at_need()?,
+    };
+    for unserved in workspace.unserved() {
+        tracing::error!("{}; {}", directories::why(unserved), directories::REMEDY);
+    }
+    for root in workspace.closed_roots() {
+        tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
+    }
+    if let Some(reason) = workspace.state_problem() {
+        tracing::warn!("edits have no journal and no history: {reason}");
+    }
+    Ok(workspace)
+}
+
+fn state_directory<'a>(state_options: &'a StateOptions, action: &Action) -> Option<&'a Path> {
+    state_options.state_directory.as_deref().filter(|_| !matches!(action, Action::Tools { .. }))
+}

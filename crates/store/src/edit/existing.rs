@@ -1,0 +1,93 @@
+//! What has the name that a new file was to be given: [`Existing`].
+
+use std::path::PathBuf;
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::{Encoding, Label};
+
+use crate::access::place::Place;
+use crate::cancellation::Cancellation;
+use crate::error::StoreError;
+use crate::read::document::read;
+use crate::workspace::Workspace;
+
+/// What has the name that a new file was to be given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Existing {
+    /// A symbolic link that leads to nothing.
+    DanglingLink {
+        /// The real path to which it leads.
+        target: PathBuf,
+    },
+    /// A file that reads as text.
+    Text {
+        /// The digest of its bytes.
+        digest: Digest,
+        /// How many lines it has.
+        total_lines: u64,
+        /// The digest of all its lines, as a range of them has it.
+        lines_digest: Digest,
+        /// The label that an edit has to name so that it reads as text: the call's, or that of the encoding that its bytes look
+        /// like. `None` if it needs none.
+        encoding: Option<String>,
+    },
+    /// Anything else: a directory, a file that is no text, one that may not be read.
+    NotText {
+        /// The digest of its bytes; `None` where they were not read to the end.
+        digest: Option<Digest>,
+    },
+}
+
+/// What a file that is no text looks like, and its digest if it was read to the end.
+type NoText = (Option<Encoding>, Option<Digest>);
+
+impl Existing {
+    /// Looks at what has the name of a place. Reads a file without any label first, then with the one that the call gave, then
+    /// with the one that its bytes look like.
+    pub(super) fn at(
+        workspace: &Workspace,
+        place: &Place,
+        label: Option<&str>,
+        cancellation: Cancellation<'_>,
+    ) -> Self {
+        if place.is_dangling() {
+            return Self::DanglingLink { target: place.path().to_owned() };
+        }
+        let Ok(read) = read_as(workspace, place, None, cancellation) else {
+            return Self::NotText { digest: None };
+        };
+        let (looks_like, digest) = match read {
+            Ok(text) => return text,
+            Err(no_text) => no_text,
+        };
+        for label in [label, looks_like.map(Encoding::name)].into_iter().flatten() {
+            match read_as(workspace, place, Some(label), cancellation) {
+                Ok(Ok(text)) => return text,
+                Ok(Err(_)) => {}
+                Err(_) => break,
+            }
+        }
+        Self::NotText { digest }
+    }
+}
+
+fn read_as(
+    workspace: &Workspace,
+    place: &Place,
+    label: Option<&str>,
+    cancellation: Cancellation<'_>,
+) -> Result<Result<Existing, NoText>, StoreError> {
+    let encoding = label.and_then(Label::parse).map(|label| label.encoding);
+    read(&workspace.scan_cache, place, encoding, cancellation, |document| {
+        if let Some(fault) = document.not_text()? {
+            return Ok(Err((fault.looks_like(), document.digest())));
+        }
+        let scan = &document.scan;
+        Ok(Ok(Existing::Text {
+            digest: scan.digest,
+            total_lines: scan.lines.count(),
+            lines_digest: document.scanned().digest_of(scan.lines.bytes())?,
+            encoding: label.map(str::to_owned),
+        }))
+    })
+}
