@@ -47,24 +47,24 @@
 #[cfg(all(feature = "without-containment", not(debug_assertions)))]
 compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");
 
-pub mod access;
-pub mod cancellation;
-pub mod commit;
-pub mod door;
-pub mod durability;
-pub mod edit;
-pub mod error;
-pub mod history;
+mod access;
+mod cancellation;
+mod commit;
+mod door;
+mod durability;
+mod edit;
+mod error;
+mod history;
 mod journal;
-pub mod lock;
-pub mod os;
-pub mod read;
-pub mod recovery;
-pub mod stage;
-pub mod state_dir;
+mod lock;
+mod os;
+mod read;
+mod recovery;
+mod stage;
+mod state_dir;
 #[cfg(test)]
 mod tests;
-pub mod workspace;
+mod workspace;
 
 /// The pure half: scans, requests and their resolution, splices, digests, encodings.
 pub use mcp_text_editor_core as core;

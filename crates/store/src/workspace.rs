@@ -15,34 +15,34 @@ use crate::state_dir::StateDir;
 #[derive(Debug)]
 pub struct Workspace {
     /// The allowed directories.
-    pub roots: Roots,
+    pub(crate) roots: Roots,
     /// What is remembered of files between reads.
-    pub scan_cache: ScanCache,
+    pub(crate) scan_cache: ScanCache,
     /// The state directory with the journal; `None` where there is none: edits then say what they lack.
-    pub state_dir: Option<StateDir>,
+    pub(crate) state_dir: Option<StateDir>,
     /// The edits of the past.
-    pub history: History,
+    pub(crate) history: History,
     /// Files that are written over, not replaced, whether or not anything shows that they must be.
-    pub in_place: Patterns,
+    pub(crate) in_place: Patterns,
     /// What an edit that was answered survives.
-    pub durability: Durability,
+    pub(crate) durability: Durability,
     /// Why there is no state directory although one was asked for.
-    pub state_problem: Option<String>,
+    pub(crate) state_problem: Option<String>,
     /// How strictly text must match, and how much an edit may put in.
-    pub matching: resolve::Options,
+    pub(crate) matching: resolve::Options,
     /// How large a file may be, before an edit and after it; there is none that a read may not have.
-    pub max_file_bytes: u64,
+    pub(crate) max_file_bytes: u64,
     /// How much an edit may take away, of all its files together, and still be kept in the history: it is held in memory
     /// meanwhile. [`IN_MEMORY`] unless told otherwise.
-    pub max_kept_bytes: u64,
+    pub(crate) max_kept_bytes: u64,
     /// Files that were replaced, and are not closed yet.
-    pub deferred_close: DeferredClose,
+    pub(crate) deferred_close: DeferredClose,
 }
 
 impl Workspace {
     /// A store without a state directory.
     #[must_use]
-    pub fn without_state(roots: Roots) -> Self {
+    pub(crate) fn without_state(roots: Roots) -> Self {
         Self {
             roots,
             scan_cache: ScanCache::default(),

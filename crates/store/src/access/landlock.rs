@@ -61,7 +61,7 @@ pub enum Gap {
 
 /// Confines this thread, and all that it starts, to the roots (for reading only, if their policy says so) and the state
 /// directory, given by its handle, as far as the kernel can. There is no way back. The error is the kernel's; then nothing holds.
-pub fn confine(roots: &Roots, state: Option<&Dir>, network: Network) -> io::Result<Confinement> {
+pub(crate) fn confine(roots: &Roots, state: Option<&Dir>, network: Network) -> io::Result<Confinement> {
     system::confine(roots, state, network)
 }
 

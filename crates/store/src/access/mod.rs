@@ -1,15 +1,15 @@
 //! From a client's path to a handle: the allowed directories, and what in them may not be written, or not even be read.
 
 mod aliases;
-pub mod client_files;
+pub(crate) mod client_files;
 pub(crate) mod directory;
-pub mod landlock;
+pub(crate) mod landlock;
 #[cfg(feature = "without-containment")]
 mod no_containment;
-pub mod patterns;
-pub mod place;
-pub mod policy;
-pub mod protection;
-pub mod roots;
+pub(crate) mod patterns;
+pub(crate) mod place;
+pub(crate) mod policy;
+pub(crate) mod protection;
+pub(crate) mod roots;
 mod spelling;
-pub mod unserved;
+pub(crate) mod unserved;

@@ -26,7 +26,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::real_path::without_verbatim_prefix;
 
-/// Whether paths are kept in the roots. A build where they are not is for the tests of [`crate::access::landlock`].
+/// Whether paths are kept in the roots. A build where they are not is for the tests of [`Workspace::confine`](crate::Workspace::confine).
 pub const CONTAINED: bool = !cfg!(feature = "without-containment");
 
 /// The longest path that any system takes (Windows; Linux stops at 4096 by itself), so that none is walked for long.

@@ -27,7 +27,7 @@ const SWAPS: usize = 64;
 
 /// How a file was replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Method {
+pub(crate) enum Method {
     /// The two files changed names in one step, and what came out was what had been read.
     Exchanged,
     /// The file system cannot do that: what another program wrote in the last instant would be lost.
@@ -38,7 +38,7 @@ pub enum Method {
 ///
 /// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
 /// (device, inode, size, mtime), or that another program has opened for writing, is [`StoreErrorKind::Changed`].
-pub fn exchange(staged: Vec<Staged>) -> Result<Exchanged, StoreError> {
+pub(crate) fn exchange(staged: Vec<Staged>) -> Result<Exchanged, StoreError> {
     exchange_with(staged, os::exchange)
 }
 
@@ -58,7 +58,7 @@ fn exchange_with(staged: Vec<Staged>, swap: Swap) -> Result<Exchanged, StoreErro
 /// Files that have their new content, while the old is still there. Dropping it puts the old files back.
 #[derive(Debug)]
 #[must_use = "dropping it puts the old files back"]
-pub struct Exchanged {
+pub(crate) struct Exchanged {
     replaced: Vec<Replaced>,
     swap: Swap,
 }
@@ -304,7 +304,7 @@ pub(crate) fn swap_until_out(
 impl Exchanged {
     /// How each file was replaced, in the order of the commit.
     #[must_use]
-    pub fn methods(&self) -> Vec<Method> {
+    pub(crate) fn methods(&self) -> Vec<Method> {
         let method = |replaced: &Replaced| match replaced.old {
             Old::Exchanged => Method::Exchanged,
             Old::Aside(_) => Method::Renamed,
@@ -314,7 +314,7 @@ impl Exchanged {
 
     /// Looks once more whether the old files are what was read: a program that was about to open one by its name when the
     /// names were exchanged has it open only now. If not, [`StoreErrorKind::Changed`].
-    pub fn check(&self) -> Result<(), StoreError> {
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
         for Replaced { staged, .. } in &self.replaced {
             if !staged.is_untouched()? {
                 let path = staged.place.path();
@@ -325,7 +325,7 @@ impl Exchanged {
     }
 
     /// Waits until the names are on disk, once for each directory.
-    pub fn sync_directories(&self) -> Result<(), StoreError> {
+    pub(crate) fn sync_directories(&self) -> Result<(), StoreError> {
         sync_directories_of(self.replaced.iter().map(|replaced| &replaced.staged.place))
     }
 
@@ -333,7 +333,7 @@ impl Exchanged {
     ///
     /// Returns the locks on them, and whether all are gone.
     #[must_use = "dropping them lets go of the files"]
-    pub fn finish(mut self) -> (Vec<LockedFile>, bool) {
+    pub(crate) fn finish(mut self) -> (Vec<LockedFile>, bool) {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
         let mut is_clean = true;
         let finish = |Replaced { staged, old }: Replaced| {
@@ -364,7 +364,7 @@ impl Exchanged {
     /// Puts the old files back, the last first, because of `cause`, and returns the error to report: `cause` or, if a
     /// file could not be put back, [`StoreErrorKind::NotRestored`].
     #[must_use = "it says whether anything was left changed"]
-    pub fn roll_back(mut self, cause: StoreError) -> StoreError {
+    pub(crate) fn roll_back(mut self, cause: StoreError) -> StoreError {
         let mut paths = match &cause.kind {
             StoreErrorKind::NotRestored { paths } => paths.clone(),
             _ => Vec::new(),

@@ -1,9 +1,9 @@
 //! What a call changes, on disk: for all of its files or for none, whenever the process is killed.
 
-pub mod exchange;
-pub mod in_place;
-pub mod overwrite;
-pub mod publish_new;
+pub(crate) mod exchange;
+pub(crate) mod in_place;
+pub(crate) mod overwrite;
+pub(crate) mod publish_new;
 pub(crate) mod remove;
-pub mod staged;
+pub(crate) mod staged;
 pub(crate) mod transaction;

@@ -25,7 +25,7 @@ const MAX_ATTEMPTS: usize = 5;
 /// A file in the making, without its name. Dropping it removes it, and the directories that were made for it.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
-pub struct Creation {
+pub(crate) struct Creation {
     place: WritablePlace,
     // In this order: the temporary must be gone before its directory can go.
     temporary: Temporary,
@@ -34,8 +34,9 @@ pub struct Creation {
 
 /// A file that was created.
 #[derive(Debug)]
-pub struct Created {
+pub(crate) struct Created {
     /// The new file, locked until this is dropped, where the file system has locks.
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is held for its lock"))]
     pub file: OpenFile,
     /// The parent directories that were made for it, outermost first.
     pub directories: Vec<PathBuf>,
@@ -46,7 +47,7 @@ impl Creation {
     ///
     /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This
     /// first look only spares the work; [`Creation::commit`] decides.
-    pub fn begin(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
+    pub(crate) fn begin(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         let fail = |kind| Err(StoreError::new(Operation::Create, place.path(), kind));
         let exists = || place.missing.is_empty() && place.directory.symlink_metadata(place.name()).is_ok();
         if place.by_link || exists() {
@@ -79,13 +80,13 @@ impl Creation {
     }
 
     /// Waits until the content is on disk.
-    pub fn sync(&self) -> Result<(), StoreError> {
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.temporary.sync()
     }
 
     /// Gives the file its name, unless anything has it: the file system decides, in one step. With `sync` the names
     /// are on disk when this returns.
-    pub fn commit(self, sync: bool) -> Result<Created, StoreError> {
+    pub(crate) fn commit(self, sync: bool) -> Result<Created, StoreError> {
         self.commit_with(sync, &[rename_new, link, claim_and_rename])
     }
 

@@ -11,7 +11,7 @@ use crate::stage::temporary::Temporary;
 
 /// A file whose new content is complete.
 #[derive(Debug)]
-pub struct Staged {
+pub(crate) struct Staged {
     /// Where it is.
     pub place: WritablePlace,
     /// What it is to hold.
@@ -22,7 +22,7 @@ pub struct Staged {
 
 /// New content that is complete, and what it was made from.
 #[derive(Debug)]
-pub struct NewContent {
+pub(crate) struct NewContent {
     /// The new content.
     pub temporary: Temporary,
     /// Why it must be written over the file; `None` if the two change names.

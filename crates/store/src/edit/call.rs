@@ -15,7 +15,7 @@ use crate::read::document::MAX_ATTEMPTS;
 use crate::workspace::Workspace;
 
 /// Edits all files of a call, or none; every reason against it is found before it is refused.
-pub fn edit(
+pub(crate) fn edit(
     workspace: &Workspace,
     edits: &[Edit<'_>],
     options: Options<'_>,

@@ -33,7 +33,7 @@ const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 
 /// A file that is to be made.
 #[derive(Clone, Copy, Debug)]
-pub struct NewFile<'a> {
+pub(crate) struct NewFile<'a> {
     /// Where, as the client named it.
     pub file_path: &'a str,
     /// Its text, line ends and all.
@@ -44,7 +44,11 @@ pub struct NewFile<'a> {
 
 /// Creates a file, and the directories above it that are missing; nothing of that name may exist ([`Reason::Exists`]). A dry run
 /// only looks.
-pub fn create(workspace: &Workspace, new: NewFile<'_>, options: Options<'_>) -> Result<Outcome, Vec<Reason>> {
+pub(crate) fn create(
+    workspace: &Workspace,
+    new: NewFile<'_>,
+    options: Options<'_>,
+) -> Result<Outcome, Vec<Reason>> {
     let label = new.encoding.map_or(Some(UTF_8), Label::parse);
     let (place, label) = match (workspace.roots.resolve_for_writing(new.file_path), label) {
         (Ok(place), Some(label)) => (place, label),

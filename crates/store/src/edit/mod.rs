@@ -3,15 +3,15 @@
 
 mod attempt;
 mod call;
-pub mod create;
+pub(crate) mod create;
 mod existing;
 mod outcome;
 mod problem;
 mod request;
-pub mod undo;
+pub(crate) mod undo;
 
-pub use call::edit;
+pub(crate) use call::edit;
 pub use existing::Existing;
 pub use outcome::{Edited, Outcome, Warning};
 pub use problem::{Differing, EditProblem, Reason};
-pub use request::{Change, Edit, Options};
+pub(crate) use request::{Change, Edit, Options};

@@ -9,7 +9,7 @@ use crate::history::EditId;
 
 /// What a call asks of one file.
 #[derive(Clone, Copy, Debug)]
-pub struct Edit<'a> {
+pub(crate) struct Edit<'a> {
     /// The file, as the client named it.
     pub file_path: &'a str,
     /// Its encoding, in the client's word.
@@ -22,7 +22,7 @@ pub struct Edit<'a> {
 
 /// What is to be done to a file. Texts have `\n` for line ends.
 #[derive(Clone, Copy, Debug)]
-pub enum Change<'a> {
+pub(crate) enum Change<'a> {
     /// Replacements.
     Patch(&'a [Patch]),
     /// New lines at the end.
@@ -42,7 +42,7 @@ pub enum Change<'a> {
 
 /// How a call is to be carried out.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub(crate) struct Options<'a> {
     /// The tool's name, for the history.
     pub tool: &'a str,
     /// The edit that this one takes back.

@@ -36,7 +36,7 @@ use crate::workspace::Workspace;
 
 /// How an edit is to be taken back.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub(crate) struct Options<'a> {
     /// The tool's name, for the history.
     pub tool: &'a str,
     /// Check everything, write nothing, and show the difference.
@@ -113,7 +113,7 @@ pub struct IsLeft(pub bool);
 
 /// Whether all files of an edit lie in the roots, wherever links lead by now.
 #[must_use]
-pub fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
+pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
     entry.files.iter().all(|file| match workspace.roots.place(&file.path) {
         Ok(_) => true,
         Err(PathError::Outside | PathError::Unserved(_)) => false,
@@ -122,7 +122,7 @@ pub fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
 }
 
 /// Takes an edit back, in all of its files or in none. Each must be what the edit left.
-pub fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> Result<Undone, UndoError> {
+pub(crate) fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> Result<Undone, UndoError> {
     let found = workspace.history.get(id).map_err(UndoError::History)?;
     let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(workspace, entry)) else {
         return Err(UndoError::Unknown);

@@ -113,4 +113,4 @@ pub fn path_in_history(path: &Path) -> PathBuf {
 }
 
 /// What stands for the tool where none was called.
-pub const RECOVERY: &str = "recovery";
+pub(crate) const RECOVERY: &str = "recovery";

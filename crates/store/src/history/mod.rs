@@ -18,8 +18,9 @@ mod sqlite;
 mod tests;
 
 pub use crate::state_dir::HISTORY as FILE_NAME;
-pub use edit::{EditId, FileEdit, Kind, NewEdit, Undo};
+pub use edit::{EditId, Kind, Undo};
+pub(crate) use edit::{FileEdit, NewEdit};
 pub use entry::{Entry, EntryFile, Forgotten};
-pub use keep::{History, RECOVERY, path_in_history};
+pub use keep::{History, path_in_history};
 pub use not_kept::{NotKept, Remedy};
 pub use settings::Settings;

@@ -14,6 +14,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::access::patterns::Patterns;
+use crate::history::keep::RECOVERY;
 use crate::state_dir::StateDir;
 
 struct World {

@@ -7,7 +7,7 @@ use crate::cancellation::Cancellation;
 use crate::error::StoreErrorKind;
 
 /// How long a call waits for a lock, unless told otherwise.
-pub const LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
 /// How often a lock is asked for without a pause: most are held for less than a millisecond.
 const EAGER: u32 = 8;
@@ -18,7 +18,7 @@ const LONGEST: Duration = Duration::from_millis(5);
 
 /// How to wait.
 #[derive(Clone, Copy, Debug)]
-pub struct LockTimeout<'a> {
+pub(crate) struct LockTimeout<'a> {
     /// For how long at most, over all locks of a call; then [`StoreErrorKind::Busy`].
     pub limit: Duration,
     /// Asked before each pause; ends the wait with [`StoreErrorKind::Cancelled`].

@@ -7,14 +7,16 @@ use std::path::Path;
 use cap_std::fs::Dir;
 
 use crate::access::place::{OpenFile, WritablePlace};
-use crate::error::{Operation, StoreError, StoreErrorKind};
+#[cfg(test)]
+use crate::error::StoreErrorKind;
+use crate::error::{Operation, StoreError};
 use crate::lock::backoff::{Backoff, LockTimeout};
 use crate::os;
 
 /// A file that nobody else edits through this server until this value is dropped.
 #[derive(Debug)]
 #[must_use = "dropping it lets go of the lock"]
-pub struct LockedFile {
+pub(crate) struct LockedFile {
     file: OpenFile,
     is_guarded: bool,
 }
@@ -22,13 +24,13 @@ pub struct LockedFile {
 impl LockedFile {
     /// The file, open for reading, with the identity that it had once the lock was held.
     #[must_use]
-    pub fn file(&self) -> &OpenFile {
+    pub(crate) fn file(&self) -> &OpenFile {
         &self.file
     }
 
     /// Whether there is a lock at all; `false` on a file system that has none, which is worth a warning.
     #[must_use]
-    pub fn is_guarded(&self) -> bool {
+    pub(crate) fn is_guarded(&self) -> bool {
         self.is_guarded
     }
 }
@@ -36,7 +38,7 @@ impl LockedFile {
 /// The files of one call, each locked once.
 #[derive(Debug)]
 #[must_use = "dropping it lets go of the locks"]
-pub struct LockedSet {
+pub(crate) struct LockedSet {
     /// The files, in the order in which the places first named them.
     pub files: Vec<LockedFile>,
     /// For each place, the index of its file. Places that mean one file (same device and inode) share it.
@@ -47,7 +49,8 @@ pub struct LockedSet {
 ///
 /// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would let it be
 /// replaced. Each call opens the file anew, so threads of one process exclude each other, too.
-pub fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile, StoreError> {
+#[cfg(test)]
+pub(crate) fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile, StoreError> {
     let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
     let first = locked.map(|set| set.files.into_iter().next());
     match first {
@@ -61,7 +64,8 @@ pub fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile,
 ///
 /// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
 /// none is kept.
-pub fn lock_all(
+#[cfg(test)]
+pub(crate) fn lock_all(
     places: &[&WritablePlace],
     wait: &LockTimeout<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {

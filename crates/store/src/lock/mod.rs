@@ -4,10 +4,10 @@
 //! lock behind with the old inode; so a lock counts only while the name still means the inode that is locked.
 
 mod backoff;
-pub mod deferred_close;
+pub(crate) mod deferred_close;
 mod file_lock;
 
-pub(crate) use backoff::Backoff;
-pub use backoff::{LIMIT, LockTimeout};
-pub use file_lock::{LockedFile, LockedSet, lock, lock_all};
-pub(crate) use file_lock::{lock_all_as_they_are, lock_all_with, lock_directory};
+pub(crate) use backoff::{Backoff, LockTimeout};
+pub(crate) use file_lock::{LockedFile, LockedSet, lock_all_as_they_are, lock_all_with, lock_directory};
+#[cfg(test)]
+pub(crate) use file_lock::{lock, lock_all};

@@ -5,12 +5,12 @@
 //! Unix. Linux is what is tested.
 
 pub(crate) mod clock;
-pub mod fd_limit;
-pub mod identity;
-pub mod inode_flags;
+pub(crate) mod fd_limit;
+pub(crate) mod identity;
+pub(crate) mod inode_flags;
 pub(crate) mod real_path;
 pub(crate) mod seen;
-pub mod signals;
+pub(crate) mod signals;
 mod unsupported;
 pub(crate) mod vanishing;
 

@@ -51,7 +51,7 @@ pub(crate) enum Extent {
 
 /// What a file held.
 #[derive(Debug)]
-pub enum Content {
+pub(crate) enum Content {
     /// All of it: comparing bytes is many times faster than hashing them.
     Bytes(Vec<u8>),
     /// Its digest.
@@ -114,7 +114,7 @@ impl NotText {
 /// the file is not read again.
 ///
 /// If the file changes meanwhile, this starts again; after five attempts it is [`StoreErrorKind::Changed`].
-pub fn read<T>(
+pub(crate) fn read<T>(
     cache: &ScanCache,
     place: &Place,
     label: Option<Encoding>,

@@ -28,7 +28,7 @@ pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
 ///
 /// Of a file that shrinks meanwhile the bytes come short: the caller must look whether it is still what it was
 /// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the file.
-pub fn read_and_hash<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
+pub(crate) fn read_and_hash<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     file: &S,
     hasher: Hasher,
     each: impl FnMut(&[u8]) -> Result<(), E>,

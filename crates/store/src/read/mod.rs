@@ -1,5 +1,5 @@
 //! A file, read once: its bytes, its digest, its scan; and what is remembered of it between reads.
 
-pub mod document;
-pub mod hash;
-pub mod scan_cache;
+pub(crate) mod document;
+pub(crate) mod hash;
+pub(crate) mod scan_cache;

@@ -17,4 +17,4 @@ mod site;
 mod tests;
 
 pub(crate) use gate::{lock_settled, settle};
-pub use recover::recover;
+pub(crate) use recover::recover;

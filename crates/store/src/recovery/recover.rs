@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 
 /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
 /// logged, and tried again before each edit.
-pub fn recover(workspace: &Workspace) {
+pub(crate) fn recover(workspace: &Workspace) {
     let Some(state) = &workspace.state_dir else { return };
     match Found::all(state) {
         Ok(found) => {

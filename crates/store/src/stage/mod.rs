@@ -1,4 +1,4 @@
 //! New content in the making, and what a file is besides its bytes.
 
-pub mod metadata;
-pub mod temporary;
+pub(crate) mod metadata;
+pub(crate) mod temporary;

@@ -23,11 +23,11 @@ use crate::stage::metadata::{self, NotKept};
 use crate::state_dir::{CONTENT, StateDir};
 
 /// What the names of all temporary files begin with.
-pub const PREFIX: &str = ".mte-";
+pub(crate) const PREFIX: &str = ".mte-";
 
 /// How much of a call is held in memory for its time: the new content of a file whose directory may not be written, and, unless
 /// told otherwise, what an edit takes away until the history has it.
-pub const IN_MEMORY: u64 = 64 * 1024 * 1024;
+pub(crate) const IN_MEMORY: u64 = 64 * 1024 * 1024;
 
 /// How much is copied at a time.
 const BLOCK: usize = 1024 * 1024;
@@ -35,32 +35,32 @@ const BLOCK: usize = 1024 * 1024;
 /// The names of what is made on the way to the new content of one file: told beforehand, so that whoever cleans up after a
 /// process that was killed finds all of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct TemporaryId(u64);
+pub(crate) struct TemporaryId(u64);
 
 impl TemporaryId {
     /// Draws one by lot; none is drawn twice but by chance, which the file system tells.
     #[must_use]
-    pub fn draw() -> Self {
+    pub(crate) fn draw() -> Self {
         // std seeds it from the system, and anew each time: no dependency.
         Self(RandomState::new().build_hasher().finish())
     }
 
     /// Reads what [`fmt::Display`] writes.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         u64::from_str_radix(text, 16).ok().map(Self)
     }
 
     /// The name of the new content, and of the old once the two have changed names. It tells nothing of the file's own
     /// name, which can be as long as a name may be, and matches no `*.ext`.
     #[must_use]
-    pub fn name(self) -> OsString {
+    pub(crate) fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{self}"))
     }
 
     /// The name of the old content where it needs one besides: a second name or a copy.
     #[must_use]
-    pub fn name_of_old(self) -> OsString {
+    pub(crate) fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{self}-old"))
     }
 }
@@ -75,7 +75,7 @@ impl fmt::Display for TemporaryId {
 /// state directory or in memory, for a file that is to be written over.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
-pub struct Temporary {
+pub(crate) struct Temporary {
     /// `None` for one in memory, which can be the source of a copy only.
     directory: Option<Arc<Dir>>,
     is_beside: bool,
@@ -90,7 +90,8 @@ pub struct Temporary {
 
 impl Temporary {
     /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600).
-    pub fn create(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
+    #[cfg(test)]
+    pub(crate) fn create(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         Self::create_in(&place.directory, (id, id.name()), place.path(), 0o600)
     }
 
@@ -129,7 +130,7 @@ impl Temporary {
         Ok(Self { directory, is_beside: true, id, name, file, identity, path, written: 0, is_left: false })
     }
 
-    /// As [`Temporary::create`]; where the directory does not allow it, in the state directory; where there is none, in
+    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600); where the directory does not allow it, in the state directory; where there is none, in
     /// memory, if at most [`IN_MEMORY`] bytes will be needed. If more, it is the directory that the error names.
     pub(crate) fn create_anywhere(
         place: &WritablePlace,
@@ -179,13 +180,13 @@ impl Temporary {
 
     /// Whether it is in the file's directory, so that it can get the file's name.
     #[must_use]
-    pub fn is_beside(&self) -> bool {
+    pub(crate) fn is_beside(&self) -> bool {
         self.is_beside
     }
 
     /// By what it is named.
     #[must_use]
-    pub fn id(&self) -> TemporaryId {
+    pub(crate) fn id(&self) -> TemporaryId {
         self.id
     }
 
@@ -206,19 +207,19 @@ impl Temporary {
 
     /// The absolute path of the temporary, for messages.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// How many bytes were written.
     #[must_use]
-    pub fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
     /// Appends bytes of a file, within the kernel where it can, else in blocks. A source that has become too short is
     /// [`StoreErrorKind::Changed`].
-    pub fn copy_range(&mut self, from: &OpenFile, range: Range<u64>) -> Result<(), StoreError> {
+    pub(crate) fn copy_range(&mut self, from: &OpenFile, range: Range<u64>) -> Result<(), StoreError> {
         let mut offset = range.start;
         while offset < range.end {
             let length = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(1 << 30);
@@ -247,17 +248,17 @@ impl Temporary {
     }
 
     /// Gives it the flags of the old file (`chattr(1)`). Due before the first byte is written.
-    pub fn keep_flags(&self, old: &OpenFile) -> Lost {
+    pub(crate) fn keep_flags(&self, old: &OpenFile) -> Lost {
         os::keep_flags(old.file(), &self.file)
     }
 
     /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write, which may take set-id bits away.
-    pub fn keep_metadata(&self, old: &OpenFile) -> Result<NotKept, StoreError> {
+    pub(crate) fn keep_metadata(&self, old: &OpenFile) -> Result<NotKept, StoreError> {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
 
     /// Waits until content and metadata are on disk.
-    pub fn sync(&self) -> Result<(), StoreError> {
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.file.sync_all().context(Operation::Sync, &self.path)
     }
 
@@ -268,7 +269,7 @@ impl Temporary {
     }
 
     /// What was written so far, to be read back. It shares the temporary's lock: drop it before others may edit.
-    pub fn view(&self) -> Result<OpenFile, StoreError> {
+    pub(crate) fn view(&self) -> Result<OpenFile, StoreError> {
         let file = self.file.try_clone().context(Operation::Open, &self.path)?;
         OpenFile::new(file, self.path.clone())
     }

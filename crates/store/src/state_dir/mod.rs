@@ -2,7 +2,7 @@
 //! history's, and new content of files whose own directory cannot be written.
 
 mod dir;
-pub mod private;
+pub(crate) mod private;
 
-pub(crate) use dir::{CONTENT, JOURNAL};
-pub use dir::{HISTORY, StateDir};
+pub use dir::HISTORY;
+pub(crate) use dir::{CONTENT, JOURNAL, StateDir};
