@@ -18,8 +18,23 @@ pub struct StoreError {
     pub path: PathBuf,
     /// Why it failed.
     pub kind: StoreErrorKind,
+    /// What in the name of the file explains it, if anything does.
+    pub name: Option<NameFault>,
     /// The system's error, where there was one.
     pub source: Option<io::Error>,
+}
+
+/// What in the name by which a file was given explains a [`StoreError`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameFault {
+    /// It is the name of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]); the path of the error is where the
+    /// link leads.
+    DanglingLink,
+    /// It, or the link that it names, ends as only a directory's name may, in a slash, and without that it is a file's
+    /// ([`StoreErrorKind::NotADirectory`]).
+    SlashAfterFile,
+    /// It ends so, and there is nothing of that name, so that a file was to be made ([`StoreErrorKind::IsADirectory`]).
+    SlashAfterNothing,
 }
 
 /// What was being done when a [`StoreError`] arose.
@@ -127,13 +142,14 @@ impl StoreError {
     /// An error that the system did not report by itself.
     #[must_use]
     pub fn new(operation: Operation, path: &Path, kind: StoreErrorKind) -> Self {
-        Self { operation, path: path.to_owned(), kind, source: None }
+        Self { operation, path: path.to_owned(), kind, name: None, source: None }
     }
 
     /// An error of the system, which is kept as the source.
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
-        Self { operation, path: path.to_owned(), kind: StoreErrorKind::of(&source), source: Some(source) }
+        let kind = StoreErrorKind::of(&source);
+        Self { operation, path: path.to_owned(), kind, name: None, source: Some(source) }
     }
 
     /// An error of the system, or that the call is cancelled.

@@ -81,7 +81,7 @@ pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFi
 pub use durability::Durability;
 pub use edit::undo::{Conflict, IsLeft, Refused, UndoError, Undone};
 pub use edit::{Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
-pub use error::{Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
+pub use error::{NameFault, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 pub use history::{
     EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Forgotten, History, Kind, NotKept, Remedy,
     Settings as HistorySettings, Undo, path_in_history,

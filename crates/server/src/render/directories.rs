@@ -19,12 +19,12 @@ pub fn why(unserved: &Unserved) -> String {
     let named = shown(&unserved.named);
     let path = shown(&unserved.path);
     match &unserved.why {
-        WhyUnserved::Failed { kind, cause } => {
+        WhyUnserved::Failed { kind, is_file, cause } => {
             let which = format!("the configured directory {named}");
             let what = match kind {
                 StoreErrorKind::NotFound => format!("{which} did not exist when this server was started"),
                 StoreErrorKind::NotADirectory => match unserved.path.parent().map(shown) {
-                    Some(parent) if unserved.path.is_file() => {
+                    Some(parent) if *is_file => {
                         format!("{which} is a file, not a directory; the one that holds it is {parent}")
                     }
                     _ => format!("{which} leads through a file"),

@@ -13,7 +13,7 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt a
 use cap_std::fs::{Dir, FileType, OpenOptions};
 use mcp_text_editor_core::source::Source;
 
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::Guard;
@@ -26,7 +26,7 @@ pub(crate) const MAX_LINKS: u32 = 40;
 /// If the handle's directory is renamed the place goes with it; if its name is given to another directory, that one is
 /// never entered.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub(crate) struct Place {
     /// The deepest parent that exists.
     pub(crate) directory: Arc<Dir>,
     /// The parents below it that do not exist, outermost first.
@@ -53,7 +53,7 @@ pub(crate) struct Link {
 /// [`Roots::resolve_for_writing`](crate::access::roots::Roots::resolve_for_writing) alone gives it: so no way of editing can forget
 /// to ask the policy.
 #[derive(Clone, Debug)]
-pub struct WritablePlace(Place);
+pub(crate) struct WritablePlace(Place);
 
 impl WritablePlace {
     /// For `roots.rs`, once the policy was asked.
@@ -73,7 +73,7 @@ impl Deref for WritablePlace {
 impl Place {
     /// The absolute path, without any symbolic link; for messages and records, not for opening.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -85,37 +85,38 @@ impl Place {
 
     /// The same path from the root on that holds it; of nested roots, the innermost.
     #[must_use]
-    pub fn relative(&self) -> &Path {
+    pub(crate) fn relative(&self) -> &Path {
         &self.relative
     }
 
     /// The file's name in its directory.
     #[must_use]
-    pub fn name(&self) -> &OsStr {
+    pub(crate) fn name(&self) -> &OsStr {
         &self.name
     }
 
     /// The parent directories that did not exist, outermost first.
     #[must_use]
-    pub fn missing_directories(&self) -> &[OsString] {
+    #[cfg(test)]
+    pub(crate) fn missing_directories(&self) -> &[OsString] {
         &self.missing
     }
 
     /// Whether the path that was resolved named a symbolic link, dangling or not. The place is then the link's target.
     #[must_use]
-    pub fn is_named_by_link(&self) -> bool {
+    pub(crate) fn is_named_by_link(&self) -> bool {
         self.by_link
     }
 
     /// Whether the path that was resolved named a symbolic link whose target, this place, does not exist.
     #[must_use]
-    pub fn is_dangling(&self) -> bool {
+    pub(crate) fn is_dangling(&self) -> bool {
         self.by_link && self.is_free()
     }
 
     /// Whether nothing is here.
     #[must_use]
-    pub fn is_free(&self) -> bool {
+    pub(crate) fn is_free(&self) -> bool {
         self.identity().is_err_and(|error| error.kind == StoreErrorKind::NotFound)
     }
 
@@ -123,7 +124,18 @@ impl Place {
     ///
     /// Returns at once whatever it is: only a regular file is opened. A symbolic link that took the place since it was
     /// resolved is [`StoreErrorKind::Changed`].
-    pub fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
+    pub(crate) fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
+        self.open(write).map_err(|error| {
+            let name = match error.kind {
+                StoreErrorKind::NotFound if self.by_link => Some(NameFault::DanglingLink),
+                StoreErrorKind::NotADirectory if self.ends_in_slash => Some(NameFault::SlashAfterFile),
+                _ => None,
+            };
+            StoreError { name, ..error }
+        })
+    }
+
+    fn open(&self, write: bool) -> Result<OpenFile, StoreError> {
         let fail = |kind| Err(StoreError::new(Operation::Open, &self.path, kind));
         if !self.missing.is_empty() {
             return fail(StoreErrorKind::NotFound);
@@ -161,7 +173,7 @@ impl Place {
     }
 
     /// What the place holds now, without opening it.
-    pub fn identity(&self) -> Result<Identity, StoreError> {
+    pub(crate) fn identity(&self) -> Result<Identity, StoreError> {
         if !self.missing.is_empty() {
             return Err(StoreError::new(Operation::Open, &self.path, StoreErrorKind::NotFound));
         }
@@ -176,7 +188,7 @@ impl Place {
     /// Whether the file may be written to, as far as its mode, its marks and the file system say.
     ///
     /// A file is replaced by its directory's leave, not by its own; so this is what keeps a read-only file read-only.
-    pub fn check_writable(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_writable(&self) -> Result<(), StoreError> {
         let name = Path::new(&self.name);
         let may_write = os::may_write(&self.directory, name).context(Operation::Open, &self.path);
         match os::guard_at(&self.directory, name) {

@@ -18,7 +18,7 @@ use crate::os::real_path::real_path;
 
 /// Which files may not be written, besides those outside the roots.
 #[derive(Clone, Default, Debug)]
-pub struct Policy {
+pub(crate) struct Policy {
     read_only: bool,
     is_unprotected: bool,
     patterns: Patterns,
@@ -37,32 +37,32 @@ struct Closed {
 impl Policy {
     /// The policy for what a person asks for: nothing is protected.
     #[must_use]
-    pub fn unprotected() -> Self {
+    pub(crate) fn unprotected() -> Self {
         Self { is_unprotected: true, ..Self::default() }
     }
 
     /// The same policy, under which nothing may be written if `read_only`.
     #[must_use]
-    pub fn read_only(self, read_only: bool) -> Self {
+    pub(crate) fn read_only(self, read_only: bool) -> Self {
         Self { read_only, ..self }
     }
 
     /// The same policy, which protects what matches these patterns, too.
     #[must_use]
-    pub fn protecting(self, patterns: Patterns) -> Self {
+    pub(crate) fn protecting(self, patterns: Patterns) -> Self {
         Self { patterns, ..self }
     }
 
     /// The same policy, under which what matches these patterns is not protected by default; what [`Policy::protecting`]
     /// names is protected all the same.
     #[must_use]
-    pub fn exempting(self, exempt: Patterns) -> Self {
+    pub(crate) fn exempting(self, exempt: Patterns) -> Self {
         Self { exempt, ..self }
     }
 
     /// The same policy, under which this directory, and all below it, looks as if it were outside all roots.
     #[must_use]
-    pub fn closing(mut self, directory: &Path) -> Self {
+    pub(crate) fn closing(mut self, directory: &Path) -> Self {
         let path = real_path(directory);
         let key = path.metadata().ok().as_ref().and_then(os::key_of);
         self.closed.push(Closed { path, key });

@@ -34,7 +34,7 @@ const PATH_LENGTH: usize = 32_767;
 
 /// The allowed directories, each open.
 #[derive(Debug)]
-pub struct Roots {
+pub(crate) struct Roots {
     served: Vec<Root>,
     unserved: Vec<Unserved>,
     policy: Policy,
@@ -50,7 +50,7 @@ struct Root {
 
 /// Resolves the paths of one call for writing. Not to be kept for another: a link that was made in between would not be known.
 #[derive(Debug)]
-pub struct ForWriting<'a> {
+pub(crate) struct ForWriting<'a> {
     roots: &'a Roots,
     aliases: OnceCell<Vec<Aliases>>,
 }
@@ -93,12 +93,13 @@ pub enum PathError {
 
 impl Roots {
     /// Opens each directory with the policy that holds where nothing else is said.
-    pub fn open(directories: &[PathBuf]) -> Result<Self, StoreError> {
+    #[cfg(test)]
+    pub(crate) fn open(directories: &[PathBuf]) -> Result<Self, StoreError> {
         Self::open_with(directories, Policy::default())
     }
 
     /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are fine.
-    pub fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
+    pub(crate) fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
         let served = directories.iter().map(|path| Root::open(path)).collect::<Result<_, _>>()?;
         Ok(Self { served, unserved: Vec::new(), policy })
     }
@@ -106,7 +107,7 @@ impl Roots {
     /// Opens each directory that can be opened, as [`Roots::open_with`] does, and keeps note of the others; and of those
     /// that are known before not to be served.
     #[must_use]
-    pub fn open_what_is_there(wanted: &[Wanted], mut unserved: Vec<Unserved>, policy: Policy) -> Self {
+    pub(crate) fn open_what_is_there(wanted: &[Wanted], mut unserved: Vec<Unserved>, policy: Policy) -> Self {
         let mut served = Vec::new();
         for wanted in wanted {
             match Root::open(&wanted.path) {
@@ -119,18 +120,18 @@ impl Roots {
 
     /// The configured directories that are not served.
     #[must_use]
-    pub fn unserved(&self) -> &[Unserved] {
+    pub(crate) fn unserved(&self) -> &[Unserved] {
         &self.unserved
     }
 
     /// Whether directories were configured, or one was to be served unasked, and none is.
     #[must_use]
-    pub fn are_all_unserved(&self) -> bool {
+    pub(crate) fn are_all_unserved(&self) -> bool {
         self.served.is_empty() && !self.unserved.is_empty()
     }
 
     /// The real paths of the roots, in the order given.
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.served.iter().map(|root| root.path.as_path())
     }
 
@@ -142,25 +143,25 @@ impl Roots {
 
     /// Whether the policy lets nothing be written at all.
     #[must_use]
-    pub fn are_read_only(&self) -> bool {
+    pub(crate) fn are_read_only(&self) -> bool {
         self.policy.is_read_only()
     }
 
     /// Whether a path without links is out of bounds although it may lie in a root.
     #[must_use]
-    pub fn closes(&self, path: &Path) -> bool {
+    pub(crate) fn closes(&self, path: &Path) -> bool {
         self.policy.closes_path(path)
     }
 
     /// For one call that writes: what is looked for to protect files is looked for once, when it is first needed.
     #[must_use]
-    pub fn for_writing(&self) -> ForWriting<'_> {
+    pub(crate) fn for_writing(&self) -> ForWriting<'_> {
         ForWriting { roots: self, aliases: OnceCell::new() }
     }
 
     /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathError::Protected`] if the policy
     /// does not allow it.
-    pub fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
+    pub(crate) fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
         self.for_writing().resolve(file_path)
     }
 
@@ -168,7 +169,7 @@ impl Roots {
     ///
     /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every problem that
     /// can be told from the text together; [`PathError::Outside`] and [`PathError::Failed`] come alone.
-    pub fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathError>> {
+    pub(crate) fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathError>> {
         #[cfg(feature = "without-containment")]
         if let Some(place) = crate::access::no_containment::place(Path::new(file_path)) {
             return Ok(place);
@@ -199,7 +200,7 @@ impl Roots {
 
     /// What is wrong with a path by its text; of a relative one, the files are looked for that it could mean.
     #[must_use]
-    pub fn misspelled(&self, file_path: &str) -> Vec<PathError> {
+    pub(crate) fn misspelled(&self, file_path: &str) -> Vec<PathError> {
         let path = Path::new(file_path);
         let traverses = path.components().any(|component| component == Component::ParentDir);
         let has_nul = file_path.contains('\0');
@@ -397,7 +398,7 @@ impl Roots {
 
 impl ForWriting<'_> {
     /// See [`Roots::resolve_for_writing`].
-    pub fn resolve(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
+    pub(crate) fn resolve(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
         let place = self.roots.resolve(file_path)?;
         match self.roots.policy.protection(&place, || self.aliases()) {
             None => Ok(WritablePlace::permitted(place)),

@@ -32,6 +32,8 @@ pub enum WhyUnserved {
     Failed {
         /// Why, as far as a person can act on it.
         kind: StoreErrorKind,
+        /// Whether it is a file.
+        is_file: bool,
         /// The system's own words.
         cause: String,
     },
@@ -45,9 +47,11 @@ pub enum WhyUnserved {
 }
 
 impl Unserved {
+    /// The directory could not be opened just now.
     pub(crate) fn failed(wanted: &Wanted, error: &StoreError) -> Self {
         let cause = error.source.as_ref().map_or_else(|| error.kind.to_string(), ToString::to_string);
-        let why = WhyUnserved::Failed { kind: error.kind.clone(), cause };
+        let is_file = error.kind == StoreErrorKind::NotADirectory && wanted.path.is_file();
+        let why = WhyUnserved::Failed { kind: error.kind.clone(), is_file, cause };
         Self { named: wanted.named.clone(), path: wanted.path.clone(), why }
     }
 

@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, OpenOptions};
 
 use crate::access::directory::open_directory;
 use crate::access::place::{OpenFile, Place, WritablePlace};
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::identity::Identity;
@@ -54,7 +54,9 @@ impl Creation {
             return fail(StoreErrorKind::AlreadyExists);
         }
         if place.ends_in_slash {
-            return fail(StoreErrorKind::IsADirectory);
+            let name = place.is_free().then_some(NameFault::SlashAfterNothing);
+            let error = StoreError::new(Operation::Create, place.path(), StoreErrorKind::IsADirectory);
+            return Err(StoreError { name, ..error });
         }
         check_directory(place)?;
         let mut attempt = 1;

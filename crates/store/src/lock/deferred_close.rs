@@ -14,7 +14,7 @@ const MAX: u64 = 8;
 
 /// The files that are being closed.
 #[derive(Debug, Default)]
-pub struct DeferredClose {
+pub(crate) struct DeferredClose {
     counts: Arc<Counts>,
 }
 

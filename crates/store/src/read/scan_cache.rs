@@ -14,7 +14,7 @@ const MAX: usize = 64;
 
 /// Scans of the files that were read last.
 #[derive(Debug, Default)]
-pub struct ScanCache {
+pub(crate) struct ScanCache {
     /// The one used last comes last.
     entries: Mutex<Vec<Entry>>,
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_text_editor_store::{SpecialFile, StoreError, StoreErrorKind};
+use mcp_text_editor_store::{NameFault, SpecialFile, StoreError, StoreErrorKind};
 use serde_json::json;
 
 use super::call::Call;
@@ -17,7 +17,7 @@ use crate::tool_id::ToolId;
 /// Makes the problem of an error of the store.
 pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
     let (code, reason, hint) = match &error.kind {
-        kind if let Some(told) = of_name(call, file_path, kind) => told,
+        _ if let Some(told) = of_name(call, file_path, error) => told,
         StoreErrorKind::NotFound if !call.tool.is_read_only() => {
             (Code::NotFound, format!("there is no file {file_path}"), to_create(call, file_path))
         }
@@ -120,24 +120,23 @@ fn to_create(call: Call<'_>, file_path: &str) -> String {
 }
 
 /// Words a dangling link, or a slash at the end of a path, if that is the reason of the error.
-fn of_name(call: Call<'_>, file_path: &str, kind: &StoreErrorKind) -> Option<(Code, String, String)> {
-    let place = call.workspace.roots.resolve(file_path).ok()?;
+fn of_name(call: Call<'_>, file_path: &str, error: &StoreError) -> Option<(Code, String, String)> {
     let ends_in_slash = file_path.ends_with(std::path::is_separator);
     let path = Path::new(file_path).components().collect::<PathBuf>();
     let path = path.display();
-    match kind {
-        StoreErrorKind::NotFound if place.is_dangling() => {
-            let (what, create) = dangling(call, place.path());
+    match (error.name?, &error.kind) {
+        (NameFault::DanglingLink, StoreErrorKind::NotFound) => {
+            let (what, create) = dangling(call, &error.path);
             let reason = format!("{file_path} is {what}");
             let check = "check the path, and where the link leads".to_owned();
             Some((Code::NotFound, reason, if call.tool.is_read_only() { check } else { create }))
         }
-        StoreErrorKind::NotADirectory if ends_in_slash => Some((
+        (NameFault::SlashAfterFile, StoreErrorKind::NotADirectory) if ends_in_slash => Some((
             Code::NotADirectory,
             format!("{file_path} ends in a slash, but is a file, not a directory"),
             format!("send the path without the slash: {path}"),
         )),
-        StoreErrorKind::IsADirectory if ends_in_slash && place.is_free() => Some((
+        (NameFault::SlashAfterNothing, StoreErrorKind::IsADirectory) if ends_in_slash => Some((
             Code::IsADirectory,
             format!("{file_path} ends in a slash, so it names a directory, and there is none"),
             format!(
