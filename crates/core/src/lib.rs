@@ -117,6 +117,7 @@ pub mod lines;
 pub mod matching;
 pub mod measure;
 pub mod nearest;
+pub mod preview;
 pub mod regions;
 pub mod rejection;
 pub mod resolve;

@@ -25,6 +25,21 @@ pub struct Region {
     pub tier: Tier,
 }
 
+/// Returns all lines of a file that comes or goes as one region; `None` if neither file has any. The bytes of the new file before
+/// its lines, a byte order mark, are no part of the region's digest. Fails only as the new source does.
+pub fn whole<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>) -> Result<Option<Region>, N::Error>
+where
+    O: Source + ?Sized,
+    N: Source + ?Sized,
+{
+    let (lines, replaced) = (new.scan.lines.all(), old.scan.lines.all());
+    if lines.is_empty() && replaced.is_empty() {
+        return Ok(None);
+    }
+    let digest = new.digest_of(new.scan.lines.bytes())?;
+    Ok(Some(Region { lines, digest, replaced, tier: Tier::Exact }))
+}
+
 /// Returns the regions of an edit, in file order: `plan` turns the file `old` into `new`, whose scan is its own.
 ///
 /// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all lines are one region.

@@ -88,6 +88,12 @@ impl SpliceSet {
         &self.0
     }
 
+    /// Returns how many bytes of the old file are removed.
+    #[must_use]
+    pub fn removed(&self) -> u64 {
+        self.0.iter().map(|splice| splice.at.end - splice.at.start).sum()
+    }
+
     /// Returns the parts of the new file, in order, where the old one has `size` bytes. No part is empty.
     pub fn segments(&self, size: u64) -> impl Iterator<Item = Segment<'_>> {
         let mut from = 0;

@@ -3,15 +3,14 @@
 use std::io::Write as _;
 use std::time::SystemTime;
 
-use mcp_text_editor_core::diff;
-use mcp_text_editor_core::digest::{DigestPrefix, Hasher};
+use mcp_text_editor_core::digest::{Digest, DigestPrefix, Hasher};
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
-use mcp_text_editor_core::regions::{Region, regions};
+use mcp_text_editor_core::preview::Preview;
+use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve::{self, Patch, Plan, Resolution, SpliceInfo};
-use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
@@ -135,9 +134,9 @@ pub(super) fn attempt(
                 continue;
             }
         };
-        let bytes = Spliced::new(&document, &plan.splices).size();
-        if bytes > workspace.max_file_bytes {
-            let reason = Reason::TooLarge { bytes, becomes: true };
+        let new_size = Spliced::new(&document, &plan.splices).size();
+        if new_size > workspace.max_file_bytes {
+            let reason = Reason::TooLarge { bytes: new_size, becomes: true };
             refusals.push(EditProblem { entry: group.entry, reason });
             continue;
         }
@@ -145,7 +144,7 @@ pub(super) fn attempt(
         if writes && transaction.is_none() {
             transaction = Some(Transaction::begin(workspace, &subjects(&groups, &files)));
         }
-        let work = Work { workspace, group, document: &document, plan: &plan, options, began };
+        let work = Work { workspace, group, document: &document, plan: &plan, new_size, options, began };
         let (outcome, mut new) = work.carry_out(writes, &mut room).map_err(at)?;
         if let Some(new) = &mut new {
             let is_settled = file.file().identity().has_settled_content(began);
@@ -336,22 +335,21 @@ struct Work<'a> {
     group: &'a Group<'a>,
     document: &'a Document<'a>,
     plan: &'a Plan,
+    /// How many bytes the file is to have.
+    new_size: u64,
     options: Options<'a>,
     /// When the document was about to be read.
     began: SystemTime,
 }
 
-type View<'a> = Spliced<'a, Document<'a>>;
-
 impl Work<'_> {
     /// Writes the new content beside the file, if it is to be written, and tells what is to be told of it.
     fn carry_out(self, write: bool, room: &mut u64) -> Result<(Edited, Option<Written>), StoreError> {
-        let Self { group, document, plan, options, workspace, began } = self;
+        let Self { group, document, plan, new_size, options, workspace, began } = self;
         let path = group.place.path();
-        let new = Spliced::new(document, &plan.splices);
         let (mut temporary, mut lost) = (None, Lost::default());
         if write {
-            let most = new.size().max(document.size());
+            let most = new_size.max(document.size());
             let made =
                 Temporary::create_anywhere(&group.place, group.id, most, workspace.state_dir.as_ref())?;
             if made.is_beside() {
@@ -359,41 +357,38 @@ impl Work<'_> {
             }
             temporary = Some(made);
         }
-        let scan = if plan.unchanged {
-            document.scan.clone()
-        } else {
+        let preview = Preview::read_by(document.scanned(), plan, |new, scanner| {
             let same = plan.splices.as_slice().first().map_or(0, |splice| splice.at.start);
             let hasher = document.hasher_before(same, began);
-            let copied = copy(&new, hasher, document.scan.encoding, temporary.as_mut(), options.cancellation);
-            copied.map_err(|fault| {
-                // The disk that is full is the one that was written to.
-                let elsewhere = temporary.as_ref().filter(|temporary| {
-                    let has_no_room =
-                        matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
-                    has_no_room && !temporary.is_beside()
-                });
-                let path = elsewhere.map_or(path, Temporary::path);
-                StoreError::from_fault(Operation::WriteTemporary, path, fault)
-            })?
-        };
-        let new = Scanned::new(&new, &scan);
-        let regions = regions(document.scanned(), new, plan).context(Operation::Read, path)?;
+            copy(new, hasher, scanner, temporary.as_mut(), options.cancellation)
+        });
+        let preview = preview.map_err(|fault| {
+            // The disk that is full is the one that was written to.
+            let elsewhere = temporary.as_ref().filter(|temporary| {
+                let has_no_room =
+                    matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
+                has_no_room && !temporary.is_beside()
+            });
+            let path = elsewhere.map_or(path, Temporary::path);
+            StoreError::from_fault(Operation::WriteTemporary, path, fault)
+        })?;
+        let scan = preview.new_file().scan;
         let mut edited = Edited {
             entry: group.entry,
             digest: Some(scan.digest),
             total_lines: scan.lines.count(),
-            regions,
+            regions: preview.regions().context(Operation::Read, path)?,
             diff: None,
             warnings: Vec::new(),
         };
-        if plan.unchanged {
+        if preview.is_unchanged() {
             edited.warnings.push(Warning::Unchanged);
         }
-        if plan.adds_final_newline {
+        if preview.adds_final_newline() {
             edited.warnings.push(Warning::FinalNewlineAdded);
         }
         if options.dry_run {
-            let text = self.diff(new, &edited.regions, group.file_path)?;
+            let text = preview.diff(&edited.regions, group.file_path).context(Operation::Read, path)?;
             (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
         }
         let Some(temporary) = temporary else { return Ok((edited, None)) };
@@ -401,7 +396,7 @@ impl Work<'_> {
         if in_place.is_none() && !lost.is_nothing() {
             edited.warnings.push(Warning::FlagsNotKept(lost));
         }
-        let kept = self.kept(new, &edited.regions, room)?;
+        let kept = self.kept(&preview, &edited.regions, room)?;
         // Whether the file's times can tell what was read is known once the document is not needed any more.
         let (old, new, unsettled) = (document.scan.digest, scan.digest, None);
         let content = NewContent { temporary, in_place, old, new, unsettled };
@@ -421,15 +416,10 @@ impl Work<'_> {
         Ok(InPlace::after(file, temporary.keep_metadata(file)?))
     }
 
-    fn diff(self, new: Scanned<'_, View<'_>>, regions: &[Region], path: &str) -> Result<String, StoreError> {
-        let old = self.document.scanned();
-        diff::between(old, new, regions, path).context(Operation::Read, self.group.place.path())
-    }
-
     /// What the history is to keep of the edit. `room` is how much it may still take of the call.
     fn kept(
         self,
-        new: Scanned<'_, View<'_>>,
+        preview: &Preview<'_, Document<'_>>,
         regions: &[Region],
         room: &mut u64,
     ) -> Result<Result<FileEdit, NotKept>, StoreError> {
@@ -439,32 +429,31 @@ impl Work<'_> {
         if let Err(reason) = named.iter().try_for_each(|place| workspace.history.keeps_place(place)) {
             return Ok(Err(reason));
         }
-        let removed: u64 =
-            self.plan.splices.as_slice().iter().map(|splice| splice.at.end - splice.at.start).sum();
+        let removed = self.plan.splices.removed();
         let Some(rest) = room.checked_sub(removed) else { return Ok(Err(NotKept::TooLarge)) };
         *room = rest;
-        let inverse = self.plan.splices.inverse(self.document).context(Operation::Read, place.path())?;
+        let undo = Undo::Splices(preview.inverse().context(Operation::Read, place.path())?);
+        let diff = preview.diff(regions, &place.path().to_string_lossy());
         Ok(Ok(FileEdit {
             path: place.path().to_owned(),
             relative,
             encoding: self.document.scan.encoding,
             before: Some(self.document.scan.digest),
-            after: Some(new.scan.digest),
-            undo: Undo::Splices(inverse),
-            diff: self.diff(new, regions, &place.path().to_string_lossy())?,
+            after: Some(preview.new_file().scan.digest),
+            undo,
+            diff: diff.context(Operation::Read, place.path())?,
         }))
     }
 }
 
-/// Reads the new content once: into the temporary, if there is one, and through a scanner.
+/// Reads the new content once: through the scanner, into the temporary, if there is one, and through the hasher, for its digest.
 fn copy(
     new: &Spliced<'_, Document<'_>>,
     mut hasher: Hasher,
-    encoding: Encoding,
+    scanner: &mut Scanner,
     mut temporary: Option<&mut Temporary>,
     cancellation: Cancellation<'_>,
-) -> Result<Scan, ReadFault> {
-    let mut scanner = Scanner::without_digest(Some(encoding));
+) -> Result<Digest, ReadFault> {
     if new.size() <= SMALL {
         let bytes = read_range(new, 0..new.size())?;
         scanner.feed(&bytes);
@@ -472,12 +461,12 @@ fn copy(
         if let Some(temporary) = temporary {
             temporary.write_all(&bytes)?;
         }
-        return Ok(scanner.finish_with(hasher.digest()));
+        return Ok(hasher.digest());
     }
     let hasher = read_and_hash(new, hasher, |bytes| {
         scanner.feed(bytes);
         cancellation.check()?;
         temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes)).map_err(ReadFault::Io)
     })?;
-    Ok(scanner.finish_with(hasher.digest()))
+    Ok(hasher.digest())
 }

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::diff;
 use mcp_text_editor_core::encoding::{Encoding, Label};
-use mcp_text_editor_core::line::{LineNumber, LineRange};
-use mcp_text_editor_core::matching::Tier;
-use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::regions;
 use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::scanned::Scanned;
@@ -75,20 +73,20 @@ pub(crate) fn create(
             _ => Reason::Store(error),
         }]
     };
-    let file = Scanned::new(bytes.as_slice(), &scan);
-    let fresh = fresh_region(file);
+    let none = Scanner::new(Some(label.encoding)).finish();
+    let (nothing, file) = (Scanned::new(&[][..], &none), Scanned::new(bytes.as_slice(), &scan));
+    let region = regions::whole(nothing, file).unwrap_or_else(|never| match never {});
     let mut edited = Edited {
         entry: 0,
         digest: Some(scan.digest),
         total_lines: scan.lines.count(),
-        regions: fresh.into_iter().collect(),
+        regions: region.into_iter().collect(),
         diff: None,
         warnings: Vec::new(),
     };
     if options.dry_run {
         check_free(&place).map_err(whole)?;
-        let empty = Scanner::new(Some(label.encoding)).finish();
-        let text = diff::between(Scanned::new(&[][..], &empty), file, &edited.regions, new.file_path);
+        let text = diff::between(nothing, file, &edited.regions, new.file_path);
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
         return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
@@ -96,8 +94,7 @@ pub(crate) fn create(
         let relative = place.relative().to_owned();
         workspace.history.keeps_place(&place)?;
         let path = place.path().to_string_lossy();
-        let empty = Scanner::new(Some(label.encoding)).finish();
-        let text = diff::between(Scanned::new(&[][..], &empty), file, &edited.regions, &path);
+        let text = diff::between(nothing, file, &edited.regions, &path);
         let created = FileEdit {
             path: place.path().to_owned(),
             relative,
@@ -157,15 +154,6 @@ fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {
     let unencodable = |fault| Rejection::unencodable(At::default(), contents, &fault);
     let bytes = label.encoding.encode(contents).map_err(unencodable)?;
     if label.writes_bom { Ok([label.encoding.bom(), &bytes].concat()) } else { Ok(bytes) }
-}
-
-/// All lines of a new file, as one region; none for an empty one.
-fn fresh_region(file: Scanned<'_, [u8]>) -> Option<Region> {
-    let lines = file.scan.lines.all();
-    let text = file.scan.lines.bytes();
-    let digest = file.digest_of(text).unwrap_or_else(|never| match never {});
-    let replaced = LineRange::new(LineNumber::FIRST, 0);
-    (!lines.is_empty()).then_some(Region { lines, digest, replaced, tier: Tier::Exact })
 }
 
 /// What stands against creating a file, as far as a look can tell.

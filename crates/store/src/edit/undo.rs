@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::diff;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::matching::Tier;
-use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::regions::{self, Region};
 use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::scanned::Scanned;
@@ -333,7 +332,7 @@ impl Work<'_> {
             StoreErrorKind::AlreadyExists => is_taken().unwrap_or(Reason::Store(error)),
             _ => Reason::Store(error),
         };
-        let region = all_lines(before, after);
+        let region = regions::whole(before, after);
         let mut edited = Edited {
             entry: 0,
             digest: Some(scan.digest),
@@ -383,26 +382,12 @@ fn unnameable(path: &Path) -> Reason {
     Reason::Store(StoreError::new(Operation::Resolve, path, StoreErrorKind::NotUnicode))
 }
 
-/// What happens to all lines of a file that comes or goes; `None` if there are none.
-fn all_lines<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>) -> Result<Option<Region>, N::Error>
-where
-    O: Source + ?Sized,
-    N: Source<Error = O::Error> + ?Sized,
-{
-    let (lines, replaced) = (new.scan.lines.all(), old.scan.lines.all());
-    if lines.is_empty() && replaced.is_empty() {
-        return Ok(None);
-    }
-    let digest = new.digest_of(new.scan.lines.bytes())?;
-    Ok(Some(Region { lines, digest, replaced, tier: Tier::Exact }))
-}
-
 fn whole_diff<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, place: &Place) -> Result<String, O::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
 {
-    let region = all_lines(old, new)?;
+    let region = regions::whole(old, new)?;
     let regions: Vec<Region> = region.into_iter().collect();
     diff::between(old, new, &regions, &place.path().to_string_lossy())
 }

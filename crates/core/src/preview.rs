@@ -1,0 +1,134 @@
+//! The state in which an edit leaves a file, before anything is written: [`Preview`].
+//!
+//! The new bytes are read once. A caller that writes them does so in that same pass ([`Preview::read_by`]), so what is told of an
+//! edit and what is written cannot differ, and the line numbers of a reply come from the new bytes.
+
+use crate::diff;
+use crate::digest::{Digest, Hasher};
+use crate::regions::{Region, regions};
+use crate::resolve::Plan;
+use crate::scan::{Scan, Scanner};
+use crate::scanned::Scanned;
+use crate::source::{Source, for_each_chunk};
+use crate::splice::{SpliceSet, Spliced};
+
+/// A file, what an edit does to it, and the scan of the new bytes.
+#[derive(Debug)]
+pub struct Preview<'a, S: ?Sized> {
+    old: Scanned<'a, S>,
+    plan: &'a Plan,
+    new: Spliced<'a, S>,
+    scan: Scan,
+}
+
+impl<'a, S: Source + ?Sized> Preview<'a, S> {
+    /// Reads the new bytes once, and writes them nowhere. Fails only as the source does.
+    pub fn read(old: Scanned<'a, S>, plan: &'a Plan) -> Result<Self, S::Error> {
+        Self::read_by(old, plan, |new, scanner| {
+            let mut hasher = Hasher::default();
+            for_each_chunk(new, 0..new.size(), |_, chunk| {
+                scanner.feed(chunk);
+                hasher.update(chunk);
+                true
+            })?;
+            Ok(hasher.digest())
+        })
+    }
+
+    /// Has `read` read the new bytes: it must feed all of them to the scanner, in order, and return their digest; meanwhile it can
+    /// write them down. Nothing checks that. `read` is not called for a plan that changes nothing. Fails only as `read` does.
+    pub fn read_by<E>(
+        old: Scanned<'a, S>,
+        plan: &'a Plan,
+        read: impl FnOnce(&Spliced<'a, S>, &mut Scanner) -> Result<Digest, E>,
+    ) -> Result<Self, E> {
+        let new = Spliced::new(old.source, &plan.splices);
+        let scan = if plan.unchanged {
+            old.scan.clone()
+        } else {
+            let mut scanner = Scanner::without_digest(Some(old.scan.encoding));
+            let digest = read(&new, &mut scanner)?;
+            scanner.finish_with(digest)
+        };
+        Ok(Self { old, plan, new, scan })
+    }
+
+    /// Returns the new bytes and their scan.
+    #[must_use]
+    pub fn new_file(&self) -> Scanned<'_, Spliced<'a, S>> {
+        Scanned::new(&self.new, &self.scan)
+    }
+
+    /// Returns where new text stands, as [`regions`] does.
+    pub fn regions(&self) -> Result<Vec<Region>, S::Error> {
+        regions(self.old, self.new_file(), self.plan)
+    }
+
+    /// Returns what differs, as [`diff::between`] does; `regions` are those of [`Preview::regions`].
+    pub fn diff(&self, regions: &[Region], path: &str) -> Result<String, S::Error> {
+        diff::between(self.old, self.new_file(), regions, path)
+    }
+
+    /// Returns the splices that turn the new bytes back into the old. They hold all bytes that the edit removes, of which there are
+    /// [`SpliceSet::removed`]. Fails only as the source does.
+    pub fn inverse(&self) -> Result<SpliceSet, S::Error> {
+        self.plan.splices.inverse(self.old.source)
+    }
+
+    /// Returns whether the new bytes are the old ones.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        self.plan.unchanged
+    }
+
+    /// Returns whether the old file's last line is given a final newline, so that new text starts on a line of its own.
+    #[must_use]
+    pub fn adds_final_newline(&self) -> bool {
+        self.plan.adds_final_newline
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::resolve::{Options, Patch, patch};
+    use crate::source::read_range;
+
+    fn scan(bytes: &[u8]) -> Scan {
+        let mut scanner = Scanner::new(None);
+        scanner.feed(bytes);
+        scanner.finish()
+    }
+
+    #[test]
+    fn what_is_told_is_of_the_new_bytes_whoever_reads_them() {
+        let check = |old: &str, new: &str, from: &str, to: &str| {
+            let old_scan = scan(old.as_bytes());
+            let file = Scanned::new(old.as_bytes(), &old_scan);
+            let plan = patch(file, None, &[Patch::text(from, to)], Options::default()).unwrap().unwrap();
+            let preview = Preview::read(file, &plan).unwrap();
+            let mut sunk = Vec::new();
+            let by_hand = Preview::read_by(file, &plan, |new, scanner| {
+                sunk = read_range(new, 0..new.size())?;
+                scanner.feed(&sunk);
+                Ok::<_, Infallible>(Digest::of(&sunk))
+            });
+            assert_eq!(preview.new_file().scan, by_hand.unwrap().new_file().scan);
+            assert_eq!(*preview.new_file().scan, scan(new.as_bytes()));
+            assert_eq!(
+                sunk,
+                if plan.unchanged { "" } else { new }.as_bytes(),
+                "read only where something changes"
+            );
+            let back = preview.inverse().unwrap();
+            let back = Spliced::new(new.as_bytes(), &back);
+            assert_eq!(read_range(&back, 0..back.size()).unwrap(), old.as_bytes());
+            preview.diff(&preview.regions().unwrap(), "/a").unwrap()
+        };
+        let diff = check("one\ntwo\nthree\n", "one\n2\nthree\n", "two", "2");
+        assert_eq!(diff, "--- /a\n+++ /a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
+        assert_eq!(check("one\n", "one\n", "one", "one"), "");
+    }
+}
