@@ -1,4 +1,4 @@
-//! What can go wrong with a file: [`StoreError`], data only. The words are the server's.
+//! What can go wrong with a file: [`StoreError`], as data; its `Display` is a line for a log.
 
 use std::fmt;
 use std::io;
@@ -234,16 +234,64 @@ impl<T> Context<T> for Result<T, ReadFault> {
     }
 }
 
-// For logs only: replies have words of their own.
+// For logs, and for programs that embed this crate; the server's replies have words of their own.
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
+        f.write_str(match self {
+            Self::OpenRoot => "opening the allowed directory",
+            Self::OpenState => "opening the state directory",
+            Self::Resolve => "following the path",
+            Self::Open => "opening",
+            Self::Lock => "locking",
+            Self::Read => "reading",
+            Self::WriteTemporary => "writing the new content of",
+            Self::KeepMetadata => "keeping mode and owner of",
+            Self::Sync => "syncing",
+            Self::CreateDirectory => "making the directory",
+            Self::Create => "creating",
+            Self::Replace => "replacing",
+            Self::Remove => "removing",
+            Self::Restore => "putting back",
+            Self::WriteJournal => "writing the journal",
+            Self::ReadJournal => "reading the journal",
+            Self::Recover => "recovering",
+        })
     }
 }
 
 impl fmt::Display for StoreErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
+        let listed = |f: &mut fmt::Formatter<'_>, paths: &[PathBuf]| {
+            paths.iter().try_for_each(|path| write!(f, " {}", path.display()))
+        };
+        f.write_str(match self {
+            Self::NotFound => "there is no such file",
+            Self::AlreadyExists => "the name is taken",
+            Self::IsADirectory => "it is a directory",
+            Self::NotADirectory => "a part of the path is no directory",
+            Self::NotARegularFile { .. } => "it is not a regular file",
+            Self::PermissionDenied => "permission denied",
+            Self::ReadOnlyFileSystem => "the file system is read-only",
+            Self::Guarded { .. } => "a mark of chattr(1) forbids it",
+            Self::NoKey => "it is encrypted, and locked",
+            Self::LinkLoop => "there are too many symbolic links on the way",
+            Self::NameTooLong => "the path, or a name in it, is too long",
+            Self::NotUnicode => "the path is not Unicode",
+            Self::NoSpace => "the disk, or the quota, is full",
+            Self::FileTooLarge => "the file would be too large",
+            Self::Busy => "another process has held the lock for too long",
+            Self::Cancelled => "the call was cancelled",
+            Self::Changed => "it keeps changing",
+            Self::NotRestored { paths } => {
+                f.write_str("the edit failed, and these files could not be put back:")?;
+                return listed(f, paths);
+            }
+            Self::Unfinished { paths, .. } => {
+                f.write_str("an edit that was cut off has left these files half done:")?;
+                return listed(f, paths);
+            }
+            Self::Io => "the system failed",
+        })
     }
 }
 

@@ -40,6 +40,12 @@
 //! - Where the file system cannot exchange names, or a file must be written over in place, a program that writes in the very same
 //!   instant can lose what it wrote; [`Warning`] says when that was so.
 //!
+//! # What may grow
+//!
+//! What is handed out may get more fields (`#[non_exhaustive]`). The enums that say why something is refused, and what is to be
+//! known of an edit ([`Reason`], [`PathError`], [`StoreErrorKind`], [`NotKept`], [`Warning`] …), are exhaustive on purpose: who puts
+//! them into words is to be told by the compiler of a new case, and a new case is a new major version.
+//!
 //! # Features
 //!
 //! `history` (default): past edits are kept and can be undone; SQLite is compiled along. `fast-hash` (default): SHA-256 in assembly.

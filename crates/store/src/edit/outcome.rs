@@ -9,6 +9,7 @@ use crate::os::inode_flags::Lost;
 
 /// What a call has done.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// By what it can be undone, if it is kept.
     pub edit_id: Option<EditId>,
@@ -18,6 +19,7 @@ pub struct Outcome {
 
 /// One file of a call, as it is now.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Edited {
     /// The first entry of the call that meant it.
     pub entry: usize,

@@ -46,6 +46,7 @@ pub(crate) struct Options<'a> {
 
 /// An edit that was taken back.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Undone {
     /// The edit.
     pub entry: Entry,

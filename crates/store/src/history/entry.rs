@@ -27,6 +27,7 @@ pub struct Entry {
 
 /// What a past edit did to one file.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct EntryFile {
     /// The absolute path that it had, without any symbolic link.
     pub path: PathBuf,
@@ -46,6 +47,7 @@ pub struct EntryFile {
 
 /// What was forgotten.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Forgotten {
     /// How many edits; `None` if the database was removed unread, since it is damaged.
     pub edits: Option<u64>,
