@@ -85,7 +85,7 @@ pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
-pub use edit::undo::{Conflict, IsLeft, Refused, UndoError, Undone};
+pub use edit::undo::{Conflict, IsLeft, UndoError, UndoProblems, Undone};
 pub use edit::{Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{NameFault, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 pub use history::{

@@ -82,9 +82,9 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
         UndoError::Unknown => unknown(),
         UndoError::History(reason) => fail(words::unreadable(workspace.state_directory(), &reason)),
         UndoError::Displaced(_) => fail(words::displaced(&id)),
-        UndoError::Refused(refused) => {
-            let call = call(context, tool, refused.entry.files.len() > 1, cancel);
-            let mut problems: Vec<_> = words::against(call, &refused);
+        UndoError::Problems(found) => {
+            let call = call(context, tool, found.entry.files.len() > 1, cancel);
+            let mut problems: Vec<_> = words::undo_problems(call, &found);
             problems.sort_by_key(|(file, _)| *file);
             failure(context, tool, problems.into_iter().map(|(_, problem)| problem).collect())
         }

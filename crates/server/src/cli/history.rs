@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mcp_text_editor_store::{
-    Control, EditId, Entry, EntryFile, HISTORY_FILE, Kind, NotKept, Refused, Undo, UndoError, Warning,
+    Control, EditId, Entry, EntryFile, HISTORY_FILE, Kind, NotKept, Undo, UndoError, UndoProblems, Warning,
     Workspace, path_in_history,
 };
 
@@ -18,7 +18,7 @@ use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::render::edit::{Hashes, words};
 use crate::render::explain::Call;
-use crate::render::history::{against, help, kind};
+use crate::render::history::{help, kind, undo_problems};
 use crate::tool_id::ToolId;
 
 const ID: Style = AnsiColor::Yellow.on_default();
@@ -177,7 +177,7 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
                  its bytes: mcp-text-editor history --contents {id}"
             )));
         }
-        Err(UndoError::Refused(refused)) => return Err(not_undone(workspace, &refused, out)?),
+        Err(UndoError::Problems(found)) => return Err(not_undone(workspace, &found, out)?),
     };
     let by = undone.outcome.edit_id.as_ref();
     match by {
@@ -208,17 +208,17 @@ fn undone_kind(file: &EntryFile) -> &'static str {
 /// true.
 fn not_undone(
     workspace: &Workspace,
-    refused: &Refused,
+    found: &UndoProblems,
     out: &mut impl Write,
 ) -> Result<HistoryError, io::Error> {
-    let many_files = refused.entry.files.len() > 1;
+    let many_files = found.entry.files.len() > 1;
     let (limits, cancel) = (&Limits::default(), &Cancel::never());
     let state = workspace.state_directory();
     // The problems' hints, which name tools, are not shown to people.
     let offered = &ToolSet::default();
     let (tool, hashes) = (ToolId::Undo, Hashes::Short);
     let call = Call { tool, workspace, state, many_files, limits, cancel, offered, hashes };
-    let problems = against(call, refused);
+    let problems = undo_problems(call, found);
     for (_, problem) in &problems {
         writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;
         let Some(conflict) = &problem.conflict else { continue };
@@ -235,7 +235,7 @@ fn not_undone(
     } else {
         "and nothing was changed"
     };
-    Ok(HistoryError::Failed(format!("edit {} is not undone, {outcome}", refused.entry.id)))
+    Ok(HistoryError::Failed(format!("edit {} is not undone, {outcome}", found.entry.id)))
 }
 
 fn only_io(error: HistoryError) -> io::Result<()> {
@@ -303,9 +303,9 @@ mod tests {
                 files: Vec::new(),
             };
             let error = StoreError::new(Operation::Replace, Path::new("/a"), kind);
-            let refusals = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];
-            let refused = Refused { entry, conflicts: Vec::new(), refusals };
-            not_undone(&workspace, &refused, &mut io::sink()).unwrap().to_string()
+            let problems = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];
+            let found = UndoProblems { entry, conflicts: Vec::new(), problems };
+            not_undone(&workspace, &found, &mut io::sink()).unwrap().to_string()
         };
         let restored = said(StoreErrorKind::NoSpace);
         assert_eq!(restored, "edit 0123456789ab is not undone, and nothing was changed");

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use mcp_text_editor_store::{EditId, Entry, EntryFile, HISTORY_FILE, IsLeft, Kind, NotKept, Refused, Remedy};
+use mcp_text_editor_store::{
+    EditId, Entry, EntryFile, HISTORY_FILE, IsLeft, Kind, NotKept, Remedy, UndoProblems,
+};
 use serde_json::{Value, json};
 
 use super::escape::{on_one_line, path_by_itself};
@@ -153,12 +155,12 @@ pub(crate) fn time(time: SystemTime) -> String {
 }
 
 /// Lists the problems of an undo, each with the index of the file that it concerns.
-pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)> {
+pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize, Problem)> {
     let path = |file: usize| {
-        let file = refused.entry.files.get(file);
+        let file = found.entry.files.get(file);
         file.map_or(Path::new(""), |file| file.path.as_path()).to_string_lossy().into_owned()
     };
-    let conflicts = refused.conflicts.iter().map(|conflict| {
+    let conflicts = found.conflicts.iter().map(|conflict| {
         let file_path = path(conflict.file);
         let left = |later: &Entry| {
             let of_file = later.files.iter().find(|file| file.path.to_string_lossy() == file_path);
@@ -168,7 +170,7 @@ pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)
             (now, None) if let Some(IsLeft(is_left)) = conflict.beyond_roots => {
                 beyond_roots(&file_path, now.is_some(), is_left)
             }
-            (_, Some(later)) if left(later) && later.undoes.as_ref() == Some(&refused.entry.id) => {
+            (_, Some(later)) if left(later) && later.undoes.as_ref() == Some(&found.entry.id) => {
                 let by = &later.id;
                 let reason =
                     format!("the edit is undone already, by edit {by}: {file_path} is as it was before it");
@@ -201,18 +203,18 @@ pub(crate) fn against(call: Call<'_>, refused: &Refused) -> Vec<(usize, Problem)
             tool: later.tool.clone(),
             diff: diff_of(later, &file_path),
         });
-        let diff = diff_of(&refused.entry, &file_path);
+        let diff = diff_of(&found.entry, &file_path);
         let mut problem = Problem::new(Code::Conflict, reason, hint).of_file(file_path);
         problem.file_hash = conflict.now;
         problem.conflict = Some(Box::new(Conflict { diff, later }));
         (conflict.file, problem)
     });
-    let refusals = refused.refusals.iter().map(|refusal| {
-        let file_path = path(refusal.entry);
+    let problems = found.problems.iter().map(|problem| {
+        let file_path = path(problem.entry);
         let named = Named { file_path: &file_path, encoding: None, patches: &[] };
-        (refusal.entry, explain::edit_problem(call, named, refusal))
+        (problem.entry, explain::edit_problem(call, named, problem))
     });
-    conflicts.chain(refusals).collect()
+    conflicts.chain(problems).collect()
 }
 
 /// Says that a later edit is in the way of which nothing else may be told, because not all of its files lie in the

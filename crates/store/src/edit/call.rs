@@ -20,13 +20,13 @@ pub(crate) fn edit(
     edits: &[Edit<'_>],
     options: Options<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
-    let mut refusals = Vec::new();
+    let mut problems = Vec::new();
     let mut named = Vec::new();
     let roots = workspace.roots.for_writing();
     for (entry, edit) in edits.iter().enumerate() {
         let label = match edit.encoding.map(Label::parse) {
             Some(None) => {
-                refusals.push(EditProblem { entry, reason: Reason::UnknownEncoding });
+                problems.push(EditProblem { entry, reason: Reason::UnknownEncoding });
                 None
             }
             Some(Some(label)) => Some(label.encoding),
@@ -39,9 +39,9 @@ pub(crate) fn edit(
                 let in_place = is_asked.then_some(InPlace::Asked);
                 named.push(NamedFile { entry, edit: *edit, place, label, in_place });
             }
-            Err(problems) => {
-                let reasons = problems.into_iter().map(Reason::Path);
-                refusals.extend(reasons.map(|reason| EditProblem { entry, reason }));
+            Err(found) => {
+                let reasons = found.into_iter().map(Reason::Path);
+                problems.extend(reasons.map(|reason| EditProblem { entry, reason }));
             }
         }
     }
@@ -50,7 +50,7 @@ pub(crate) fn edit(
     while attempts < MAX_ATTEMPTS {
         let since = workspace.deferred_close.now();
         let mut found = Vec::new();
-        let outcome = attempt(workspace, &mut named, &mut found, refusals.is_empty(), options, &mut backoff);
+        let outcome = attempt(workspace, &mut named, &mut found, problems.is_empty(), options, &mut backoff);
         match outcome {
             // Not an attempt against others: as long as there is more room than before, it goes on.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
@@ -62,18 +62,18 @@ pub(crate) fn edit(
                 attempts += 1;
                 continue;
             }
-            Err((entry, error)) => refusals.push(EditProblem { entry, reason: Reason::Store(error) }),
-            Ok(outcome) if refusals.is_empty() && found.is_empty() => return Ok(outcome),
-            Ok(_) => refusals.append(&mut found),
+            Err((entry, error)) => problems.push(EditProblem { entry, reason: Reason::Store(error) }),
+            Ok(outcome) if problems.is_empty() && found.is_empty() => return Ok(outcome),
+            Ok(_) => problems.append(&mut found),
         }
-        refusals.sort_by_key(|refusal| refusal.entry);
-        return Err(refusals);
+        problems.sort_by_key(|problem| problem.entry);
+        return Err(problems);
     }
     let entry = named.first().map_or(0, |file| file.entry);
     let path = named.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
     let error = StoreError::new(Operation::Replace, &path, StoreErrorKind::Changed);
-    refusals.push(EditProblem { entry, reason: Reason::Store(error) });
-    Err(refusals)
+    problems.push(EditProblem { entry, reason: Reason::Store(error) });
+    Err(problems)
 }
 
 /// Why the name cannot be given to another file, if that is what an error says: something is mounted there that was not

@@ -68,24 +68,24 @@ pub enum UndoError {
     Displaced(Box<Entry>),
     /// A file stands against it.
     #[error("{0}")]
-    Refused(Box<Refused>),
+    Problems(Box<UndoProblems>),
 }
 
 /// What stands against taking an edit back.
 #[derive(Debug)]
-pub struct Refused {
+pub struct UndoProblems {
     /// The edit.
     pub entry: Entry,
     /// Files that have changed since.
     pub conflicts: Vec<Conflict>,
     /// All else, by file of the edit.
-    pub refusals: Vec<EditProblem>,
+    pub problems: Vec<EditProblem>,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for UndoProblems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let changed = self.conflicts.len();
-        let others = Reason::listed(self.refusals.iter().map(|problem| &problem.reason));
+        let others = Reason::listed(self.problems.iter().map(|problem| &problem.reason));
         match (changed, others.is_empty()) {
             (0, _) => f.write_str(&others),
             (_, true) => write!(f, "{changed} of its files have changed since"),
@@ -142,7 +142,7 @@ pub(crate) fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> 
     };
     match done {
         Ok(outcome) => Ok(Undone { entry, outcome }),
-        Err(refusals) => Err(refused(workspace, entry, refusals)),
+        Err(problems) => Err(told_apart(workspace, entry, problems)),
     }
 }
 
@@ -153,29 +153,27 @@ fn splices(undo: &Undo) -> Option<&SpliceSet> {
     }
 }
 
-/// What stands against an edit of one file; large, and seldom.
-type Against = Box<Reason>;
-
+/// The one problem of an edit of one file. The reason is boxed since it is large, and seldom there.
 #[expect(clippy::boxed_local, reason = "it is what `map_err` has")]
-fn alone(against: Against) -> Vec<EditProblem> {
-    vec![EditProblem { entry: 0, reason: *against }]
+fn alone(reason: Box<Reason>) -> Vec<EditProblem> {
+    vec![EditProblem { entry: 0, reason: *reason }]
 }
 
-fn is_change(against: &Reason) -> bool {
-    matches!(against, Reason::Store(error) if error.kind == StoreErrorKind::Changed)
+fn is_change(reason: &Reason) -> bool {
+    matches!(reason, Reason::Store(error) if error.kind == StoreErrorKind::Changed)
 }
 
-/// Looks for what is in the way of each file.
-fn refused(workspace: &Workspace, entry: Entry, refusals: Vec<EditProblem>) -> UndoError {
+/// Tells the files that have changed since from all else that stands against the undo, and looks for the edit that is in the way.
+fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -> UndoError {
     let mut conflicts = Vec::new();
     let mut others = Vec::new();
-    for refusal in refusals {
-        let file = refusal.entry;
-        let now = match &refusal.reason {
+    for problem in problems {
+        let file = problem.entry;
+        let now = match &problem.reason {
             Reason::ChangedSince { digest } => *digest,
             Reason::Store(error) if error.kind == StoreErrorKind::NotFound => None,
             _ => {
-                others.push(refusal);
+                others.push(problem);
                 continue;
             }
         };
@@ -191,7 +189,7 @@ fn refused(workspace: &Workspace, entry: Entry, refusals: Vec<EditProblem>) -> U
         };
         conflicts.push(Conflict { file, now, later, beyond_roots: hidden.map(has_left) });
     }
-    UndoError::Refused(Box::new(Refused { entry, conflicts, refusals: others }))
+    UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others }))
 }
 
 /// An edit that is to be taken back.
@@ -206,7 +204,7 @@ impl Work<'_> {
     /// Files whose content changed.
     fn restore(self, splices: &[&SpliceSet]) -> Result<Outcome, Vec<EditProblem>> {
         let mut edits = Vec::new();
-        let mut refusals = Vec::new();
+        let mut problems = Vec::new();
         for (entry, (file, splices)) in self.entry.files.iter().zip(splices).enumerate() {
             match (file.path.to_str(), file.after) {
                 (Some(file_path), Some(after)) => edits.push(Edit {
@@ -215,14 +213,14 @@ impl Work<'_> {
                     file_hash: None,
                     change: Change::Restore { after, splices },
                 }),
-                (None, _) => refusals.push(EditProblem { entry, reason: unnameable(&file.path) }),
+                (None, _) => problems.push(EditProblem { entry, reason: unnameable(&file.path) }),
                 (_, None) => {
-                    refusals.push(EditProblem { entry, reason: Reason::ChangedSince { digest: None } });
+                    problems.push(EditProblem { entry, reason: Reason::ChangedSince { digest: None } });
                 }
             }
         }
-        if !refusals.is_empty() {
-            return Err(refusals);
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let options = request::Options {
             tool: self.options.tool,
@@ -234,7 +232,7 @@ impl Work<'_> {
         edit(self.workspace, &edits, options)
     }
 
-    fn place(self) -> Result<WritablePlace, Against> {
+    fn place(self) -> Result<WritablePlace, Box<Reason>> {
         let path = self.entry.files.first().map_or(Path::new(""), |file| file.path.as_path());
         let text = path.to_str().ok_or_else(|| unnameable(path))?;
         let place = self.workspace.roots.resolve_for_writing(text);
@@ -245,13 +243,13 @@ impl Work<'_> {
     }
 
     /// A file that was created goes.
-    fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Against> {
+    fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Box<Reason>> {
         let place = self.place()?;
         let wait = LockTimeout { cancellation: self.options.cancellation, ..LockTimeout::default() };
         let mut backoff = Backoff::new(&wait);
         for _ in 0..MAX_ATTEMPTS {
             match self.remove_once(&place, directories, &mut backoff) {
-                Err(against) if is_change(&against) => {}
+                Err(reason) if is_change(&reason) => {}
                 done => return done,
             }
         }
@@ -263,7 +261,7 @@ impl Work<'_> {
         place: &WritablePlace,
         directories: &[PathBuf],
         backoff: &mut Backoff<'_>,
-    ) -> Result<Outcome, Against> {
+    ) -> Result<Outcome, Box<Reason>> {
         let Options { dry_run, cancellation, .. } = self.options;
         let changed = || StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed);
         let locked = lock_settled(self.workspace, &[place], backoff).map_err(|problems| {
@@ -314,7 +312,7 @@ impl Work<'_> {
     }
 
     /// A file that was removed comes back.
-    fn create(self, contents: &[u8]) -> Result<Outcome, Against> {
+    fn create(self, contents: &[u8]) -> Result<Outcome, Box<Reason>> {
         let place = self.place()?;
         let encoding = self.encoding();
         let mut scanner = Scanner::new(Some(encoding));
@@ -329,7 +327,7 @@ impl Work<'_> {
                 place.open_file(false).ok().and_then(|file| crate::read::hash::digest_of(&file).ok());
             digest.map(|digest| Reason::ChangedSince { digest: Some(digest) })
         };
-        let against = |error: StoreError| match error.kind {
+        let reason = |error: StoreError| match error.kind {
             StoreErrorKind::AlreadyExists => is_taken().unwrap_or(Reason::Store(error)),
             _ => Reason::Store(error),
         };
@@ -343,7 +341,7 @@ impl Work<'_> {
             warnings: Vec::new(),
         };
         if self.options.dry_run {
-            check_free(&place).map_err(against)?;
+            check_free(&place).map_err(reason)?;
             (edited.diff, edited.digest) = (Some(text), None);
             return Ok(Outcome { edit_id: None, files: vec![edited] });
         }
@@ -352,7 +350,7 @@ impl Work<'_> {
                 let undo = Undo::Remove { directories: directories.to_vec() };
                 self.record(&place, (None, Some(scan.digest)), undo, text)
             });
-        let noted = made.map_err(against)?;
+        let noted = made.map_err(reason)?;
         Ok(with_id(edited, noted))
     }
 

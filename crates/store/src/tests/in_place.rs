@@ -111,8 +111,8 @@ fn a_directory_that_may_not_be_written_keeps_nobody_from_a_file_that_may() {
     File::options().write(true).open(world.path("@/root/a")).unwrap().set_len(0).unwrap();
     let line = [vec![b'x'; 1023], b"\n".to_vec()].concat();
     std::fs::write(world.path("@/root/a"), line.repeat(64 * 1024)).unwrap();
-    if let Some(refusals) = append() {
-        assert_eq!(refusals, ["WriteTemporary PermissionDenied"]);
+    if let Some(problems) = append() {
+        assert_eq!(problems, ["WriteTemporary PermissionDenied"]);
         assert_eq!(std::fs::metadata(world.path("@/root/a")).unwrap().len(), 64 * 1024 * 1024);
     }
 }

@@ -79,15 +79,13 @@ fn back(world: &World, id: &EditId) -> EditId {
 
 /// What stands against it: the file, whether it is there at all, and the edit in the way.
 fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> {
-    let Err(UndoError::Refused(refused)) = undo(&world.workspace, id, UNDO) else {
-        panic!("it went through")
-    };
-    assert!(refused.refusals.is_empty(), "{:?}", refused.refusals);
+    let Err(UndoError::Problems(found)) = undo(&world.workspace, id, UNDO) else { panic!("it went through") };
+    assert!(found.problems.is_empty(), "{:?}", found.problems);
     let conflict = |conflict: &undo::Conflict| {
-        let path = refused.entry.files[conflict.file].path.file_name().unwrap().to_str().unwrap().to_owned();
+        let path = found.entry.files[conflict.file].path.file_name().unwrap().to_str().unwrap().to_owned();
         (path, conflict.now.is_some(), conflict.later.as_ref().map(|entry| entry.id.clone()))
     };
-    refused.conflicts.iter().map(conflict).collect()
+    found.conflicts.iter().map(conflict).collect()
 }
 
 /// No temporary, and no record.
@@ -322,8 +320,8 @@ fn only_edits_of_files_in_the_roots_exist() {
     patch(&world, &["@/root/a", "@/root/inner/b"], "three", "four");
     world.workspace.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
     let beyond = |world: &World| {
-        let Err(UndoError::Refused(refused)) = undo(&world.workspace, &inner, UNDO) else { panic!() };
-        let [undo::Conflict { later: None, beyond_roots, .. }] = refused.conflicts[..] else { panic!() };
+        let Err(UndoError::Problems(found)) = undo(&world.workspace, &inner, UNDO) else { panic!() };
+        let [undo::Conflict { later: None, beyond_roots, .. }] = found.conflicts[..] else { panic!() };
         beyond_roots
     };
     assert_eq!(beyond(&world), Some(undo::IsLeft(true)));
@@ -358,8 +356,8 @@ fn a_protected_file_stays_as_it_is() {
     for roots in [protected, read_only] {
         world.workspace.roots = roots;
         for id in &edits {
-            let Err(UndoError::Refused(refused)) = undo(&world.workspace, id, UNDO) else { panic!("{id}") };
-            let reason = &refused.refusals[0].reason;
+            let Err(UndoError::Problems(found)) = undo(&world.workspace, id, UNDO) else { panic!("{id}") };
+            let reason = &found.problems[0].reason;
             assert!(matches!(reason, Reason::Path(PathError::Protected(_))), "{reason:?}");
         }
     }
@@ -403,10 +401,10 @@ fn a_large_binary_file_is_not_what_an_edit_left_empty() {
     assert_eq!(world.content("@/root/b"), "");
     std::fs::write(world.path("@/root/b"), &binary).unwrap();
     for id in [made, emptied] {
-        let Err(UndoError::Refused(refused)) = undo(&world.workspace, &id, UNDO) else {
+        let Err(UndoError::Problems(found)) = undo(&world.workspace, &id, UNDO) else {
             panic!("it went through")
         };
-        assert_eq!(refused.conflicts[0].now, Some(Digest::of(&binary)));
+        assert_eq!(found.conflicts[0].now, Some(Digest::of(&binary)));
     }
     for name in ["@/root/a", "@/root/b"] {
         assert!(std::fs::read(world.path(name)).unwrap() == binary, "{name} was changed");
@@ -496,7 +494,7 @@ fn an_outsider_who_comes_in_between_loses_nothing() {
         );
         most = most.max(asked.get());
         if asked.get() > moment {
-            assert!(matches!(done, Err(UndoError::Refused(_))), "{moment}");
+            assert!(matches!(done, Err(UndoError::Problems(_))), "{moment}");
             assert_eq!(world.content(&path), "theirs", "{moment}");
         } else {
             assert!(done.is_ok() && !world.path(&path).exists(), "{moment}");
@@ -562,8 +560,8 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
     let removed = back(&world, &made);
     let path = world.path("@/root/a");
     let refusal = |dry_run| match undo(&world.workspace, &removed, undo::Options { dry_run, ..UNDO }) {
-        Err(UndoError::Refused(refused)) => {
-            format!("{:?} {:?}", refused.conflicts.len(), refused.refusals)
+        Err(UndoError::Problems(found)) => {
+            format!("{:?} {:?}", found.conflicts.len(), found.problems)
         }
         other => panic!("{dry_run}: {other:?}"),
     };

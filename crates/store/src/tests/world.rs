@@ -83,7 +83,7 @@ impl World {
         }
         match done {
             Ok(done) => done.files.into_iter().map(|file| format!("{:?}", warnings(file))).collect(),
-            Err(refusals) => refusals.iter().map(|refusal| reason(&refusal.reason)).collect(),
+            Err(problems) => problems.iter().map(|problem| reason(&problem.reason)).collect(),
         }
     }
 

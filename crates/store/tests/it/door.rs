@@ -246,7 +246,7 @@ fn an_edit_is_undone_and_redone() {
 
     std::fs::write(&path, "three\n").unwrap();
     let error = world.workspace.undo(&id, Control::default()).unwrap_err();
-    assert!(matches!(&error, UndoError::Refused(refused) if refused.conflicts.len() == 1), "{error:?}");
+    assert!(matches!(&error, UndoError::Problems(found) if found.conflicts.len() == 1), "{error:?}");
     assert_eq!(error.to_string(), "1 of its files have changed since");
     assert_eq!(text(&path), "three\n");
 }
