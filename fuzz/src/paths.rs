@@ -3,15 +3,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::process;
 use std::thread;
 
-use mcp_text_editor_store::access::place::Place;
-use mcp_text_editor_store::access::policy::Policy;
-use mcp_text_editor_store::access::roots::{PathError, Roots};
-use mcp_text_editor_store::error::StoreErrorKind;
+use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_store::{Control, PathError, ReadFile, Reason, StoreErrorKind, Workspace};
 
 /// What every file outside the roots holds, and every one in the directory that is closed.
 const SECRET: &str = "outside";
@@ -21,7 +18,7 @@ const PROTECTED: &str = "protected";
 /// Two roots, one of them in the other's neighbour, and links from everywhere to everywhere.
 struct World {
     base: String,
-    roots: Roots,
+    workspace: Workspace,
 }
 
 impl Drop for World {
@@ -142,9 +139,13 @@ fn world() -> std::io::Result<World> {
         link(&target.replace('@', &base), &Path::new(&base).join(name))?;
     }
     let roots = ["root", "root-2", "root/nested"].map(|name| Path::new(&base).join(name));
-    let policy = Policy::default().closing(&Path::new(&base).join("root/closed"));
-    let roots = Roots::open_with(&roots, policy).map_err(std::io::Error::other)?;
-    Ok(World { base, roots })
+    // The state directory is what is closed. This one cannot be had, since it holds other things, and is closed all the same.
+    let mut builder = Workspace::builder().state_directory(Path::new(&base).join("root/closed"));
+    for root in roots {
+        builder = builder.root(root);
+    }
+    let workspace = builder.build_without_state_at_need().map_err(std::io::Error::other)?;
+    Ok(World { base, workspace })
 }
 
 #[cfg(unix)]
@@ -159,9 +160,18 @@ fn link(_: &str, _: &Path) -> std::io::Result<()> {
 }
 
 impl World {
+    /// The content of a file, or why it cannot be read.
+    fn content(&self, text: &str) -> Result<String, Vec<Reason>> {
+        let read = self.workspace.read_with(ReadFile::new(text), Control::default(), |document| {
+            read_range(document, 0..document.size())
+        });
+        let bytes = read.map_err(|error| error.problems)?;
+        Ok(String::from_utf8(bytes).expect("a file of ours"))
+    }
+
     fn is_inside(&self, path: &Path) -> bool {
         let closed = Path::new(&self.base).join("root/closed");
-        self.roots.paths().any(|root| path.starts_with(root)) && !path.starts_with(closed)
+        self.workspace.roots().any(|root| path.starts_with(root)) && !path.starts_with(closed)
     }
 }
 
@@ -175,41 +185,33 @@ fn check_in(world: &World, data: &[u8]) {
     let path = Path::new(&text);
     let in_root = |path: &Path| world.is_inside(path);
 
-    let problems = match world.roots.resolve(&text) {
+    let problems = match world.workspace.resolve(&text) {
         Err(problems) => problems,
         Ok(place) => {
             assert!(path.is_absolute() && !text.contains('\0'), "{text}");
             assert!(!path.components().any(|part| part == Component::ParentDir), "{text}");
-            assert!(in_root(place.path()), "{text} is {place:?}");
-            assert!(
-                !place
-                    .path()
-                    .components()
-                    .any(|part| matches!(part, Component::ParentDir | Component::CurDir))
-            );
-            assert_eq!(place.path().file_name(), Some(place.name()));
+            assert!(in_root(&place), "{text} is {place:?}");
+            assert!(!place.components().any(|part| matches!(part, Component::ParentDir | Component::CurDir)));
+            assert!(place.file_name().is_some(), "{text} is {place:?}");
             // What is there of it leads over no link.
-            let there =
-                place.path().ancestors().skip(1).find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
+            let there = place.ancestors().skip(1).find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
             let (part, real) = there.expect("at least / is there");
             assert_eq!(part, real, "{text} is {place:?}");
             assert!(in_root(&real), "{text} is {place:?}");
-            let missing: Vec<&OsStr> =
-                place.missing_directories().iter().map(|name| name.as_os_str()).collect();
-            let below = place.path().parent().and_then(|parent| parent.strip_prefix(&real).ok());
-            assert_eq!(below.map(|below| below.iter().collect()), Some(missing), "{text} is {place:?}");
+            let has_parent = place.parent() == Some(part);
             let mut content = String::new();
-            match (place.open_file(false), fs::canonicalize(path)) {
-                (Ok(file), real) => {
-                    file.file().read_to_string(&mut content).expect("a file of ours");
+            match (world.content(&text), fs::canonicalize(path)) {
+                (Ok(read), real) => {
+                    content = read;
+                    assert!(has_parent, "{text} is {place:?}");
                     assert_ne!(content, SECRET, "{text} is {place:?}");
-                    assert_eq!(real.expect("it was opened"), place.path());
+                    assert_eq!(real.expect("it was opened"), place);
                 }
-                (Err(error), Ok(real)) => {
-                    let kind = error.kind;
+                (Err(reasons), Ok(real)) => {
+                    let is_directory = |reason: &Reason| matches!(reason, Reason::Store(error) if error.kind == StoreErrorKind::IsADirectory);
                     assert!(
-                        kind == StoreErrorKind::IsADirectory && real.is_dir(),
-                        "{text}: {kind:?} of {real:?}"
+                        matches!(reasons.as_slice(), [reason] if is_directory(reason)) && real.is_dir(),
+                        "{text}: {reasons:?} of {real:?}"
                     );
                 }
                 (Err(_), Err(_)) => {}
@@ -256,14 +258,16 @@ fn check_in(world: &World, data: &[u8]) {
 }
 
 /// What may be read may be written, unless it is protected: by what it is called, or by what it is.
-fn check_writing(world: &World, text: &str, place: &Place, content: &str) {
-    match world.roots.resolve_for_writing(text) {
+fn check_writing(world: &World, text: &str, place: &Path, content: &str) {
+    match world.workspace.resolve_for_writing(text) {
         Ok(writable) => {
-            assert_eq!(writable.path(), place.path());
+            assert_eq!(writable, place);
             assert_ne!(content, PROTECTED, "{text} is {place:?}");
             let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
-            assert!(!place.relative().iter().any(|name| lower(name) == ".git"), "{text} is {place:?}");
-            assert_ne!(lower(place.name()), ".mcp.json", "{text} is {place:?}");
+            let of_root = world.workspace.roots().filter_map(|root| place.strip_prefix(root).ok());
+            let relative = of_root.min_by_key(|relative| relative.iter().count()).expect("it is in a root");
+            assert!(!relative.iter().any(|name| lower(name) == ".git"), "{text} is {place:?}");
+            assert_ne!(place.file_name().map(lower).as_deref(), Some(".mcp.json"), "{text} is {place:?}");
         }
         Err(problems) => assert!(
             matches!(problems.as_slice(), [PathError::Protected(_)]),
@@ -275,7 +279,7 @@ fn check_writing(world: &World, text: &str, place: &Place, content: &str) {
 /// A path below a link to the outside is refused in the same words whether or not there is anything.
 fn same_outside(world: &World, text: &str) {
     let told = |path: &str| {
-        let found = world.roots.resolve(path);
+        let found = world.workspace.resolve(path);
         found
             .err()
             .map(|problems| problems.into_iter().map(|problem| format!("{problem:?}")).collect::<Vec<_>>())
