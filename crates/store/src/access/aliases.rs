@@ -1,9 +1,9 @@
-//! Other names of what is protected: whether a place is what a root's own `.git` or client file stands for, by a symbolic
-//! link or a hard link.
+//! Other names of protected files: whether a place is the target of a root's own `.git` or client file, by a symbolic link or a
+//! hard link.
 //!
-//! They are looked for once in each call that writes ([`Aliases::in_root`]): no longer ago, since they may come and go
-//! between two calls; and not for each of its files, since nearly always there is none. What is not there, or has no other
-//! name, costs one look by the root's handle.
+//! Each call that writes looks for them once ([`Aliases::in_root`]): not less often, since they may come and go between two calls,
+//! and not for each of its files, since there is hardly ever one. A protected name that is missing, or has no alias, costs one look
+//! by the root's handle.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::os;
 use crate::os::real_path::real_path;
 use crate::os::seen::Seen;
 
-/// The rows of the table by the first name of their path; those with a `*` stand for no one file that could be looked at.
+/// The rows of the table by the first name of their path, without those that have a `*`, since they name no single file.
 static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new(|| {
     let mut groups: BTreeMap<&str, Vec<&ClientFile>> = BTreeMap::new();
     for file in CLIENT_FILES.iter().filter(|file| !file.is_pattern()) {
@@ -27,14 +27,14 @@ static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new
     groups
 });
 
-/// What the protected names directly in a root stand for, where that has other names; mostly nothing.
+/// The files that protected names directly in a root stand for and that have other names; mostly none.
 #[derive(Debug)]
 pub(crate) struct Aliases {
     root: PathBuf,
     found: Vec<Alias>,
 }
 
-/// A protected name, and what it stands for: known by its path, too, since by then it may have been made, or replaced.
+/// A protected name and its target. The target is also known by its path, since it may be made, or replaced, before it is compared.
 #[derive(Debug)]
 struct Alias {
     protection: Protection,
@@ -45,7 +45,7 @@ struct Alias {
 }
 
 impl Aliases {
-    /// Looks for them, by the handle of a root.
+    /// Looks for the aliases in a root, by its handle.
     pub(crate) fn in_root(root: &Path, directory: &Dir) -> Self {
         let look = |relative: &Path| os::look(directory, root, relative);
         let mut aliases = Self { root: root.to_owned(), found: Vec::new() };
@@ -61,7 +61,7 @@ impl Aliases {
         aliases
     }
 
-    /// Adds what a client's file stands for, if that has another name; `top` is the first of its names.
+    /// Adds the target of a client's file, if that has another name; `top` is what its first name stands for.
     fn add(&mut self, file: &'static ClientFile, top: &Seen, look: &dyn Fn(&Path) -> Option<Seen>) {
         let mut seen = *top;
         let mut names = file.names();
@@ -87,8 +87,8 @@ impl Aliases {
         self.found.push(Alias { protection, name, path, key, is_directory });
     }
 
-    /// What protects a place as something with a protected name; `is_exempt` is asked of that name, by its whole path and
-    /// from the root on.
+    /// What protects a place that is the target of a protected name. `is_exempt` is asked about that name, by its absolute path and
+    /// by that from the root on.
     pub(crate) fn protection(
         &self,
         place: &Place,
@@ -105,7 +105,7 @@ impl Aliases {
 }
 
 impl Alias {
-    /// Whether a place, with this device and inode if it is there, is what the name stands for, or lies in it.
+    /// Whether a place is the target of the name, or lies in it; `own` is its device and inode, if it exists.
     fn is(&self, place: &Place, own: Option<(u64, u64)>) -> bool {
         let is_it = |key| key == self.key && self.key.is_some();
         if self.is_directory {
@@ -120,7 +120,7 @@ fn key_of(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().as_ref().and_then(os::key_of)
 }
 
-/// Where a path leads by links, whether or not there is anything.
+/// Where a path leads by its links, whether or not it exists.
 fn led_to(path: &Path) -> PathBuf {
     followed(path, &mut { MAX_LINKS })
 }

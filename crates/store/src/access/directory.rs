@@ -1,4 +1,4 @@
-//! A directory opened by its name in another, by no link: [`open_directory`].
+//! Opening a directory by its name in another, following no link: [`open_directory`].
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,7 +8,7 @@ use cap_std::fs::Dir;
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
 
-/// Opens a directory by its name in another; a link, which was none when the path was walked, is
+/// Opens a directory by its name in another. If the name is a link by now, which it was not when the path was walked, the error is
 /// [`StoreErrorKind::Changed`].
 pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
     parent.open_dir_nofollow(name).map_err(|source| {

@@ -1,9 +1,9 @@
-//! The second wall: the kernel itself lets this process reach the roots and the state directory, and nothing else
-//! (Landlock, landlock(7)). It does not rely on anything in [`crate::access::roots`], so that a fault there leads nowhere.
+//! The second wall: the kernel lets this process reach the roots and the state directory, and nothing else (Landlock, landlock(7)).
+//! It does not rely on [`crate::access::roots`], so that a fault there reaches no file outside.
 //!
-//! Landlock binds the calling thread and what it starts later: so this comes before any other thread, and after all that
-//! is to be opened by path elsewhere. What it does not see: looking at a file without opening it (stat), modes, owners and
-//! times, and what a hard link in a root points to. Elsewhere than on Linux there is no such wall.
+//! Landlock binds the calling thread and those that it starts later: so it is applied before any other thread is started, and after
+//! all files elsewhere are open. It does not cover looking at a file without opening it (stat), modes, owners and times, nor the
+//! target of a hard link in a root. Only Linux has it.
 
 use std::fmt;
 use std::io;
@@ -12,21 +12,21 @@ use cap_std::fs::Dir;
 
 use crate::access::roots::Roots;
 
-/// What else than files the process may reach.
+/// What the process may reach besides files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Network {
-    /// No TCP: it speaks through what was open before.
+    /// No TCP but on sockets that are open already.
     Closed,
-    /// TCP as ever, for serving HTTP.
+    /// TCP without limits, for serving HTTP.
     Open,
 }
 
-/// What holds from now on, for the rest of the process's life.
+/// What holds for the rest of the process's life.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Confinement {
-    /// Nothing: the kernel, or the system, cannot.
+    /// Nothing: the kernel or the system has no Landlock.
     None(Lack),
-    /// Files, except for what is missing.
+    /// The process is confined, except for the gaps.
     Held {
         /// The version of the kernel's interface.
         abi: u32,
@@ -100,15 +100,15 @@ mod system {
     use crate::access::landlock::{Confinement, Gap, Lack, Network};
     use crate::access::roots::Roots;
 
-    /// All that this version of the interface can deny is denied where the kernel knows it, and where no rule allows it.
+    /// All that this version of the interface can deny is denied, as far as the kernel supports it and no rule allows it.
     const KNOWN: ABI = ABI::V9;
 
-    /// What reading takes. Nothing is ever executed.
+    /// The rights that reading needs. Nothing is ever executed.
     fn reading() -> BitFlags<AccessFs> {
         make_bitflags!(AccessFs::{ReadFile | ReadDir})
     }
 
-    /// What editing takes: no devices, FIFOs, sockets or links are made, and nothing moves to another directory.
+    /// The rights that editing needs: no devices, FIFOs, sockets or links are made, and nothing moves to another directory.
     fn writing() -> BitFlags<AccessFs> {
         reading()
             | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
@@ -132,8 +132,8 @@ mod system {
         Ok(Confinement::Held { abi: abi as u32, gaps: gaps.map(|(_, gap)| gap).collect() })
     }
 
-    /// By default the crate asks for as much as the kernel can, and forbids to gain rights by starting programs
-    /// (`no_new_privs`), without which Landlock is for root alone.
+    /// Restricts this thread. By default the crate asks for as much as the kernel supports, and sets `no_new_privs`, without which
+    /// only root may use Landlock.
     fn restrict(
         roots: &Roots,
         state: Option<&Dir>,

@@ -1,4 +1,4 @@
-//! File name patterns as a person writes them on the command line: [`Patterns`]. What a match means is its owner's.
+//! File name patterns as a person writes them on the command line: [`Patterns`]. What follows from a match is up to the caller.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::os::real_path::real_path;
 #[derive(Clone, Default)]
 pub struct Patterns {
     texts: Vec<String>,
-    /// Of each pattern two: itself, and what is below.
+    /// Two globs for each pattern: for what it names, and for all below that.
     globs: Vec<Glob>,
-    /// Of each glob, the text that it was made of.
+    /// For each glob, the index of the text that it was made of.
     text_of: Vec<usize>,
     /// Where a pattern may begin besides the root that a file was found in.
     roots: Vec<PathBuf>,
-    /// Made when it is needed first: compiling it takes longer than all else at the start of the program.
+    /// Compiled on first use: that takes longer than all else at the start of the program.
     set: OnceLock<Option<GlobSet>>,
 }
 
@@ -115,7 +115,7 @@ impl Patterns {
             }
             builder.build().ok()
         };
-        // Patterns that are too large together match everything: they are there to keep something from harm.
+        // Patterns that are too large together match everything, since they protect files.
         let Some(set) = self.set.get_or_init(compile) else { return Some(first_text) };
         let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
         let from_roots = std::iter::once(relative).chain(from_roots).map(|rest| Path::new("/").join(rest));

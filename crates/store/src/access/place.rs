@@ -49,14 +49,14 @@ pub(crate) struct Link {
     pub(crate) relative: PathBuf,
 }
 
-/// A place that may be written to. Whatever locks, replaces or makes a file asks for one, and
-/// [`Roots::resolve_for_writing`](crate::access::roots::Roots::resolve_for_writing) alone gives it: so no way of editing can forget
+/// A place that may be written to. All code that locks, replaces or makes a file takes one, and only
+/// [`Roots::resolve_for_writing`](crate::access::roots::Roots::resolve_for_writing) makes one: so no way of editing can forget
 /// to ask the policy.
 #[derive(Clone, Debug)]
 pub(crate) struct WritablePlace(Place);
 
 impl WritablePlace {
-    /// For `roots.rs`, once the policy was asked.
+    /// Makes one of a place that the policy permits. To be called by `roots.rs`, after it has asked the policy, and by recovery.
     pub(crate) fn permitted(place: Place) -> Self {
         Self(place)
     }
@@ -77,7 +77,7 @@ impl Place {
         &self.path
     }
 
-    /// The path, and those of the links that led to it, each from its root on, too.
+    /// The path and those of the links that led to it, each absolute and from its root on.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
         let links = self.links.iter().map(|link| (link.path.as_path(), link.relative.as_path()));
         std::iter::once((self.path.as_path(), self.relative.as_path())).chain(links)
@@ -120,10 +120,10 @@ impl Place {
         self.identity().is_err_and(|error| error.kind == StoreErrorKind::NotFound)
     }
 
-    /// Opens the file, for reading or for reading and writing; whoever has a lock on it does not matter.
+    /// Opens the file, for reading or for reading and writing, whether or not it is locked.
     ///
-    /// Returns at once whatever it is: only a regular file is opened. A symbolic link that took the place since it was
-    /// resolved is [`StoreErrorKind::Changed`].
+    /// Never waits: only a regular file is opened. A symbolic link that took the place since it was resolved is
+    /// [`StoreErrorKind::Changed`].
     pub(crate) fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
         self.open(write).map_err(|error| {
             let name = match error.kind {
@@ -140,7 +140,7 @@ impl Place {
         if !self.missing.is_empty() {
             return fail(StoreErrorKind::NotFound);
         }
-        // Asked before the open, since opening a device can do things (a watchdog starts, a tape rewinds).
+        // Checked before the open, since opening a device can have effects (a watchdog starts, a tape rewinds).
         let kind =
             self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
         self.check_regular(kind)?;
@@ -155,7 +155,7 @@ impl Place {
             opened => opened.context(Operation::Open, &self.path)?,
         };
         let file = OpenFile::new(file.into_std(), self.path.clone())?;
-        // And again after it, since the name may have changed hands in between.
+        // Checked again after it, since the name may mean another file by now.
         if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
     }
 
@@ -180,19 +180,19 @@ impl Place {
         os::identity_at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
-    /// Device and inode of what the place holds; none where there is nothing, or where names cannot be told apart so.
+    /// Device and inode of what the place holds; `None` if there is nothing, or where the platform does not tell them by name.
     pub(crate) fn key(&self) -> Option<(u64, u64)> {
         self.missing.is_empty().then(|| os::key_at(&self.directory, self.name())).flatten()
     }
 
     /// Whether the file may be written to, as far as its mode, its marks and the file system say.
     ///
-    /// A file is replaced by its directory's leave, not by its own; so this is what keeps a read-only file read-only.
+    /// Replacing a file needs only its directory's permission; this check is what keeps a read-only file read-only.
     pub(crate) fn check_writable(&self) -> Result<(), StoreError> {
         let name = Path::new(&self.name);
         let may_write = os::may_write(&self.directory, name).context(Operation::Open, &self.path);
         match os::guard_at(&self.directory, name) {
-            // Nothing could take the mark off there.
+            // A read-only file system is reported as that: the mark could not be removed there.
             Some(by) if !matches!(&may_write, Err(error) if error.kind == StoreErrorKind::ReadOnlyFileSystem) =>
             {
                 let kind = StoreErrorKind::Guarded { by, is_directory: false };
@@ -202,12 +202,12 @@ impl Place {
         }
     }
 
-    /// The mark on the directory that forbids names in it to come, to go, or to be given to other files.
+    /// The mark on the directory that forbids making, removing or replacing files in it.
     pub(crate) fn guard_of_directory(&self) -> Option<Guard> {
         os::guard_at(&self.directory, Path::new("."))
     }
 
-    /// The error that the mark on the directory is to an operation.
+    /// The error of an operation that the mark on the directory forbids.
     pub(crate) fn guarded(&self, operation: Operation, by: Guard) -> StoreError {
         let mut directory = self.path.as_path();
         for _ in 0..=self.missing.len() {
@@ -257,7 +257,7 @@ impl OpenFile {
         &self.file
     }
 
-    /// Takes a new look at size and times, as is due once a lock is held.
+    /// Reads size and times again. To be called once a lock is held.
     pub fn refreshed(self) -> Result<Self, StoreError> {
         Self::new(self.file, self.path)
     }

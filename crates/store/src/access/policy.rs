@@ -1,8 +1,8 @@
 //! What in the allowed directories may be read but not written, and what is out of bounds altogether: [`Policy`]. It is
 //! fixed when the roots are opened, and asked by [`crate::access::roots`] alone, for every path of every call.
 //!
-//! It knows paths, the links that led there, and a few files by identity. What a hard link or a bind mount means beyond
-//! that cannot be known.
+//! It goes by paths, by the links that led there, and for a few files by identity. Other hard links and bind mounts cannot be
+//! recognised.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ struct Closed {
 }
 
 impl Policy {
-    /// The policy for what a person asks for: nothing is protected.
+    /// The policy for what a person does: nothing is protected.
     #[must_use]
     pub(crate) fn unprotected() -> Self {
         Self { is_unprotected: true, ..Self::default() }
@@ -75,7 +75,7 @@ impl Policy {
 
     /// Whether a path without links lies in a directory that is closed.
     pub(crate) fn closes_path(&self, path: &Path) -> bool {
-        // Letter case does not count: where it does, a directory that differs in nothing else is no loss.
+        // Letter case is ignored. Where it counts, this also closes directories whose path differs only in that.
         self.closed.iter().any(|closed| {
             let mut parts = path.components();
             closed
@@ -92,7 +92,7 @@ impl Policy {
             && (is_closed(os::key_of_directory(directory).ok()) || is_closed(os::key_of_parent(directory)))
     }
 
-    /// Why a place may not be written to, if it may not; `aliases`, of all roots, are only asked for where they matter.
+    /// Why a place may not be written to; `None` if it may. `aliases` of all roots is called only if they matter.
     pub(crate) fn protection<'a>(
         &self,
         place: &Place,
@@ -118,7 +118,7 @@ impl Policy {
         (!self.exempt.surely_match(path, relative)).then_some(protection)
     }
 
-    /// What protects a place that a root's own `.git` or client file stands for, if that is not exempt by either name.
+    /// What protects a place as the target of a root's own `.git` or client file; `None` if either name is exempt.
     fn protection_by_alias(&self, place: &Place, aliases: &Aliases) -> Option<Protection> {
         let protection =
             aliases.protection(place, |path, relative| self.exempt.surely_match(path, relative))?;
@@ -126,10 +126,10 @@ impl Policy {
     }
 }
 
-/// What protects a path by what it is called.
+/// What protects a path by its names.
 fn by_name(path: &Path, relative: &Path) -> Option<Protection> {
     let names: Vec<FoldedName> = path.iter().map(FoldedName::new).collect();
-    // A root inside `.git` was named by a person, so only what is below it counts.
+    // Only the names below the root count: a person has named the root, even if it lies in `.git`.
     let root = names.len().saturating_sub(relative.iter().count());
     if names.iter().skip(root).any(is_git) {
         return Some(Protection::Git);

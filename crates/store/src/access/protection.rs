@@ -11,6 +11,6 @@ pub enum Protection {
     Git,
     /// It is a file by which a client starts programs, or is below such a directory.
     ClientFile(&'static ClientFile),
-    /// It matches a pattern that whoever configured the server gave.
+    /// It matches this pattern of the configuration.
     Pattern(String),
 }

@@ -1,9 +1,9 @@
 //! The allowed directories as capabilities, and the way from a client's path to a [`Place`] in one of them.
 //!
-//! A path is walked by its text first, every symbolic link on the way followed, only to learn which root it leads to;
-//! what is then opened is opened from that root's handle with no link left to follow. So whatever is swapped in
-//! between, nothing outside is reached. Which files are protected *within* a root is
-//! [`crate::access::policy`]'s to say; it is asked here, so that nobody who has a place need ask again.
+//! A path is first walked by its text, following every symbolic link, only to learn which root it leads to. The file is then opened
+//! from that root's handle, with no link left to follow; so nothing outside is reached, whatever is swapped in between.
+//! [`crate::access::policy`] decides which files are protected *within* a root. It is asked here, so that a caller who has a place
+//! need not ask again.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ use crate::os::real_path::without_verbatim_prefix;
 /// Whether paths are kept in the roots. A build where they are not is for the tests of [`Workspace::confine`](crate::Workspace::confine).
 pub const CONTAINED: bool = !cfg!(feature = "without-containment");
 
-/// The longest path that any system takes (Windows; Linux stops at 4096 by itself), so that none is walked for long.
+/// The longest path that is walked: that of Windows, the longest of any system (Linux refuses more than 4096 bytes itself).
 const PATH_LENGTH: usize = 32_767;
 
 /// The allowed directories, each open.
@@ -48,7 +48,7 @@ struct Root {
     spelling: Spelling,
 }
 
-/// Resolves the paths of one call for writing. Not to be kept for another: a link that was made in between would not be known.
+/// Resolves the paths of one call for writing. Not to be kept for another call: links made in between would be missed.
 #[derive(Debug)]
 pub(crate) struct ForWriting<'a> {
     roots: &'a Roots,
@@ -153,7 +153,7 @@ impl Roots {
         self.policy.closes_path(path)
     }
 
-    /// For one call that writes: what is looked for to protect files is looked for once, when it is first needed.
+    /// Starts resolving the paths of one call that writes. The aliases of protected files are looked up once, when first needed.
     #[must_use]
     pub(crate) fn for_writing(&self) -> ForWriting<'_> {
         ForWriting { roots: self, aliases: OnceCell::new() }
@@ -218,7 +218,7 @@ impl Roots {
         problems
     }
 
-    /// `path` beneath each root, and beside each root if it begins with the root's own name, where that is a file.
+    /// The files that a relative path could mean: beneath each root, and beside each root whose own name the path begins with.
     fn candidates(&self, path: &Path) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = Vec::new();
         let text = path.as_os_str();
@@ -281,7 +281,7 @@ impl Roots {
         })
     }
 
-    /// The usual case in four system calls: the path begins with a root's, its parent exists, and there is no link.
+    /// Handles the usual case in four system calls: the path begins with a root's, its parent exists, and there is no link.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
         let path: PathBuf = path.components().collect();
         let roots = self.served.iter().rev().filter(|root| path.starts_with(&root.path));
@@ -315,8 +315,8 @@ impl Roots {
 
     /// Follows `path` by its text, component by component.
     ///
-    /// From the first component on that cannot be looked at the rest is taken as it is written, so that a missing file
-    /// leads to the same root as one that exists.
+    /// If a component cannot be looked at, the rest is taken as it is written, so that a missing file leads to the same root as
+    /// one that exists.
     fn walk(&self, path: &Path) -> Walk {
         let mut walk = Walk::default();
         let mut pending: VecDeque<OsString> = VecDeque::new();
@@ -337,7 +337,7 @@ impl Roots {
             walk.path.push(&component);
             let metadata = if is_blind { None } else { std::fs::symlink_metadata(&walk.path).ok() };
             if !metadata.as_ref().is_some_and(Metadata::is_symlink) {
-                // Nothing is below a file, and nothing above it: `file/..` is an error of the system's, too.
+                // A file has nothing below it, not even `..`: the system refuses `file/..`, too.
                 is_blind |= !metadata.as_ref().is_some_and(Metadata::is_dir);
                 self.enter(&mut walk, metadata.as_ref());
                 has_entered |= !walk.entered.is_empty();
@@ -345,7 +345,7 @@ impl Roots {
             }
             let target = match std::fs::read_link(&walk.path) {
                 Ok(target) => target,
-                // A link of /proc to what another process has open, which only some may read.
+                // A link of /proc to a file that another process has open; only some users may read it.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                     walk.failure = Some(StoreErrorKind::PermissionDenied);
                     break;
@@ -385,7 +385,7 @@ impl Roots {
         let is_by_path = |root: &Root| root.path == walk.path;
         let is_here = |root: &Root| match metadata {
             Some(found) => root.is_at(found) && (is_by_path(root) || os::key_of(found).is_some()),
-            // The top, which is never looked at and never replaced.
+            // The top directory is never looked at and never replaced.
             None => is_by_path(root) && walk.path.parent().is_none(),
         };
         if let Some(index) = self.served.iter().position(is_here) {
@@ -427,8 +427,7 @@ impl Root {
         })
     }
 
-    /// Whether what has this metadata is still the directory that was opened; where that cannot be told, it is taken to
-    /// be.
+    /// Whether this is the metadata of the directory that was opened; `true` where the platform cannot tell.
     fn is_at(&self, found: &Metadata) -> bool {
         found.is_dir() && os::key_of(found).is_none_or(|key| key == self.key)
     }
@@ -445,10 +444,10 @@ struct Walk {
     links: Vec<Link>,
     /// The path of a root at which there is something else now, or nothing.
     replaced: Option<PathBuf>,
-    /// Too many links, or a link that goes up again from where there is no directory.
+    /// Set if there are too many links, or a `..` follows a name that is no directory.
     failure: Option<StoreErrorKind>,
-    /// Whether the way, once in a root, led over a link outside of all. What such a loop looks like from within
-    /// depends on what is outside, so it is not told.
+    /// Whether the way led from a root out of all roots by a link. A loop of links on such a way is not reported, since it would
+    /// show what is outside.
     strayed: bool,
     by_link: bool,
     ends_in_slash: bool,
@@ -470,7 +469,7 @@ fn prepend(pending: &mut VecDeque<OsString>, path: &Path) {
     }
 }
 
-/// Goes from a root's handle to the deepest directory of `parents` that exists, by no link; returns the rest, too.
+/// Opens the deepest directory of `parents` that exists, from a root's handle and by no link; returns the names below it, too.
 fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, Vec<OsString>), StoreError> {
     if parents.as_os_str().is_empty() {
         return Ok((root.clone(), Vec::new()));
@@ -493,7 +492,7 @@ fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, V
     Ok((directory, Vec::new()))
 }
 
-/// Whether the text ends as only a directory's may: in a separator, or in one and a dot.
+/// Whether the text ends in a separator, or in one and a dot, so that only a directory can be meant.
 fn names_a_directory(path: &OsStr) -> bool {
     let bytes = path.as_encoded_bytes();
     let end = bytes.strip_suffix(b".").unwrap_or(bytes).last();

@@ -1,10 +1,10 @@
 //! One spelling for each file where letter case does not count: [`Spelling`].
 //!
-//! Such a file system mostly gives both spellings of a name one inode number; then they are known to be one file, and the name
-//! stays what it is. Some (exfat-fuse) make the number from the name that was asked for, and a rename to the other spelling
-//! changes the name. So a place there is taken by the names that its directories list.
+//! Most such file systems give both spellings of a name one inode number, which shows that they are one file. Some (exfat-fuse) make
+//! the number from the name that was asked for, and a rename to the other spelling changes the name. So a place there gets the
+//! names that its directories list.
 //!
-//! Other forms of one name (Unicode composition, short names) are left to the inode number.
+//! Other forms of one name (Unicode composition, short names) are recognised by the inode number only.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -18,16 +18,16 @@ use crate::access::directory::open_directory;
 use crate::access::place::Place;
 use crate::os;
 
-/// What has been found out of the file systems in a root, by device: whether letter case counts. Where that differs from directory to
-/// directory (ext4, `chattr +F`), what was found first holds: inode numbers do for it.
+/// Whether letter case is ignored on the file systems in a root, by device. Where that differs from directory to directory (ext4,
+/// `chattr +F`), the first answer is kept: inode numbers suffice there.
 #[derive(Debug, Default)]
 pub(crate) struct Spelling {
     folds: Mutex<BTreeMap<u64, bool>>,
 }
 
 impl Spelling {
-    /// The place by the names that its directories list, if letter case does not count there. `root` is the handle from which
-    /// the place's relative path goes.
+    /// The place by the names that its directories list, if letter case does not count there. The place's relative path starts at
+    /// the handle `root`.
     pub(crate) fn of_place(&self, place: Place, root: &Arc<Dir>) -> Place {
         let Ok((device, _)) = os::key_of_directory(&place.directory) else { return place };
         let known = self.folds.lock().unwrap_or_else(PoisonError::into_inner).get(&device).copied();
@@ -45,8 +45,8 @@ impl Spelling {
     }
 }
 
-/// Whether letter case does not count for one of the names on the way to a place, the last that has letters and exists; `None` if
-/// there is no such name.
+/// Whether letter case is ignored for the last name on the way to a place that has letters and exists; `None` if there is no such
+/// name.
 fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     if place.missing.is_empty()
         && let Some(folds) = folds_name(&place.directory, &place.name)
@@ -61,7 +61,7 @@ fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     folds_name(directory.as_ref().unwrap_or(root), name)
 }
 
-/// Whether a name that exists is also found with its letters' case turned round, although the directory does not list both.
+/// Whether a name that exists is also found in the other letter case, although the directory does not list both.
 fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     let turned = turned(name)?;
     directory.symlink_metadata(name).ok()?;
@@ -77,7 +77,7 @@ fn existing_parents(place: &Place) -> Option<&Path> {
     place.relative.ancestors().nth(place.missing.len() + 1)
 }
 
-/// The name with each letter in its other case; `None` if there is none that has one.
+/// The name with each letter in the other case; `None` if no letter has one.
 fn turned(name: &OsStr) -> Option<OsString> {
     let name = name.to_str()?;
     let turn = |letter: char| {
@@ -94,7 +94,7 @@ fn names_of(directory: &Dir) -> Option<Vec<OsString>> {
     Some(entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect())
 }
 
-/// A name as its directory lists it; as it was given, if it is listed so, if it is not listed, or if more than one could be meant.
+/// A name as its directory lists it; the given one if that is listed, if the file is missing, or if more than one could be meant.
 fn listed(directory: &Dir, name: &OsStr) -> OsString {
     let names = names_of(directory).unwrap_or_default();
     if names.iter().any(|listed| listed == name) || directory.symlink_metadata(name).is_err() {
@@ -109,13 +109,13 @@ fn listed(directory: &Dir, name: &OsStr) -> OsString {
         [one] => Some(one.clone()),
         _ => None,
     };
-    // Else it can still be alike but for what more careless file systems pass over.
+    // Otherwise the names may differ only in what some file systems ignore besides letter case.
     let found =
         only(&|listed| lower(listed) == lower(name)).or_else(|| only(&|listed| same_name(listed, name)));
     found.unwrap_or_else(|| name.to_owned())
 }
 
-/// The place, each name of it as it is listed. `None` if one of its directories cannot be opened so.
+/// The place with each of its names as it is listed. `None` if one of its directories cannot be opened by that.
 fn as_listed(place: &Place, root: &Arc<Dir>) -> Option<Place> {
     let mut directory = root.clone();
     let mut relative = PathBuf::new();
@@ -127,7 +127,7 @@ fn as_listed(place: &Place, root: &Arc<Dir>) -> Option<Place> {
     relative.extend(&place.missing);
     let name = if place.missing.is_empty() { listed(&directory, &place.name) } else { place.name.clone() };
     relative.push(&name);
-    // What stands above the root, as it was.
+    // The part of the path above the root does not change.
     let above = place.path.ancestors().nth(place.relative.iter().count())?;
     let path = above.join(&relative);
     Some(Place { directory, name, path, relative, ..place.clone() })

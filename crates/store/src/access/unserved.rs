@@ -1,5 +1,5 @@
-//! Configured directories that are not served, and why: data only; [`crate::access::roots::Roots`] keeps them beside those that
-//! are, since each call in one of them is to be told.
+//! Configured directories that are not served, and why: data only. [`crate::access::roots::Roots`] keeps them beside those that are
+//! served, so that a call that names one is told the reason.
 
 use std::path::{Path, PathBuf};
 

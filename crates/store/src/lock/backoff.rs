@@ -32,7 +32,7 @@ impl Default for LockTimeout<'_> {
     }
 }
 
-/// What is left of a [`LockTimeout`]: one for all locks of a call, however often it begins again.
+/// What is left of a [`LockTimeout`]: one for all locks of a call, however often the call begins again.
 pub(crate) struct Backoff<'a> {
     start: Instant,
     wait: LockTimeout<'a>,
@@ -40,7 +40,7 @@ pub(crate) struct Backoff<'a> {
 }
 
 impl<'a> Backoff<'a> {
-    /// All of it.
+    /// Starts the whole timeout.
     pub(crate) fn new(wait: &LockTimeout<'a>) -> Self {
         Self { start: Instant::now(), wait: *wait, tries: 0 }
     }

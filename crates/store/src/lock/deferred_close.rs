@@ -1,7 +1,7 @@
 //! Replaced files, closed on a thread of their own: [`DeferredClose`].
 //!
-//! When the last handle of a file without a name is closed, the file system frees its blocks. That can take longer than all
-//! else of an edit (2 ms for 100 KB on ext4 without a journal, mounted with `discard`), and no answer waits for it.
+//! When the last handle of a file without a name is closed, the file system frees its blocks. That can take longer than the rest of
+//! an edit (2 ms for 100 KB on ext4 without a journal, mounted with `discard`), so answers do not wait for it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
@@ -29,13 +29,13 @@ struct Counts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment(u64);
 
-/// Files, and after them the word that they are closed.
+/// Files to close, and a guard that counts the close as ended once they are.
 struct Close {
     _files: Vec<LockedFile>,
     _under_way: UnderWay,
 }
 
-/// A close that has begun; it ends when this is dropped, by a panic, too.
+/// A close that has begun. It ends when this is dropped, also by a panic.
 struct UnderWay(Arc<Counts>);
 
 impl Counts {
@@ -52,7 +52,8 @@ impl Drop for UnderWay {
 }
 
 impl DeferredClose {
-    /// Closes files that have no name any more, whose locks nobody waits for: whoever did looks for the new file.
+    /// Closes files that have lost their names. Nobody waits for their locks: a waiter that sees the name gone looks for the new
+    /// file.
     pub(crate) fn close(&self, files: Vec<LockedFile>) {
         if files.is_empty() {
             return;
@@ -60,31 +61,31 @@ impl DeferredClose {
         let (under_way, number) = self.begin();
         let close = Close { _files: files, _under_way: under_way };
         if number <= MAX {
-            // Where no thread can be had, the files are dropped with the work, here.
+            // If no thread can be started, the closure is dropped here, and the files with it.
             Builder::new().name("close".to_owned()).spawn(move || drop(close)).ok();
         }
     }
 
-    /// One more, and how many are under way with it.
+    /// Counts one more close; returns how many are under way with it, too.
     fn begin(&self) -> (UnderWay, u64) {
         let mut counts = self.counts.get();
         counts.0 += 1;
         (UnderWay(self.counts.clone()), counts.0 - counts.1)
     }
 
-    /// Due before the work that may find no room.
+    /// The present moment. To be taken before work that may find no room.
     pub(crate) fn now(&self) -> Moment {
         Moment(self.counts.get().1)
     }
 
-    /// Whether there may be room now for what `error` says there was none for: whether anything was closed since the work
-    /// began. Waits for what is being closed. If nothing is, and nothing was, trying again would end the same way.
+    /// Whether it is worth trying again after `error`: it says that there is no space, and files were closed since the work began.
+    /// Waits for the closes that are under way.
     pub(crate) fn makes_room(&self, since: Moment, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::NoSpace {
             return false;
         }
         let mut counts = self.counts.get();
-        // Not for what begins meanwhile, which need not come to an end.
+        // Closes that begin meanwhile are not waited for: there might be no end of them.
         let begun = counts.0;
         while counts.1 < begun {
             counts = self.counts.ended.wait(counts).unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +93,7 @@ impl DeferredClose {
         counts.1 > since.0
     }
 
-    /// Does some work, and again as long as there may be room for it now.
+    /// Does some work, and repeats it as long as closing files may have made room for it.
     pub(crate) fn with_room<T>(
         &self,
         mut work: impl FnMut() -> Result<T, StoreError>,

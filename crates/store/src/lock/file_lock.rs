@@ -80,7 +80,7 @@ pub(crate) fn lock_all_with(
     lock_each(places, backoff, |place| place.check_writable())
 }
 
-/// As [`lock_all_with`], whatever the modes of the files say: to put back what was there before.
+/// As [`lock_all_with`], without checking that the files are writable: for recovery, which puts old content back.
 pub(crate) fn lock_all_as_they_are(
     places: &[&WritablePlace],
     backoff: &mut Backoff<'_>,
@@ -99,7 +99,7 @@ fn lock_each(
         if let Some(set) = lock_once(places, backoff, check)? {
             return Ok(set);
         }
-        // A name was given to another file meanwhile. That is no failure, but it must not go on for ever.
+        // A name means another file by now. That is no failure, but it must not repeat for ever.
         if let (Err(kind), Some(place)) = (backoff.pause(), places.first()) {
             return Err(vec![(0, StoreError::new(Operation::Lock, place.path(), kind))]);
         }
@@ -156,7 +156,7 @@ fn lock_once(
     Ok(all.then_some(LockedSet { files, file_of }))
 }
 
-/// `None` if, before the lock was to be had, the name was given to another file.
+/// Waits for a lock. `None` if the name meant another file before the lock was free.
 fn wait_for(
     file: OpenFile,
     place: &WritablePlace,
@@ -169,7 +169,7 @@ fn wait_for(
         let is_guarded = match file.file().try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => {
-                // A holder who is about to replace the file leaves this inode behind: no need to wait for it.
+                // The holder has replaced the file: the lock of the old inode is worth nothing.
                 if !place.identity().is_ok_and(|now| now.same_file(file.identity())) {
                     return Ok(None);
                 }
@@ -194,7 +194,7 @@ fn wait_for(
 
 /// Keeps other processes of this server from exchanging files in a directory until it is dropped; `path` is for the error.
 ///
-/// A directory that may not be read, and one on a file system without locks, is nobody's.
+/// Locks nothing where the directory may not be read or the file system has no locks.
 pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File>, StoreError> {
     let Ok(directory) = os::open_to_read(directory) else { return Ok(None) };
     let wait = LockTimeout::default();

@@ -1,4 +1,4 @@
-//! A file that has been read once: [`Document`]. What it holds is a [`Scan`] and the way back to the bytes.
+//! A file that has been read once: [`Document`]. It holds a [`Scan`] and can read the bytes again.
 
 use std::io;
 use std::time::SystemTime;
@@ -18,7 +18,7 @@ use crate::os::clock::now;
 use crate::read::hash::{SMALL, digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
 
-/// How often a file that changes while it is worked on is read anew.
+/// How often a file is read when it changes while a call works on it.
 pub(crate) const MAX_ATTEMPTS: usize = 5;
 
 /// A file, scanned, and its bytes. Each read of them asks first whether the call was withdrawn, so no work on a document
@@ -29,14 +29,14 @@ pub struct Document<'a> {
     cancellation: Cancellation<'a>,
     /// All bytes, if the file is small.
     memory: Option<Vec<u8>>,
-    /// What has made the digest, if it was made just now.
+    /// The hasher that made the digest, with its midstates; an empty one if the scan came from the cache.
     hasher: Hasher,
-    /// Whether any write to the file since must show in its times: nobody had it open, or mapped, for writing.
+    /// Whether any later write to the file must show in its times, since no program had it open, or mapped, for writing.
     is_quiet: bool,
     /// What the pass over it has found. Of a large binary file, as far as its first NUL, and then with the digest of
     /// nothing: [`Document::digest`] is the one to compare.
     pub scan: Scan,
-    /// Whether the pass ended before the file did, since the rest of a binary file is nobody's concern.
+    /// Whether the pass stopped before the end of the file, because it is binary.
     is_cut: bool,
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn read<T>(
     cancellation: Cancellation<'_>,
     mut work: impl FnMut(&Document<'_>) -> Result<T, ReadFault>,
 ) -> Result<T, StoreError> {
-    // It may have changed and back between two ticks of the clock that its times come from.
+    // The file may have changed and changed back between two ticks of the clock that its times come from.
     let mut unchanged = 0;
     for _ in 0..MAX_ATTEMPTS {
         let began = now();
@@ -164,14 +164,14 @@ pub(crate) fn read<T>(
                     return Err(generated(&file));
                 }
             }
-            // It changed; an error may have come of that, too.
+            // The file changed, which may also have caused an error.
             Ok(None) | Err(_) => {}
         }
     }
     Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed))
 }
 
-/// The error of a file that has not as many bytes as it says, and did not change: the kernel makes it up.
+/// The error of a file that did not change, and has not as many bytes as its size says: the kernel generates it.
 fn generated(file: &OpenFile) -> StoreError {
     let kind = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
     StoreError::new(Operation::Read, file.path(), kind)
@@ -199,7 +199,7 @@ impl<'a> Document<'a> {
         let mut is_cut = false;
         let read = read_and_hash(file, hasher, |bytes| {
             scanner.feed(bytes);
-            // Most of a sparse file is NULs, and it can be of any size.
+            // A sparse file is mostly NULs, and can be of any size.
             is_cut = extent == Extent::Text && scanner.is_binary();
             if is_cut {
                 Err(io::Error::from(io::ErrorKind::InvalidData).into())
@@ -212,10 +212,11 @@ impl<'a> Document<'a> {
         Ok(Self { file, cancellation, memory: None, hasher, is_quiet, scan, is_cut })
     }
 
-    /// A hasher of new content that is the same up to `offset`, which has taken of that what it need not take again.
+    /// A hasher for new content that equals the old up to `offset`: it has taken the bytes before the last midstate there, which need
+    /// not be hashed again.
     ///
-    /// Not of a file that is read again for it, if its times cannot tell whether it is still what was read at `began`: a
-    /// program that has mapped a page writes to it without touching them.
+    /// An empty one for a file that is read again, if its times cannot tell whether it is still what was read at `began`: a program
+    /// that has mapped a page writes to it without changing them.
     pub(crate) fn hasher_before(&self, offset: u64, began: SystemTime) -> Hasher {
         let is_same =
             self.memory.is_some() || (self.is_quiet && self.file.identity().has_settled_content(began));
@@ -265,7 +266,7 @@ impl<'a> Document<'a> {
     /// Whether all bytes were there that the file had when it was opened, and no more.
     fn is_whole(&self) -> bool {
         let size = self.file.size();
-        // What the kernel makes up while it is read (proc(5)) often says that it is empty.
+        // Files that the kernel generates when they are read (proc(5)) often report a size of 0.
         let is_more = || size == 0 && !self.file.read_at(0, &mut [0]).is_ok_and(|read| read == 0);
         self.is_cut || (self.scan.size == size && !is_more())
     }

@@ -1,4 +1,4 @@
-//! Reading a whole file once: its bytes to the caller, its digest beside them. What the bytes mean is the core's.
+//! Reading a whole file once, for its bytes and its digest. What the bytes mean is decided in the core.
 
 use std::io;
 use std::sync::mpsc;
@@ -26,7 +26,7 @@ pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
 /// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and to `hasher`
 /// those that it has not taken. Stops at the first error of `each`, which it returns; so a caller can cancel.
 ///
-/// Of a file that shrinks meanwhile the bytes come short: the caller must look whether it is still what it was
+/// A file that shrinks meanwhile gives fewer bytes: the caller must check that it is unchanged
 /// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the file.
 pub(crate) fn read_and_hash<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     file: &S,
@@ -56,7 +56,7 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     mut each: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Hasher, E> {
     thread::scope(|scope| {
-        // In here, so that an early return closes them and the hasher ends.
+        // The channels are made inside the scope, so that an early return closes them and the hasher ends.
         let (to_hash, hash) = mpsc::sync_channel::<(Vec<u8>, usize)>(BLOCKS);
         let (to_reuse, reuse) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
         let hashing = thread::Builder::new().name("hash".to_owned()).spawn_scoped(scope, move || {
@@ -64,7 +64,7 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
             while let Ok((block, length)) = hash.recv() {
                 hasher.update_at(offset, block.get(..length).unwrap_or_default());
                 offset += length as u64;
-                // The reader may be done already, and want no more blocks.
+                // The reader may have finished, and needs no more blocks.
                 to_reuse.send(block).ok();
             }
             hasher

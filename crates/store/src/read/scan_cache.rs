@@ -15,7 +15,7 @@ const MAX: usize = 64;
 /// Scans of the files that were read last.
 #[derive(Debug, Default)]
 pub(crate) struct ScanCache {
-    /// The one used last comes last.
+    /// The entry used last is the last.
     entries: Mutex<Vec<Entry>>,
 }
 

@@ -1,5 +1,5 @@
-//! What a file is besides its bytes, carried from the old file to the one that replaces it: mode, owner, group and, on
-//! Linux, extended attributes with the access control list. What to do where that fails is decided by [`crate::edit`].
+//! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux, extended attributes with the access
+//! control list. The caller decides what to do where that fails.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use crate::os;
 /// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
-/// Digests and signatures of the content and of the metadata that was, which the kernel makes anew.
+/// Digests and signatures of the old content and metadata, which the kernel makes anew.
 const OF_THE_CONTENT: [&[u8]; 2] = [b"security.ima", b"security.evm"];
 
 /// What of a file's metadata could not be carried over to the file that is to replace it.
@@ -34,7 +34,7 @@ pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
 
     let (before, now) = (old.metadata(), new.metadata()?);
     let mut not_kept = NotKept::default();
-    // One by one: who may not give a file away may still choose among groups of their own.
+    // One by one: a user who may not change the owner may still set a group that they belong to.
     if now.gid() != before.gid() {
         not_kept.group = fchown(new, None, Some(before.gid())).is_err();
     }
@@ -53,7 +53,7 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
         os::remove_attribute(new, ACCESS_LIST)?;
     }
     for (name, value) in &wanted {
-        // A security label is often there already, and may not be set even to what it is.
+        // The new file often has the security label already, which may not be set even to its own value.
         if !OF_THE_CONTENT.contains(&name.as_slice()) && present.get(name) != Some(value) {
             os::set_attribute(new, name, value)?;
         }
@@ -61,7 +61,7 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Never lets anybody do what they could not do to the old file.
+/// The mode for the new file, which permits nothing that the old file did not permit.
 #[cfg(unix)]
 fn carried_mode(mode: u32, not_kept: NotKept) -> u32 {
     let mode = mode & 0o7777;

@@ -1,4 +1,4 @@
-//! New content in the making, and what a file is besides its bytes.
+//! New content in temporary files, and the metadata that a file keeps.
 
 pub(crate) mod metadata;
 pub(crate) mod temporary;

@@ -1,5 +1,5 @@
-//! Files in the making: [`Temporary`], and the names by which they can be found again, [`TemporaryId`]. What becomes of
-//! them is decided by [`crate::commit::exchange`], [`crate::commit::overwrite`] and [`crate::commit::publish_new`].
+//! Temporary files with new content: [`Temporary`], and the names by which recovery finds them, [`TemporaryId`]. The commit puts them
+//! in place.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -32,13 +32,13 @@ pub(crate) const IN_MEMORY: u64 = 64 * 1024 * 1024;
 /// How much is copied at a time.
 const BLOCK: usize = 1024 * 1024;
 
-/// The names of what is made on the way to the new content of one file: told beforehand, so that whoever cleans up after a
-/// process that was killed finds all of it.
+/// The names of the temporary files of one file. The journal has them before they are made, so that recovery finds all of them after
+/// a process was killed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct TemporaryId(u64);
 
 impl TemporaryId {
-    /// Draws one by lot; none is drawn twice but by chance, which the file system tells.
+    /// Draws one at random. If one is drawn twice by chance, the file system reports that the name is taken.
     #[must_use]
     pub(crate) fn draw() -> Self {
         // std seeds it from the system, and anew each time: no dependency.
@@ -51,14 +51,14 @@ impl TemporaryId {
         u64::from_str_radix(text, 16).ok().map(Self)
     }
 
-    /// The name of the new content, and of the old once the two have changed names. It tells nothing of the file's own
-    /// name, which can be as long as a name may be, and matches no `*.ext`.
+    /// The name of the new content, and of the old once the two have changed names. It does not contain the file's own name, which
+    /// can have the greatest length already, and matches no `*.ext`.
     #[must_use]
     pub(crate) fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{self}"))
     }
 
-    /// The name of the old content where it needs one besides: a second name or a copy.
+    /// The name of the old content where that gets a second name or is copied.
     #[must_use]
     pub(crate) fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{self}-old"))
@@ -76,7 +76,7 @@ impl fmt::Display for TemporaryId {
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Temporary {
-    /// `None` for one in memory, which can be the source of a copy only.
+    /// `None` for one in memory, which can only be copied from.
     directory: Option<Arc<Dir>>,
     is_beside: bool,
     id: TemporaryId,
@@ -116,22 +116,23 @@ impl Temporary {
         os::creation_mode(&mut options, mode);
         let path = beside.with_file_name(&name);
         let file = match directory.open_with(&name, &options) {
-            // By chance: the next round draws another.
+            // Drawn twice by chance: the next attempt draws another.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(StoreError::new(Operation::WriteTemporary, &path, StoreErrorKind::Changed));
             }
             opened => opened.context(Operation::WriteTemporary, &path)?.into_std(),
         };
         let identity = os::identity_of(&file).context(Operation::WriteTemporary, &path)?;
-        // After the exchange this is the file: nobody may build on it before the call is over. Nobody knows of it
-        // yet, so that only a file system without locks can refuse.
+        // After the exchange this file has the name, and nobody may edit it before the call is over. Nobody else knows it yet, so
+        // that the lock fails only on a file system without locks.
         file.try_lock().ok();
         let directory = Some(directory.clone());
         Ok(Self { directory, is_beside: true, id, name, file, identity, path, written: 0, is_left: false })
     }
 
-    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600); where the directory does not allow it, in the state directory; where there is none, in
-    /// memory, if at most [`IN_MEMORY`] bytes will be needed. If more, it is the directory that the error names.
+    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600). Where the directory does not allow
+    /// that, it is made in the state directory; without one, in memory, if at most [`IN_MEMORY`] bytes will be needed. If more are,
+    /// the error names the directory.
     pub(crate) fn create_anywhere(
         place: &WritablePlace,
         id: TemporaryId,
@@ -148,7 +149,7 @@ impl Temporary {
         state: Option<&StateDir>,
     ) -> Result<Self, StoreError> {
         let created = match place.guard_of_directory() {
-            // In one that is append-only a file can be made, and never be taken away again.
+            // In an append-only directory a file can be made, and not be removed again.
             Some(by) => Err(place.guarded(Operation::WriteTemporary, by)),
             None => Self::create_in(&place.directory, name.clone(), place.path(), 0o600),
         };
@@ -184,7 +185,7 @@ impl Temporary {
         self.is_beside
     }
 
-    /// By what it is named.
+    /// The id that its name is made of.
     #[must_use]
     pub(crate) fn id(&self) -> TemporaryId {
         self.id
@@ -225,7 +226,7 @@ impl Temporary {
             let length = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(1 << 30);
             let copied = os::copy_in_kernel(from.file(), offset, &self.file, length);
             match copied.context(Operation::WriteTemporary, &self.path)? {
-                // A 0 can also mean that this file system cannot (proc(5)): reading decides.
+                // A 0 can also mean that the file system does not support it (proc(5)); then a read tells.
                 None | Some(0) => break,
                 Some(copied) => {
                     offset += copied as u64;

@@ -38,7 +38,7 @@ impl StateDir {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let make = |path: &Path| os::create_private_directories(path).context(Operation::OpenState, path);
         let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
-        // Before anything is made there, and once more, since it was not there yet.
+        // Checked before anything is made there, and again afterwards, since the directory may not have existed yet.
         check(&real_path(path))?;
         make(path)?;
         #[expect(

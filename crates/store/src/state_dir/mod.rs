@@ -1,5 +1,5 @@
-//! The state directory: where what outlives a process is kept, for this user alone. What is in it is the journal's, the
-//! history's, and new content of files whose own directory cannot be written.
+//! The state directory, which keeps what outlives a process, for this user alone: the journal, the history, and new content of files
+//! whose own directory cannot be written.
 
 mod dir;
 pub(crate) mod private;

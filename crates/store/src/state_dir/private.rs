@@ -1,5 +1,5 @@
-//! Whether a directory is this user's alone: `check_above` and `claim` see to it, or say why it cannot be. For the state
-//! directory: what is in it is text of files, and records of what is to be done to files, which recovery acts on.
+//! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or says why it cannot be. It holds text of
+//! files, and records by which recovery changes files.
 
 use std::io;
 use std::path::PathBuf;
@@ -77,7 +77,7 @@ mod unix {
     /// A group that may write is taken to be the user's own, as on systems where each user has one.
     pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
         let trusted = [Some(0), Some(own_id()), Path::new("/").metadata().ok().map(|top| top.uid())];
-        // Where users are mapped (user_namespaces(7)), root's directories look like those of the owner of the top.
+        // In a user namespace (user_namespaces(7)) root's directories belong to whoever owns the top directory.
         let is_trusted = |owner: u32| trusted.contains(&Some(owner));
         for path in named.ancestors() {
             if let Ok(link) = path.symlink_metadata()
@@ -122,7 +122,7 @@ mod unix {
                 Ok(entry) if is_ours && (entry.uid() != own_id() || entry.is_symlink()) => {
                     return Err(NotPrivate::Planted(name).into());
                 }
-                // Other processes of this server come and go.
+                // Another process of this server has removed it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
                 Ok(_) => {}
@@ -134,7 +134,7 @@ mod unix {
                     "the state directory was open to others, and may have been read; now it is private"
                 );
             }
-            // What its owner may not do stays so: one that may not be written is found to be that.
+            // The owner's own bits are kept: whether the directory can be written is checked later.
             let own = Mode::from_raw_mode(metadata.mode()) & Mode::RWXU;
             rustix::fs::chmodat(directory, ".", own, AtFlags::empty()).map_err(|_| NotPrivate::Open)?;
             if directory.dir_metadata()?.mode() & OTHERS != 0 {
@@ -158,7 +158,7 @@ mod other {
 
     use crate::state_dir::private::Holds;
 
-    /// Directories below a user's own are that user's alone by inheritance.
+    /// Directories in a user's profile are private by inheritance.
     #[expect(clippy::unnecessary_wraps, reason = "Unix must ask the system")]
     pub(crate) fn check_above(_: &Path, _: &Path) -> io::Result<()> {
         Ok(())
