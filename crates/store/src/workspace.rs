@@ -18,7 +18,7 @@ pub struct Workspace {
     pub(crate) roots: Roots,
     /// What is remembered of files between reads.
     pub(crate) scan_cache: ScanCache,
-    /// The state directory with the journal; `None` where there is none: edits then say what they lack.
+    /// The state directory with the journal; without one, edits warn of what they lack.
     pub(crate) state_dir: Option<StateDir>,
     /// The edits of the past.
     pub(crate) history: History,

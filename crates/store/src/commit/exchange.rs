@@ -1,8 +1,7 @@
 //! New content in the place of old, for all files of a call or for none: [`exchange`].
 //!
-//! The new content is complete, and synced if asked, beside the old file before the two change names. What is recorded of it
-//! for recovery, and when the call is committed, is decided by `transaction.rs`; a file that must keep its inode is
-//! not handled here.
+//! The new content is complete, and synced if asked, beside the old file before the two change names. `transaction.rs` decides what is
+//! recorded for recovery, and when the call is committed; `overwrite.rs` handles files that must keep their inode.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -22,7 +21,7 @@ use crate::os::identity::Identity;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, unlink, unlink_if};
 
-/// How often names are swapped to get out of a race with another program before it is given up.
+/// How often names are swapped in a race with another program before the attempt is given up.
 const SWAPS: usize = 64;
 
 /// How a file was replaced.
@@ -85,8 +84,8 @@ enum Aside {
     Copy(Temporary),
 }
 
-/// The second name was drawn by lot, and link(2) takes none that is taken: so it is ours, and unlinked as such. Its inode number
-/// would not tell: on sshfs, mergerfs and unionfs each name of a file has one of its own.
+/// A second name of the old file. It was drawn at random and link(2) refuses names that are taken, so it is ours and is unlinked
+/// without a further check. Its inode number could not be checked: on sshfs, mergerfs and unionfs each name has its own.
 #[derive(Debug)]
 struct Link {
     is_kept: bool,
@@ -95,7 +94,7 @@ struct Link {
 }
 
 impl Link {
-    /// Whether it is gone.
+    /// Unlinks the name; returns whether it is gone.
     fn unlink(&self) -> bool {
         unlink(&self.directory, Path::new(&self.name))
     }
@@ -129,12 +128,12 @@ impl Aside {
         }
         let size = old.size();
         let mut copy = Temporary::create_for_old(place, staged.content.temporary.id(), size, None)?;
-        // As below.
+        // As for the metadata below.
         let _ = copy.keep_flags(old);
         copy.copy_range(old, 0..old.size())?;
-        // What cannot be kept could not be kept of the new file either, and was told of that.
+        // What the copy cannot be given, the new file could not be given either, which the call reports.
         let _ = copy.keep_metadata(old)?;
-        // Whoever finds the new content after the end of the machine must find the old, too.
+        // If the new content is on disk after a power cut, the old must be, too.
         copy.sync()?;
         copy.sync_directory()?;
         Ok(Self::Copy(copy))
@@ -166,7 +165,7 @@ impl Aside {
 }
 
 impl Staged {
-    /// Whether what has this name now is the old file, and what was read of it; and nobody is about to change it.
+    /// Whether this name means the old file, the file holds what was read, and no program has it open for writing.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
         let (old, content) = (self.locked.file(), self.content.unsettled.as_ref());
         let named = os::identity_at(&self.place.directory, name);
@@ -175,11 +174,11 @@ impl Staged {
             && content.map_or(Ok(true), |content| content.is_in(old))?)
     }
 
-    /// Whether the place's name still means the old file, and that still holds what was read, which is found out by reading it
-    /// once more, by its name; and nobody is about to change it.
+    /// Whether the place's name still means the old file, the file still holds what was read, and no program has it open for writing.
+    /// The file is read again by its name.
     ///
-    /// Where names cannot be exchanged this is the last look, and inode numbers and times do not do for it: there are file
-    /// systems that make the number from the path, keep times in seconds, or tell both from a cache.
+    /// This is the last check where names cannot be exchanged. Inode numbers and times do not suffice for it: some file systems make
+    /// the number from the path, keep times in seconds, or report both from a cache.
     fn is_there_unchanged(&self) -> Result<bool, StoreError> {
         let named = self.place.open_file(false)?;
         os::ask_anew(named.file());
@@ -192,13 +191,13 @@ impl Staged {
             && self.is_untouched()?)
     }
 
-    /// What has the place's name, once the new file was given it and no exchange can tell.
+    /// What has the place's name after the new file was renamed to it.
     fn standing(&self) -> Standing {
         let Ok(named) = self.place.open_file(false) else { return Standing::Theirs };
         let (at, own) = (named.identity(), self.content.temporary.identity());
         if digest_of(&named).is_ok_and(|digest| digest == self.content.new) {
             Standing::New
-        // A number that is made from the path has changed with that.
+        // An inode number that is made from the path has changed with it.
         } else if at.same_file(own)
             || os::identity_of(self.content.temporary.file()).is_ok_and(|own| at.same_file(&own))
         {
@@ -208,11 +207,10 @@ impl Staged {
         }
     }
 
-    /// Whether the old file, whatever its name, is what was read, as far as its times tell; and nobody is about to change
-    /// it.
+    /// Whether the old file, whatever its name, is what was read, as far as its times show, and no program has it open for writing.
     fn is_untouched(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
-        // In this order: while nobody has it open for writing, what is seen of it stays so.
+        // In this order: as long as no program has it open for writing, its state does not change after the look.
         if os::is_open_for_writing(old.file()) == Some(true) {
             return Ok(false);
         }
@@ -220,7 +218,7 @@ impl Staged {
         Ok(now.same_content(old.identity()))
     }
 
-    /// Whether nobody has written to the new file, which had the name for a while.
+    /// Whether no program has written to the new file while it had the name.
     fn is_new_untouched(&self) -> bool {
         self.content
             .temporary
@@ -233,12 +231,12 @@ impl Staged {
 fn replace(staged: Staged, swap: Swap) -> Result<Replaced, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
-    // If another program has replaced the file since, another process of ours can hold the lock of that new file and be
-    // here, too. Each must see whether it got what it had read before the other comes.
+    // If another program has replaced the file, another process of this server can hold the lock of that file and be here at the
+    // same time. Each must check what it got before the other swaps names.
     let _one_at_a_time = lock_directory(directory, place.path())?;
     match swap(directory, name, temporary.name()) {
         Ok(()) => {
-            // Looked at once more, now that nobody can open the old file by its name: a writer would go on with it.
+            // Checked again now that no program can open the old file by its name any more.
             let looked = staged.is_what_was_read(temporary.name());
             if let Ok(true) = looked {
                 return Ok(Replaced { old: Old::Exchanged, staged });
@@ -260,11 +258,11 @@ fn replace(staged: Staged, swap: Swap) -> Result<Replaced, StoreError> {
     }
 }
 
-/// Swaps until what comes out is what was last put in: then no other program's file is left under our name, whoever
-/// wrote meanwhile.
+/// Gives the old file its name back. Swaps until what comes out is what was last put in, so that no other program's file is left
+/// under the temporary's name.
 ///
-/// If another program has written to the new file, that has the name again, and the error is
-/// [`StoreErrorKind::NotRestored`]: recovery finds the old one.
+/// If another program has written to the new file, that gets the name again, and the error is [`StoreErrorKind::NotRestored`]:
+/// recovery finds the old one.
 fn put_back(staged: &Staged, swap: Swap) -> Result<(), StoreError> {
     let Staged { place, content: NewContent { temporary, .. }, locked } = staged;
     swap_until_out(place, temporary.name(), *temporary.identity(), swap)?;
@@ -312,8 +310,8 @@ impl Exchanged {
         self.replaced.iter().map(method).collect()
     }
 
-    /// Looks once more whether the old files are what was read: a program that was about to open one by its name when the
-    /// names were exchanged has it open only now. If not, [`StoreErrorKind::Changed`].
+    /// Checks again that the old files are what was read, else [`StoreErrorKind::Changed`]: a program that was opening one by its name
+    /// during the exchange has it open only now.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         for Replaced { staged, .. } in &self.replaced {
             if !staged.is_untouched()? {
@@ -381,11 +379,11 @@ impl Exchanged {
         while let Some(Replaced { staged, old }) = self.replaced.pop() {
             let place = &staged.place;
             let (directory, name) = (&place.directory, Path::new(place.name()));
-            // Whoever holds it for so long is not one of us.
+            // No process of this server holds it for so long.
             let _one_at_a_time = lock_directory(directory, place.path()).ok();
             let is_back = match &old {
                 Old::Exchanged => put_back(&staged, self.swap).is_ok(),
-                // Another program has written since: its file stays, as if it had come after a call that succeeded.
+                // Another program's file stays, as it would after a call that succeeded.
                 Old::Aside(aside) => match staged.standing() {
                     Standing::Theirs => true,
                     Standing::Written => false,
@@ -394,7 +392,7 @@ impl Exchanged {
             };
             if !is_back {
                 failed.push(place.path().to_owned());
-                // Recovery looks for it, and nothing else has the old bytes.
+                // Recovery needs it: no other copy has the old bytes.
                 if let Old::Aside(aside) = old {
                     aside.leave();
                 }

@@ -12,11 +12,11 @@ pub enum InPlace {
     SeveralNames,
     /// It is mounted by itself (a bind mount), so that no other file can get its name.
     Mounted,
-    /// The file system does not give its name to another file, as for one whose project number is not its directory's, which
-    /// passes its own on (`chattr +P`).
+    /// The file system does not give its name to another file: for one, where its project number differs from that which its
+    /// directory passes on (`chattr +P`).
     NameWithheld,
-    /// Whoever configured the server has asked for it, because somebody else holds on to this very file: a container in
-    /// which it is mounted, for one, and nothing here shows that.
+    /// The configuration asks for it, because something that cannot be seen from here holds this very file: for one, a container in
+    /// which it is mounted.
     Asked,
     /// No file can be made in its directory.
     DirectoryNotWritable,
@@ -31,7 +31,7 @@ pub enum InPlace {
 }
 
 impl InPlace {
-    /// What can be known before anything is written; [`InPlace::after`] knows the rest.
+    /// The reasons that are known before anything is written.
     #[must_use]
     pub fn before(file: &OpenFile) -> Option<Self> {
         if os::links_of(file.metadata()) > 1 {
@@ -43,7 +43,7 @@ impl InPlace {
         }
     }
 
-    /// What is known once the new content is written, and what could not be carried over to it.
+    /// The reasons that are known once the new content is written; `not_kept` is what could not be carried over to it.
     #[must_use]
     pub fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
         if not_kept.owner || not_kept.group {

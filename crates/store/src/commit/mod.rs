@@ -1,4 +1,4 @@
-//! What a call changes, on disk: for all of its files or for none, whenever the process is killed.
+//! Putting what a call changes in place: for all of its files or for none, whenever the process is killed.
 
 pub(crate) mod exchange;
 pub(crate) mod in_place;

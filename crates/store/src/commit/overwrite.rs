@@ -1,6 +1,5 @@
-//! New content written over the old, where a rename would be wrong or cannot be: [`InPlace`](crate::commit::in_place::InPlace) has
-//! the cases. An error in the
-//! middle is undone with a copy of the old bytes; after a crash recovery goes forward, with the new ones.
+//! Writing new content over the old, where a rename would be wrong or impossible: [`InPlace`](crate::commit::in_place::InPlace) has
+//! the cases. An error in the middle is undone with a copy of the old bytes; after a crash recovery goes forward, with the new ones.
 
 use std::fs::File;
 use std::io;
@@ -34,7 +33,7 @@ struct Target {
     staged: Staged,
     /// The file, open for writing.
     file: OpenFile,
-    /// What it was once there was room in it, which changes its times.
+    /// Its identity after space was reserved, which changes its times.
     checked: Identity,
     /// Its old bytes.
     copy: Temporary,
@@ -54,8 +53,7 @@ impl Overwriting {
         Ok(Self { targets, write: write_over, sync })
     }
 
-    /// Looks once more, at the last moment at which nothing has been written, whether all files are what was read: see
-    /// [`Overwriting::prepare`].
+    /// Checks again, at the last moment before anything is written, that all files are what was read: see [`Overwriting::prepare`].
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         for Target { staged: Staged { place, .. }, checked, .. } in &self.targets {
             if !place.identity()?.same_content(checked) {
@@ -82,7 +80,7 @@ impl Overwriting {
         for (done, target) in self.targets.iter().enumerate() {
             let Target { staged, file, .. } = target;
             let context = |error| StoreError::from_io(Operation::Replace, staged.place.path(), error);
-            // If it is one of those before it under another name, it holds their new bytes already.
+            // If an earlier file of the call is this one under another name, it holds that one's new bytes already.
             let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
                 Ok(()) => {
                     let new = staged.content.temporary.view();
@@ -139,7 +137,7 @@ impl Target {
         }
         let mut copy = Temporary::create_for_old(place, temporary.id(), old.size(), state)?;
         copy.copy_range(old, 0..old.size())?;
-        // The copy may have taken long, and what it copied must be what was read.
+        // The file may have changed during the copy, which must hold what was read.
         let now = || os::identity_of(file.file()).context(Operation::Replace, place.path());
         if !now()?.same_content(old.identity())
             || !unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))?
@@ -155,9 +153,8 @@ impl Target {
         Ok(Self { staged, file, checked, copy })
     }
 
-    /// Looks whether a file of several names still holds what was read: [`StoreErrorKind::Changed`] if not. On some file
-    /// systems (mergerfs, unionfs) each name has an inode number of its own, so that nothing else tells that two files of a call
-    /// are one.
+    /// Checks that a file of several names still holds what was read: [`StoreErrorKind::Changed`] if not. On some file systems
+    /// (mergerfs, unionfs) each name has an inode number of its own, so that only this shows that two files of a call are one.
     fn is_no_other(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
         if os::links_of(self.file.metadata()) <= 1 {
@@ -176,7 +173,7 @@ impl Target {
     }
 }
 
-/// Writes the new bytes over the old ones, from the first on; the file is cut to their length last, and synced if asked.
+/// Writes the new bytes over the old ones, from the start, then cuts the file to their length, and syncs it if asked.
 pub(crate) fn write_over(from: &OpenFile, to: &File, sync: bool) -> io::Result<()> {
     let mut written = Ok(());
     for_each_chunk(from, 0..from.size(), |offset, bytes| {

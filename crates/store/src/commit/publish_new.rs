@@ -1,4 +1,4 @@
-//! A file that did not exist, complete before it has its name: [`Creation`].
+//! Making a new file, which is complete before it has its name: [`Creation`].
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, TemporaryId, unlink_if};
 
-/// How often the parents are made anew because another call, which failed, removed the ones that it had made.
+/// How often the parents are made if another call, which failed, removes them again.
 const MAX_ATTEMPTS: usize = 5;
 
 /// A file in the making, without its name. Dropping it removes it, and the directories that were made for it.
@@ -45,8 +45,8 @@ pub(crate) struct Created {
 impl Creation {
     /// Makes the missing parents (mode 0777 less the umask) and an empty file in the last (0666 less the umask).
     ///
-    /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This
-    /// first look only spares the work; [`Creation::commit`] decides.
+    /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This first check only
+    /// saves work; [`Creation::commit`] decides.
     pub(crate) fn begin(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         let fail = |kind| Err(StoreError::new(Operation::Create, place.path(), kind));
         let exists = || place.missing.is_empty() && place.directory.symlink_metadata(place.name()).is_ok();
@@ -86,14 +86,14 @@ impl Creation {
         self.temporary.sync()
     }
 
-    /// Gives the file its name, unless anything has it: the file system decides, in one step. With `sync` the names
-    /// are on disk when this returns.
+    /// Gives the file its name, unless that is taken, which the file system decides in one step. With `sync` the names are on disk
+    /// when this returns.
     pub(crate) fn commit(self, sync: bool) -> Result<Created, StoreError> {
         self.commit_with(sync, &[rename_new, link, claim_and_rename])
     }
 
     fn commit_with(self, sync: bool, ways: &[Way]) -> Result<Created, StoreError> {
-        // The last named is dropped first: directories can go only after what is in them.
+        // Dropped in reverse order: directories can be removed only after what is in them.
         let Self { place, mut made, temporary } = self;
         let directory = made.innermost(&place).clone();
         let name = Path::new(place.name());
@@ -138,38 +138,37 @@ impl Write for Creation {
     }
 }
 
-/// Whether its directory is marked so that no file can be made in it: or none that could be taken away again, if the call
-/// fails.
+/// Checks that no mark on the directory keeps files from being made in it, or from being removed again if the call fails.
 pub(crate) fn check_directory(place: &WritablePlace) -> Result<(), StoreError> {
     place.guard_of_directory().map_or(Ok(()), |by| Err(place.guarded(Operation::Create, by)))
 }
 
-/// A way to give a temporary a name that must be new; [`io::ErrorKind::Unsupported`] if the file system has it not.
+/// A way to give a temporary a name that must be free; [`io::ErrorKind::Unsupported`] if the file system lacks it.
 type Way = fn(&Dir, &Temporary, &Path) -> io::Result<Named>;
 
-/// What got the name, known before anybody else could give that to another file.
+/// The file that got the name, and its identity from before another program could replace it.
 type Named = (File, Identity);
 
-/// In one step, and leaves nothing under the old name.
+/// Renames in one step; nothing is left under the temporary's name.
 fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
     os::rename_new(directory, temporary.name(), name)?;
     Ok((file, *temporary.identity()))
 }
 
-/// link(2) refuses any name that is taken, a dangling link's too. The temporary name goes when the temporary is dropped.
+/// Links: link(2) refuses any name that is taken, also that of a dangling link. Dropping the temporary removes its name.
 fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
     directory.hard_link(temporary.name(), directory, name).map_err(|error| match error.kind() {
-        // FAT has no hard links and says EPERM; if something else is meant, the next way meets it, too.
+        // FAT has no hard links and answers EPERM. If EPERM means something else, the next way fails with it, too.
         io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
         _ => error,
     })?;
     Ok(by_its_name(directory, temporary, name).unwrap_or((file, *temporary.identity())))
 }
 
-/// The new file as its name has it, locked, where a link has an inode number of its own (sshfs, mergerfs): there a lock under the
-/// other name keeps nobody away. `None` where it has not, or another program has replaced the file already.
+/// Opens and locks the new file by its name where each link has an inode number of its own (sshfs, mergerfs), since a lock under the
+/// temporary's name has no effect there. `None` on other file systems, and if another program has replaced the file already.
 fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Named> {
     if os::identity_at(directory, name).ok()?.same_file(temporary.identity()) {
         return None;
@@ -186,11 +185,11 @@ fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Na
     Some((file.file().try_clone().ok()?, *file.identity()))
 }
 
-/// The name is claimed by an empty file, and the temporary renamed over that: for file systems that leave no other way. What
-/// another program writes to the empty file in between is lost.
+/// Claims the name with an empty file and renames the temporary over that, on file systems that have no other way. What another
+/// program writes to the empty file in between is lost.
 fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
-    // A process of ours that edits the empty file sees, when it has this lock, that it is gone.
+    // Another process of this server that edits the empty file gets this lock later, and then sees that the file is gone.
     let _one_at_a_time =
         lock_directory(directory, temporary.path()).map_err(|_| io::ErrorKind::ResourceBusy)?;
     let mut options = OpenOptions::new();
@@ -208,8 +207,7 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
     Ok((file, *temporary.identity()))
 }
 
-/// Removes the new file again, unless another program has written to it; what another has put in its place is none of ours.
-/// Whether nothing of it is left.
+/// Removes the new file again, unless another program has written to it or replaced it. Returns whether nothing of it is left.
 fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
     match os::identity_at(directory, name) {
         Ok(now) if now.same_file(made) => now.same_content(made) && directory.remove_file(name).is_ok(),
@@ -233,7 +231,7 @@ struct One {
 }
 
 impl Made {
-    /// Makes what is missing on the way to a place. One that another call made meanwhile is used, and not counted.
+    /// Makes the missing directories on the way to a place. One that another call makes meanwhile is used, and is not removed.
     fn below(place: &Place) -> Result<Self, StoreError> {
         let mut made = Self::default();
         let mut parent = place.directory.clone();
@@ -263,7 +261,7 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         while let Some(One { parent, name, .. }) = self.directories.pop() {
-            // Not empty: somebody has used it, so it stays, and so do those around it.
+            // It is used by now, so it stays, and so do those around it.
             if remove_directory(&parent, &name).is_err() {
                 break;
             }

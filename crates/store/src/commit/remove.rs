@@ -1,7 +1,7 @@
-//! The removal of a file whose creation is undone: [`remove`]. Nothing else of a person's is ever removed.
+//! Removing a file whose creation is undone: [`remove`]. No other file of a person's is ever removed.
 //!
-//! The file first gets a name that nobody knows, and goes only if what has that name now is what was checked. So another
-//! program's file, put there in the last instant, is put back.
+//! The file is first renamed to a name that no other program knows, and unlinked only if what has that name is what was checked. So a
+//! file that another program put there at the last moment is put back.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::read::hash::digest_of;
 use crate::stage::temporary::{TemporaryId, unlink};
 use crate::workspace::Workspace;
 
-/// A file that is to go.
+/// A file that is to be removed.
 #[derive(Debug)]
 pub(crate) struct Removal<'a> {
     /// Where it is.
@@ -34,22 +34,22 @@ pub(crate) struct Removal<'a> {
     pub(crate) digest: Digest,
     /// Whether its times can tell whether it still holds that.
     pub(crate) is_settled: bool,
-    /// The directories that were made for it, outermost first; they go as far as they are empty.
+    /// The directories that were made for it, outermost first; they are removed as far as they are empty.
     pub(crate) directories: &'a [PathBuf],
 }
 
 /// What is known of a removal that was carried out.
 #[derive(Debug)]
 pub(crate) struct Removed<T> {
-    /// What was noted meanwhile.
+    /// The result of `note`.
     pub(crate) noted: T,
     /// Whether recovery would have found it if the process had been killed.
     pub(crate) was_recorded: bool,
 }
 
-/// Removes a file. `note` is called once the removal stands, while all of it is still there under another name.
+/// Removes a file. `note` is called once the removal is certain, while the file is still there under another name.
 ///
-/// A file that is no more what was checked is [`StoreErrorKind::Changed`], and stays.
+/// A file that is not what was checked any more stays, and is [`StoreErrorKind::Changed`].
 pub(crate) fn remove<T>(
     workspace: &Workspace,
     removal: Removal<'_>,
@@ -85,13 +85,13 @@ pub(crate) fn remove<T>(
         }
         return Err(match give_back(&place.directory, aside, Path::new(place.name())) {
             Ok(()) => {
-                // Else a power cut could bring the removal back when the record is gone already.
+                // The record stays: a power cut could bring the removal back.
                 if sync(workspace, place).is_err() {
                     transaction.give_up();
                 }
                 error
             }
-            // Another file has the name. Recovery finds both, and keeps what was aside.
+            // Another file has the name. Recovery finds both, and keeps the one that was renamed.
             Err(failed) => {
                 transaction.give_up();
                 if failed.kind() == io::ErrorKind::AlreadyExists {
@@ -103,10 +103,9 @@ pub(crate) fn remove<T>(
         });
     }
     let noted = note();
-    // What has this name was checked, and nobody else knows it.
+    // The file under this name was checked, and no other program knows the name.
     unlink(directory, aside);
-    // Nobody finds it any more; and some file systems give a file another name as long as it is open, in a directory that is
-    // to go.
+    // Some file systems keep an open file under another name, in a directory that is to be removed.
     drop(removal.locked);
     let was_recorded = transaction.is_recorded();
     match remove_directories(workspace, removal.directories) {
@@ -120,11 +119,11 @@ pub(crate) fn remove<T>(
     Ok(Removed { noted, was_recorded })
 }
 
-/// Whether what has been taken aside is what was checked, and nobody is about to change it.
+/// Checks that the renamed file is what was checked before, and that no program has it open for writing.
 fn check(removal: &Removal<'_>, aside: &Path) -> Result<(), StoreError> {
     let (place, file) = (removal.place, removal.locked.file());
     let out = os::identity_at(&place.directory, aside).context(Operation::Remove, place.path())?;
-    // Where inode numbers are made from paths it has another by now.
+    // Where inode numbers are made from paths, the rename has changed it.
     let is_same = || out.same_content(file.identity());
     let is_renamed = || !out.same_file(file.identity()) && holds(place, aside, removal.digest);
     let is_it = (is_same() || is_renamed())
@@ -136,7 +135,7 @@ fn check(removal: &Removal<'_>, aside: &Path) -> Result<(), StoreError> {
     Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed))
 }
 
-/// Whether what has a name in the place's directory holds this.
+/// Whether the file of this name in the place's directory has this digest.
 fn holds(place: &WritablePlace, name: &Path, digest: Digest) -> bool {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
@@ -153,8 +152,8 @@ fn sync(workspace: &Workspace, place: &Place) -> Result<(), StoreError> {
     }
 }
 
-/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system can neither
-/// refuse a name that is taken nor link, a look has to do.
+/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system can neither refuse a name
+/// that is taken nor link, the name is looked at before the rename.
 pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
     match os::rename_new(directory, aside, name) {
         Err(error) if os::is_unsupported(&error) => {}
@@ -170,13 +169,13 @@ pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Resul
     }
 }
 
-/// Removes directories, the innermost first, up to one that is not empty or no more in its place.
+/// Removes directories, the innermost first, up to one that is not empty or is elsewhere by now.
 pub(crate) fn remove_directories(workspace: &Workspace, directories: &[PathBuf]) -> Result<(), StoreError> {
     for path in directories.iter().rev() {
         let Some(place) = workspace.roots.place(path).ok().filter(|place| place.path() == path) else {
             break;
         };
-        // A process that was killed may have removed it already, and not those around it.
+        // A process that was killed may have removed this one and not those around it.
         if !place.missing.is_empty() {
             continue;
         }
@@ -186,7 +185,7 @@ pub(crate) fn remove_directories(workspace: &Workspace, directories: &[PathBuf])
             Err(error) if is_in_use(&error) => break,
             Err(error) => return Err(StoreError::from_io(Operation::Remove, path, error)),
         }
-        // What comes back after the end of the machine is an empty directory.
+        // After a power cut at most an empty directory comes back.
         sync(workspace, &place).ok();
     }
     Ok(())
@@ -197,7 +196,7 @@ fn is_in_use(error: &io::Error) -> bool {
     use io::ErrorKind::{
         DirectoryNotEmpty, NotADirectory, PermissionDenied, ReadOnlyFilesystem, ResourceBusy,
     };
-    // Some systems say EEXIST of one that is not empty (rmdir(2)).
+    // Some systems answer EEXIST for a directory that is not empty (rmdir(2)).
     matches!(
         error.kind(),
         DirectoryNotEmpty

@@ -1,5 +1,5 @@
-//! The end of a call that edits: all its files get their new content, or none. [`Transaction`] keeps the order of steps by
-//! which that holds for whoever looks, whenever the process is killed, whatever fails: DESIGN's decisions 4 to 7.
+//! The end of a call that edits: all its files get their new content, or none. [`Transaction`] keeps the order of steps that makes
+//! this hold whenever the process is killed and whatever fails; `docs/reliability.md` has a table of it.
 //!
 //! 1. The record names all files, before the first temporary is made.
 //! 2. All temporaries are complete and synced; the record says what each file was and will be.
@@ -9,8 +9,8 @@
 //! 5. Files that must not be exchanged are written over, and synced.
 //! 6. The old files are unlinked, and the record is.
 //!
-//! An error up to step 5 takes all of it back. A process that is killed up to step 4 leaves what recovery takes back, and
-//! after it what recovery ends. A single file that is exchanged is old or new at any time, so its record is never synced.
+//! An error up to step 5 takes all of it back. If the process is killed up to step 4, recovery takes the call back; after that it ends
+//! the call. A single file that is exchanged is old or new at any time, so its record is never synced.
 
 use std::io;
 use std::panic::resume_unwind;
@@ -31,7 +31,7 @@ use crate::lock::LockedFile;
 use crate::stage::temporary::Temporary;
 use crate::workspace::Workspace;
 
-/// How many files are synced at a time: enough for a file system to write them in one go.
+/// How many files are synced at a time, so that the file system can write them together.
 const SYNCS: usize = 16;
 
 /// What is known of a transaction that was carried out.
@@ -39,7 +39,7 @@ const SYNCS: usize = 16;
 pub(crate) struct Done<T> {
     /// How each file was replaced that was not written over, in the order given.
     pub(crate) methods: Vec<Method>,
-    /// What was noted meanwhile.
+    /// The result of `note`.
     pub(crate) noted: T,
 }
 
@@ -47,11 +47,11 @@ pub(crate) struct Done<T> {
 #[derive(Debug)]
 struct Carried<T> {
     done: Done<T>,
-    /// Old files that were exchanged, and have no name any more.
+    /// Old files that were exchanged; they have no names any more.
     exchanged: Vec<LockedFile>,
     /// Files that were written over.
     overwritten: Vec<LockedFile>,
-    /// Whether all is gone that was needed on the way.
+    /// Whether all temporaries are gone.
     is_clean: bool,
 }
 
@@ -61,12 +61,11 @@ pub(crate) struct Transaction<'a> {
     workspace: &'a Workspace,
     subjects: Vec<Subject>,
     record: Option<Record>,
-    /// Where names may have been exchanged: if it fails, they must be as they were, on the disk, before the record goes.
+    /// The places whose names may have been exchanged. If the commit fails, their directories are synced before the record is removed.
     exchanging: Vec<WritablePlace>,
 }
 
-/// A transaction that ends in any other way has changed nothing: all that is left of it are temporaries that could not be
-/// unlinked, for which the record stays.
+/// A transaction that is dropped has changed nothing. Its record stays only if a temporary could not be unlinked.
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if let Some(record) = self.record.take() {
@@ -77,8 +76,8 @@ impl Drop for Transaction<'_> {
 }
 
 impl<'a> Transaction<'a> {
-    /// Writes down which files may be changed; due before the first temporary is made. Without a journal the transaction
-    /// is whole as long as the process lives; see [`Transaction::is_recorded`].
+    /// Writes down which files may be changed. To be called before the first temporary is made. Without a journal the transaction is
+    /// all or nothing only as long as the process lives; see [`Transaction::is_recorded`].
     pub(crate) fn begin(workspace: &'a Workspace, subjects: &[Subject]) -> Self {
         let write = |state| workspace.deferred_close.with_room(|| Record::begin(state, subjects));
         let begun = workspace.state_dir.as_ref().map(write);
@@ -105,7 +104,7 @@ impl<'a> Transaction<'a> {
         self.record.as_ref().is_some_and(Record::is_in_doubt)
     }
 
-    /// Leaves its record to recovery, which finds what this process could not put right.
+    /// Leaves its record to recovery, which puts right what this process could not.
     pub(crate) fn give_up(mut self) {
         self.record.take().into_iter().for_each(Record::keep);
     }
@@ -115,8 +114,8 @@ impl<'a> Transaction<'a> {
         self.record.is_some()
     }
 
-    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked; `kept` are files
-    /// of the call that stay as they are, and locked until the end.
+    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked; `kept` are files of the call
+    /// that are not changed, and stay locked until the end.
     pub(crate) fn commit<T>(
         mut self,
         files: Vec<Staged>,
@@ -128,20 +127,20 @@ impl<'a> Transaction<'a> {
             Ok(Carried { done, exchanged, overwritten, is_clean }) => {
                 let is_in_place = !overwritten.is_empty();
                 match self.record.take() {
-                    // Else a power cut could bring it back, and the old content over a later edit with it.
+                    // Synced, since recovery could otherwise find it after a power cut, and write old content over a later edit.
                     Some(record) if is_clean => {
                         record.remove(is_in_place && self.workspace.durability == Durability::Machine);
                     }
                     record => record.into_iter().for_each(Record::keep),
                 }
-                // Last of all.
+                // The locks are released last.
                 drop((overwritten, kept));
                 self.workspace.deferred_close.close(exchanged);
                 Ok(done)
             }
             Err(error) => {
                 let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
-                // Else a power cut could bring the exchange back when the record is gone already.
+                // The record stays if the old names are not on disk: a power cut could bring the exchange back.
                 if !is_restored || sync_directories_of(self.exchanging.iter()).is_err() {
                     self.give_up();
                 }
@@ -224,14 +223,14 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Takes all back because a file could not be written over; `error` says whether the files that were have their old
-    /// bytes again. If not, and there is a record, all stays as it is: recovery has what it needs to go forward.
+    /// Takes all back because a file could not be written over; `error` says whether the files that were overwritten have their old bytes
+    /// again. If not, and there is a record, all stays as it is: recovery has what it needs to go forward.
     fn take_back(&mut self, error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
         let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
         match &mut self.record {
             None => {
                 if !is_restored {
-                    // Nothing else has the old bytes.
+                    // No other copy has the old bytes.
                     overwriting.leave();
                 }
                 exchanged.roll_back(error)
@@ -253,7 +252,7 @@ fn leave(error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> S
         _ => Vec::new(),
     };
     paths.extend(exchanged.leave());
-    // What could not be put back is among them already.
+    // Files that could not be put back are among them already.
     let overwritten =
         overwriting.leave().into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>();
     paths.extend(overwritten);
@@ -266,14 +265,14 @@ fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
     let elsewhere = workspace.state_dir.as_ref().map(|state| state.content().clone());
     let names = [subject.id.name(), subject.id.name_of_old()];
     let is_there = |directory: &Dir| {
-        // What cannot be looked at may be there.
+        // A name that cannot be looked at may be there.
         let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
         names.iter().any(|name| !directory.symlink_metadata(name).is_err_and(is_gone))
     };
     beside.into_iter().chain(elsewhere).any(|directory| is_there(&directory))
 }
 
-/// Waits until all are on disk; many at a time, because a file system writes them together.
+/// Waits until all are on disk, many at a time, so that the file system can write them together.
 fn sync_all(files: &[&Temporary]) -> Result<(), StoreError> {
     if let [file] = files {
         return file.sync();
@@ -291,7 +290,7 @@ fn for_all<T: Sync>(all: &[T], work: impl Fn(&T) -> Result<(), StoreError> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // This thread works, too, and alone where no other can be had.
+        // This thread works, too, and alone if no other can be started.
         let others: Vec<_> = (1..all.len().min(SYNCS))
             .map_while(|_| thread::Builder::new().name("sync".to_owned()).spawn_scoped(scope, work).ok())
             .collect();

@@ -35,13 +35,13 @@ use crate::recovery::lock_settled;
 use crate::stage::temporary::{Temporary, TemporaryId};
 use crate::workspace::Workspace;
 
-/// An entry of a call whose path is known.
+/// An entry of a call whose path has been resolved.
 pub(super) struct NamedFile<'a> {
     pub(super) entry: usize,
     pub(super) edit: Edit<'a>,
     pub(super) place: WritablePlace,
     pub(super) label: Option<Encoding>,
-    /// Why it is to be written over, if that was asked for, or an attempt before this has shown it.
+    /// Why it is to be written over, if the configuration asks for that or an earlier attempt has shown it.
     pub(super) in_place: Option<InPlace>,
 }
 
@@ -55,11 +55,11 @@ struct Group<'a> {
     in_place: Option<InPlace>,
     file_hash: Option<&'a DigestPrefix>,
     change: Change<'a>,
-    /// The patches of all entries, if it is to be patched …
+    /// The patches of all entries, if it is to be patched.
     patches: Vec<Patch>,
-    /// … and of each the entry it came from, and its index there.
+    /// For each patch, the entry that it came from, and its index there.
     origins: Vec<(usize, usize)>,
-    /// How each entry has named it.
+    /// The place by which each entry has named it.
     named: Vec<WritablePlace>,
 }
 
@@ -92,8 +92,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// One try: reasons against the call go to `refusals`. An error concerns the entry it names; [`StoreErrorKind::Changed`]
-/// means that somebody else was first.
+/// Makes one attempt. Reasons against the call go to `refusals`. An error names its entry; [`StoreErrorKind::Changed`] means that
+/// another program or call was first.
 pub(super) fn attempt(
     workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -193,7 +193,7 @@ pub(super) fn attempt(
         file.warnings.extend(warnings.into_iter().flatten());
     }
     let edit_id = done.noted.map_err(|reason| {
-        // Once is enough.
+        // One file tells it for the whole call.
         let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
         if let Some(file) = changed {
             file.warnings.push(Warning::NotInHistory(reason));
@@ -202,7 +202,7 @@ pub(super) fn attempt(
     Ok(Outcome { edit_id: edit_id.ok(), files: edited })
 }
 
-/// Locks the files; one that cannot be had is a reason against the call, and `None` if nothing is left then.
+/// Locks the files. Each that cannot be locked is a reason against the call; `None` if there is no other.
 fn lock(
     workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -214,7 +214,7 @@ fn lock(
         match lock_settled(workspace, &places, backoff) {
             Ok(locked) => return Ok(Some(locked)),
             Err(problems) => {
-                // What stands against the other files is told in the same reply.
+                // The other files are checked all the same, so that one reply has all reasons.
                 let mut gone = Vec::new();
                 for (index, error) in problems {
                     let Some(file) = named.get(index) else { continue };
@@ -233,7 +233,7 @@ fn lock(
     }
 }
 
-/// All files that may be written, for the record: which of them will be is not known yet.
+/// All files that may be written, for the record. Which of them will be is not known yet.
 fn subjects(groups: &[Group<'_>], files: &[LockedFile]) -> Vec<Subject> {
     let subject = |(group, file): (&Group<'_>, &LockedFile)| Subject {
         path: group.place.path().to_owned(),
@@ -312,7 +312,7 @@ fn plan(
     }))
 }
 
-/// Names the parts of a request as the call did, whose entries may have been joined; returns the first entry.
+/// Translates the places in a rejection from the joined entries of a file to those of the call; returns the first entry.
 fn origin(rejection: &mut Rejection, group: &Group<'_>) -> usize {
     rejection.for_each_at(|at: &mut At| {
         let (entry, patch) = group.origins.get(at.patch).copied().unwrap_or((group.entry, at.patch));
@@ -363,7 +363,7 @@ impl Work<'_> {
             copy(new, hasher, scanner, temporary.as_mut(), options.cancellation)
         });
         let preview = preview.map_err(|fault| {
-            // The disk that is full is the one that was written to.
+            // If there is no space, the error names the disk that was written to.
             let elsewhere = temporary.as_ref().filter(|temporary| {
                 let has_no_room =
                     matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
@@ -397,13 +397,13 @@ impl Work<'_> {
             edited.warnings.push(Warning::FlagsNotKept(lost));
         }
         let kept = self.kept(&preview, &edited.regions, room)?;
-        // Whether the file's times can tell what was read is known once the document is not needed any more.
+        // `unsettled` is set by the caller, who can take the content out of the document.
         let (old, new, unsettled) = (document.scan.digest, scan.digest, None);
         let content = NewContent { temporary, in_place, old, new, unsettled };
         Ok((edited, Some(Written { content, kept })))
     }
 
-    /// Why new content must be written over the file; if nothing stands against it, it is all that the file was.
+    /// Why new content must be written over the file. If there is no reason, the temporary gets the file's metadata.
     fn in_place(self, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
         let file = self.document.file();
         if let Some(known) = self.group.in_place.or_else(|| InPlace::before(file)) {

@@ -52,7 +52,7 @@ pub(crate) fn edit(
         let mut found = Vec::new();
         let outcome = attempt(workspace, &mut named, &mut found, problems.is_empty(), options, &mut backoff);
         match outcome {
-            // Not an attempt against others: as long as there is more room than before, it goes on.
+            // Not counted as an attempt: it goes on as long as closing files makes room.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
             Err((_, StoreError { kind: StoreErrorKind::Changed, .. })) => {
                 attempts += 1;
@@ -76,8 +76,8 @@ pub(crate) fn edit(
     Err(problems)
 }
 
-/// Why the name cannot be given to another file, if that is what an error says: something is mounted there that was not
-/// known to be, or the file system has reasons of its own.
+/// Why the name cannot be given to another file, if the error says that: something is mounted there that was not recognised before, or
+/// the file system withholds the name.
 fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     let kind = error.source.as_ref().map(io::Error::kind);
     match kind.filter(|_| error.operation == Operation::Replace)? {
@@ -87,7 +87,7 @@ fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     }
 }
 
-/// Has the file of an entry written over in the next attempt, if there is a reason; `false` if it was already.
+/// Marks the file of an entry to be written over in the next attempt, if there is a reason; `false` if it was marked already.
 fn overwrite_next(named: &mut [NamedFile<'_>], entry: usize, why: Option<InPlace>) -> bool {
     let file = named.iter_mut().find(|file| file.entry == entry);
     why.is_some_and(|why| file.is_some_and(|file| file.in_place.replace(why).is_none()))

@@ -1,4 +1,4 @@
-//! A new file: its path, its encoding, its bytes. What makes it complete before it has its name is in [`crate::commit::publish_new`].
+//! Creating a file: its path, its encoding, its bytes. [`crate::commit::publish_new`] completes it before it has its name.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -156,7 +156,7 @@ fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {
     if label.writes_bom { Ok([label.encoding.bom(), &bytes].concat()) } else { Ok(bytes) }
 }
 
-/// What stands against creating a file, as far as a look can tell.
+/// Checks that a file can be created, as far as can be seen without trying.
 pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     match place.identity() {
         Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => {

@@ -1,5 +1,5 @@
-//! A whole call that edits files: all of it or nothing. Lock, read, resolve, write beside, exchange; a lost race starts
-//! again from the read.
+//! A whole call that edits files: all of it or nothing. It locks, reads, resolves, writes beside and exchanges the files; if another
+//! program was faster, it starts again from the read.
 
 mod attempt;
 mod call;

@@ -1,7 +1,7 @@
-//! A past edit, taken back: all of its files or none. That is an edit like any other, so undoing it is redo.
+//! Taking a past edit back, in all of its files or in none. This is an edit like any other, so undoing it is redo.
 //!
-//! What was changed is put back by [`crate::edit`], what was created goes by `remove.rs`, and what was removed comes
-//! back by [`crate::commit::publish_new`].
+//! Changed files are restored by [`crate::edit`], created ones are removed by [`crate::commit::remove`], and removed ones are created
+//! again by [`crate::commit::publish_new`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ pub enum UndoError {
     /// The history cannot be read.
     #[error("the history cannot be read: {0}")]
     History(NotKept),
-    /// It was no edit: the bytes that recovery kept are put back by nobody.
+    /// It was no edit: bytes that recovery kept are not put back.
     #[error("it is no edit, but what an interrupted one had displaced")]
     Displaced(Box<Entry>),
     /// A file stands against it.
@@ -153,7 +153,7 @@ fn splices(undo: &Undo) -> Option<&SpliceSet> {
     }
 }
 
-/// The one problem of an edit of one file. The reason is boxed since it is large, and seldom there.
+/// The one problem of an edit of one file. The reason is boxed since it is large, and rare.
 #[expect(clippy::boxed_local, reason = "it is what `map_err` has")]
 fn alone(reason: Box<Reason>) -> Vec<EditProblem> {
     vec![EditProblem { entry: 0, reason: *reason }]
@@ -237,7 +237,7 @@ impl Work<'_> {
         let text = path.to_str().ok_or_else(|| unnameable(path))?;
         let place = self.workspace.roots.resolve_for_writing(text);
         place.map_err(|problems| {
-            // Of a path that was once edited there is one problem at most.
+            // A path that was edited once has one problem at most.
             problems.into_iter().next().map_or_else(|| unnameable(path), Reason::Path).into()
         })
     }

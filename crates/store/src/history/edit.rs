@@ -7,7 +7,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::splice::SpliceSet;
 
-/// Names an edit for as long as it is kept.
+/// The name of an edit, which is valid as long as the edit is kept.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EditId(pub(super) String);
 
@@ -29,9 +29,9 @@ impl fmt::Display for EditId {
 /// An edit that was made.
 #[derive(Clone, Debug)]
 pub struct NewEdit<'a> {
-    /// The tool by which.
+    /// The tool that made it.
     pub tool: &'a str,
-    /// The edit that this one takes back.
+    /// The edit that this one undoes, if any.
     pub undoes: Option<&'a EditId>,
     /// Its files; at least one.
     pub files: Vec<FileEdit>,
@@ -44,13 +44,13 @@ pub struct FileEdit {
     pub path: PathBuf,
     /// The same path from its root on.
     pub relative: PathBuf,
-    /// The encoding by which it was read.
+    /// The encoding in which it was read.
     pub encoding: Encoding,
     /// The digest that it had; `None` for a file that was created.
     pub before: Option<Digest>,
     /// The digest that it got; `None` for a file that was removed.
     pub after: Option<Digest>,
-    /// What turns it back.
+    /// What undoes the edit of this file.
     pub undo: Undo,
     /// What was changed, as a unified diff that may be cut.
     pub diff: String,
@@ -71,8 +71,8 @@ pub enum Undo {
         /// All that it held.
         contents: Vec<u8>,
     },
-    /// Nothing does: these are the bytes of a file in whose place another program had put its own when an interrupted
-    /// edit was cleared up. They are kept for a person to look at.
+    /// Nothing does. These are the bytes of a file that another program had replaced when recovery cleared up an interrupted edit;
+    /// they are kept for a person to look at.
     Displaced {
         /// All that it held.
         contents: Vec<u8>,
@@ -88,6 +88,6 @@ pub enum Kind {
     Created,
     /// It was removed, since its creation was undone.
     Removed,
-    /// Its bytes were kept when an interrupted edit was cleared up; see [`Undo::Displaced`].
+    /// Recovery kept its bytes; see [`Undo::Displaced`].
     Displaced,
 }

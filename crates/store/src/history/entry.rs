@@ -15,11 +15,11 @@ pub struct Entry {
     pub id: EditId,
     /// When it was made.
     pub time: SystemTime,
-    /// The tool by which.
+    /// The tool that made it.
     pub tool: String,
-    /// The edit that it took back.
+    /// The edit that it undid, if any.
     pub undoes: Option<EditId>,
-    /// The last edit that took it back, if that is kept.
+    /// The last edit that undid it, if that is kept.
     pub undone_by: Option<EditId>,
     /// Its files, in the order of the call.
     pub files: Vec<EntryFile>,
@@ -33,7 +33,7 @@ pub struct EntryFile {
     pub path: PathBuf,
     /// The same path from its root on.
     pub relative: PathBuf,
-    /// The encoding by which it was read.
+    /// The encoding in which it was read.
     pub encoding: Encoding,
     /// What became of it.
     pub kind: Kind,
@@ -51,6 +51,6 @@ pub struct EntryFile {
 pub struct Forgotten {
     /// How many edits; `None` if the database was removed unread, since it is damaged.
     pub edits: Option<u64>,
-    /// Why their bytes may still be on disk: another process reads in the database, or the disk is full.
+    /// Why their bytes may still be on disk: another process is reading the database, or the disk is full.
     pub remains: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The history of a process, and what it keeps: [`History`]. Looking edits up is in `lookup.rs`, forgetting them in `forget.rs`.
+//! The history of a process: [`History`], and keeping edits in it. `lookup.rs` looks edits up, `forget.rs` forgets them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -40,41 +40,40 @@ pub(super) struct Kept {
 
 impl Kept {
     pub(super) fn database(&self) -> MutexGuard<'_, Database> {
-        // What a panic left half done, SQLite has rolled back.
+        // SQLite has rolled back what a panic interrupted.
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl History {
-    /// The history in this state directory, which is opened when it is needed first.
+    /// The history in this state directory. The database is opened when it is first needed.
     #[must_use]
     pub fn new(state: &StateDir, settings: Settings) -> Self {
         let database = Mutex::new(Database::new(state.path().join(HISTORY)));
         Self { kept: Ok(Kept { settings, database }) }
     }
 
-    /// The history that is wanted, but has no state directory to be in.
+    /// A history that was asked for and cannot be kept, since there is no state directory.
     #[must_use]
     pub fn without_state(reason: String) -> Self {
         Self { kept: Err(NotKept::Unavailable { reason, remedy: Remedy::StateDirectory }) }
     }
 
-    /// Whether edits of a file, given by its absolute path and by that from its root on, are kept at all.
+    /// Checks that edits of a file may be kept; the file is given by its absolute path and by that from its root on.
     pub fn keeps(&self, path: &Path, relative: &Path) -> Result<(), NotKept> {
         let kept = self.kept()?;
         if kept.settings.excluded.matches(path, relative) { Err(NotKept::Secret) } else { Ok(()) }
     }
 
-    /// Whether edits of a file are kept at all that was reached by these paths.
+    /// As [`History::keeps`], for the path of a place and for all links that led to it.
     pub(crate) fn keeps_place(&self, place: &Place) -> Result<(), NotKept> {
         place.names().try_for_each(|(path, relative)| self.keeps(path, relative))
     }
 
-    /// Keeps an edit, once it is made. Whatever goes wrong, the edit stands.
+    /// Keeps an edit that was made. An error here changes nothing about the edit.
     ///
-    /// Waits for other processes for some seconds at most, and after it has waited in vain, much shorter until one time
-    /// it was not. The oldest edits go where the bounds ask for it. It is not synced: the end of the machine may cost the
-    /// last edits of the history, and nothing else.
+    /// Waits some seconds at most for other processes; after a wait in vain, much less, until an attempt succeeds. Drops the oldest
+    /// edits where the bounds require it. Does not sync: a power cut can cost the last edits of the history, and nothing else.
     pub fn record(&self, edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
         for file in &edit.files {
             self.keeps(&file.path, &file.relative)?;
@@ -83,9 +82,9 @@ impl History {
         record(&mut kept.database(), &kept.settings, edit, false)
     }
 
-    /// Keeps the bytes of a file in whose place another program had put its own when an interrupted edit was cleared up.
-    /// They are listed as such an edit of their own, which nothing undoes, and bounded like all others. They are on disk when
-    /// this returns: nothing else has them.
+    /// Keeps the bytes of a file that another program had replaced when recovery cleared up an interrupted edit. They are listed as
+    /// an edit of their own, which cannot be undone, and are bounded like all others. They are on disk when this returns, since no
+    /// other copy exists.
     pub fn keep_displaced(&self, path: &Path, relative: &Path, contents: &[u8]) -> Result<EditId, NotKept> {
         let file = FileEdit {
             path: path.to_owned(),
@@ -112,5 +111,5 @@ pub fn path_in_history(path: &Path) -> PathBuf {
     real_path(path)
 }
 
-/// What stands for the tool where none was called.
+/// The tool's name in entries that recovery made.
 pub(crate) const RECOVERY: &str = "recovery";

@@ -1,8 +1,8 @@
-//! The edits of the past, each as what turns it back: [`History`]. Carrying such an undo out is not done here.
+//! Past edits, each with what undoes it: [`History`]. Nothing here carries an undo out.
 //!
-//! They are in an SQLite database, which any number of processes share. It is worth nothing to an edit but its undo, so
-//! whatever is wrong with it is never an error of the edit, and what cannot be read is neither moved nor written over. A build
-//! without the feature `history` keeps none.
+//! They are in an SQLite database, which any number of processes share. An edit needs it only for its undo, so no fault of the
+//! database is an error of an edit, and a database that cannot be read is neither moved nor overwritten. A build without the feature
+//! `history` keeps none.
 
 #[cfg(not(feature = "history"))]
 mod absent;

@@ -3,7 +3,7 @@
 /// Why an edit is not kept, or cannot be looked up.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotKept {
-    /// There is to be no history.
+    /// The history is switched off.
     #[error("the history is switched off")]
     Off,
     /// One of its files may hold a secret.

@@ -1,4 +1,4 @@
-//! What a record says, and how that is written: [`Contents`]. The record itself is in `record.rs`.
+//! The contents of a record and their format: [`Contents`]. The record itself is in `record.rs`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::stage::temporary::TemporaryId;
 
 pub(super) const HEAD: &str = "mcp-text-editor journal 1\n";
 
-/// What records of later forms begin with, too, before the number. In all of them the first part has a line for each file
-/// that ends in its path, so that programs which do not know the form leave these files alone.
+/// The beginning of records of any form, before the number. In all of them the first part has a line for each file that ends in its
+/// path, so that programs that do not know the form leave these files alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
 /// A file that a transaction may change, as its record names it before anything is written.
@@ -33,12 +33,12 @@ pub(crate) enum Intent {
         /// Device and inode before.
         key: (u64, u64),
     },
-    /// It is made, and so are these directories, outermost first.
+    /// It is created, and so are these directories, outermost first.
     Create {
         /// Absolute paths.
         directories: Vec<PathBuf>,
     },
-    /// It goes.
+    /// It is removed.
     Remove,
 }
 
@@ -49,8 +49,8 @@ pub(crate) enum Step {
     Exchange(Change),
     /// It is written over, once the transaction is committed.
     Overwrite(Change),
-    /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these directories go as far
-    /// as they are empty.
+    /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these directories are removed as
+    /// far as they are empty.
     Remove {
         /// What it holds.
         old: Digest,
@@ -79,7 +79,7 @@ pub(crate) struct Contents {
     pub(crate) subjects: Vec<Subject>,
     /// What becomes of each, if everything is prepared.
     pub(crate) steps: Option<Vec<Step>>,
-    /// Whether all of it is to stand.
+    /// Whether the transaction is committed.
     pub(crate) committed: bool,
     /// Of a record in a later form, the files that it names: nothing else is known of it, and only the program that wrote it
     /// can recover it.
@@ -117,7 +117,7 @@ impl Contents {
             contents.committed = part(text, &mut rest)?.eq(["committed"]);
             Some(())
         };
-        // What is not whole was never relied on.
+        // A part that is not whole was never relied on.
         let _ = read();
         contents
     }
@@ -128,8 +128,8 @@ impl Contents {
         self.subjects.iter().map(|subject| subject.path.as_path()).chain(later)
     }
 
-    /// Whether it is about a file, given by path and by device and inode: a file can have another path, too. Inodes count
-    /// only as long as that file may have to change again; afterwards a new file can have the number of an old one.
+    /// Whether it is about a file, given by its path and by device and inode, since the file can have another path. Inodes count only
+    /// as long as that file may have to change again; afterwards a new file can have the number of an old one.
     pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
         if self.paths().any(|named| named == path) {
             return true;

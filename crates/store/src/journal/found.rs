@@ -16,7 +16,7 @@ use crate::os::identity::Identity;
 use crate::stage::temporary::{TemporaryId, unlink_if};
 use crate::state_dir::{JOURNAL, StateDir};
 
-/// No record is longer; what is, is none of ours.
+/// The longest record; a longer file is no record.
 const LONGEST: u64 = 256 << 20;
 
 /// A record in the journal that is not this transaction's.
@@ -28,20 +28,21 @@ pub(crate) struct Found {
     identity: Identity,
     /// Where it is.
     pub(crate) path: PathBuf,
-    /// What it says; nothing, if even its first part is not whole: then nothing was done.
+    /// Its contents; empty if even its first part is not whole, in which case nothing was done.
     pub(crate) contents: Contents,
-    /// Whether its owner is dead, so that it is this process that holds it now.
+    /// Whether its owner is dead; this process holds its lock then.
     pub(crate) is_abandoned: bool,
 }
 
-/// Gone, or another user's, who has a server of their own; or nobody can do anything about it, since the file system is read-only.
+/// Whether an error says that a record is gone, is another user's, or is on a read-only file system, where nothing can be done about
+/// it.
 fn is_not_ours(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
 impl Found {
-    /// All records in the journal. Who could be locked is abandoned, and stays locked until dropped.
+    /// All records in the journal. Those that could be locked are abandoned; they stay locked until dropped.
     pub(crate) fn all(state: &StateDir) -> Result<Vec<Self>, StoreError> {
         let path = state.path().join(JOURNAL);
         let mut found = Vec::new();
@@ -52,7 +53,7 @@ impl Found {
         Ok(found)
     }
 
-    /// `None` for one that is gone, or is none.
+    /// Opens a record; `None` if it is gone, or if the file is no record.
     fn open(state: &StateDir, name: &OsString) -> io::Result<Option<Self>> {
         if name.to_str().is_none_or(|name| TemporaryId::parse(name).is_none()) {
             return Ok(None);
@@ -66,7 +67,7 @@ impl Found {
         let is_abandoned = match file.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
-            // Without locks nobody knows: a living owner must not be disturbed.
+            // Without locks this cannot be told, and a living owner must not be disturbed.
             Err(TryLockError::Error(error)) if os::has_no_locks(&error) => false,
             Err(TryLockError::Error(error)) => return Err(error),
         };
@@ -86,7 +87,7 @@ impl Found {
         os::identity_at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
     }
 
-    /// Ends it, once all is done; whether it is gone.
+    /// Removes it once it is recovered; returns whether it is gone.
     pub(crate) fn remove(self, sync: bool) -> bool {
         let is_gone = unlink_if(&self.directory, Path::new(&self.name), &self.identity);
         if sync {

@@ -1,8 +1,8 @@
-//! What a transaction is about to do, written down beforehand: a [`Record`], one file for each transaction, locked for as
-//! long as its owner lives. What is to be done about the record of an owner who died is decided in [`crate::recovery`].
+//! What a transaction is about to do, written down beforehand: a [`Record`], one file for each transaction, locked as long as its
+//! owner lives. Recovery acts on the records of owners who died.
 //!
-//! A record is text. Its parts are written one after the other, each when its time has come, and end in a digest of all that
-//! stands before, so that a part that is not whole does not count:
+//! A record is text. Its parts are written at different steps of the transaction. Each ends in a digest of all that stands before it,
+//! so that a part that is not whole is recognised and ignored:
 //!
 //! ```text
 //! mcp-text-editor journal 1

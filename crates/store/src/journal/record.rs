@@ -17,8 +17,8 @@ use crate::os::identity::Identity;
 use crate::stage::temporary::{TemporaryId, unlink_if};
 use crate::state_dir::{JOURNAL, StateDir};
 
-/// The record of a transaction, locked. Dropping it takes it back, as is right once its temporaries are gone and all files
-/// are what they were.
+/// The record of a transaction, locked. Dropping it removes it, as is due once its temporaries are gone and all files are what they
+/// were.
 #[derive(Debug)]
 #[must_use = "dropping it says that nothing is left to be done"]
 pub(crate) struct Record {
@@ -34,7 +34,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Writes down which files are to be changed; due before the first temporary is made.
+    /// Writes down which files are to be changed. To be called before the first temporary is made.
     pub(crate) fn begin(state: &StateDir, subjects: &[Subject]) -> Result<Self, StoreError> {
         let mut record = loop {
             let name = OsString::from(TemporaryId::draw().to_string());
@@ -54,7 +54,7 @@ impl Record {
             match record.file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::Error(error)) if os::has_no_locks(&error) => {}
-                // Whoever cleans up found it before it was locked, and removes it: nothing stands in it.
+                // Another process found it empty before it was locked, and removes it.
                 Err(TryLockError::WouldBlock) => continue,
                 Err(TryLockError::Error(error)) => {
                     return Err(StoreError::from_io(Operation::WriteJournal, &record.path, error));
@@ -79,11 +79,11 @@ impl Record {
         StoreError::new(Operation::WriteJournal, &self.path, kind)
     }
 
-    /// Writes down how each file gets from what to what, in the order of the subjects; with `sync` it is on disk then.
+    /// Writes down the step of each file, in the order of the subjects; with `sync` they are on disk when this returns.
     pub(crate) fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError> {
         let from = self.text.len();
         if steps.len() != self.subjects {
-            // Nobody could read it.
+            // Recovery could not read it.
             return Err(self.fail(StoreErrorKind::Io));
         }
         for step in steps {
@@ -91,30 +91,30 @@ impl Record {
         }
         self.end_part(from, sync)?;
         if sync {
-            // Its name must be found, too.
+            // The record's name must be on disk, too.
             os::sync_directory(&self.directory).context(Operation::WriteJournal, &self.path)?;
         }
         Ok(())
     }
 
-    /// Says that all of it is to stand: from here on recovery goes forward.
+    /// Marks the transaction as committed: from here on recovery goes forward.
     pub(crate) fn committed(&mut self, sync: bool) -> Result<(), StoreError> {
         let from = self.text.len();
         self.text.push_str("committed\n");
         let written = self.end_part(from, sync);
         if written.is_err() {
-            // What was not synced may be read all the same.
+            // The word may be read later although it was not synced.
             self.is_in_doubt = self.shorten(from, sync).is_err();
         }
         written
     }
 
-    /// Whether the word *committed* may stand in it, or not: recovery will go by what it finds.
+    /// Whether it is unknown if the word *committed* is in it. Recovery goes by what it finds then.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.is_in_doubt
     }
 
-    /// Takes the last word back: everything is to be as it was.
+    /// Takes *committed* back: all files are to be what they were.
     pub(crate) fn take_back(&mut self, sync: bool) -> Result<(), StoreError> {
         let from = self.text.find("\ncommitted\n").map_or(self.text.len(), |at| at + 1);
         self.shorten(from, sync)
@@ -146,7 +146,7 @@ impl Record {
         self.is_kept = true;
     }
 
-    /// Ends the transaction. What cannot be unlinked says the same as before: recovery finds nothing left to do.
+    /// Removes it at the end of the transaction. If it cannot be unlinked, recovery finds it and has nothing left to do.
     pub(crate) fn remove(mut self, sync: bool) {
         self.unlink();
         if sync {

@@ -1,4 +1,4 @@
-//! Locks on files, and on directories: [`lock_all`] and its kin.
+//! Locks on files, and on directories: [`lock_all_with`] and its kin.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -60,10 +60,7 @@ pub(crate) fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<Lock
     }
 }
 
-/// Locks the files of a call, in the order of device and inode, so that two calls never wait for each other.
-///
-/// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
-/// none is kept.
+/// As [`lock_all_with`], with a whole timeout.
 #[cfg(test)]
 pub(crate) fn lock_all(
     places: &[&WritablePlace],
@@ -72,7 +69,10 @@ pub(crate) fn lock_all(
     lock_all_with(places, &mut Backoff::new(wait))
 }
 
-/// As [`lock_all`], with what is left of a call's backoff.
+/// Locks the files of a call, in the order of device and inode, so that two calls never wait for each other.
+///
+/// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
+/// none is kept. Takes what is left of the call's backoff.
 pub(crate) fn lock_all_with(
     places: &[&WritablePlace],
     backoff: &mut Backoff<'_>,

@@ -1,4 +1,4 @@
-//! Nobody builds on a file that is half way between two states: an edit has its files by [`lock_settled`] or [`settle`].
+//! The gate before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that is half way between two states.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::lock::{Backoff, LockedSet, lock_all_with};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
 
-/// Locks files as [`lock_all_with`] does, once no transaction that was cut off concerns any of them.
+/// Locks files as [`lock_all_with`] does, after recovering any transaction that was cut off and concerns one of them.
 pub(crate) fn lock_settled(
     workspace: &Workspace,
     places: &[&WritablePlace],
@@ -44,7 +44,7 @@ pub(crate) fn lock_settled(
     }
 }
 
-/// Waits until no transaction that was cut off concerns a path at which there need not be a file.
+/// Recovers any transaction that was cut off and concerns this path, at which there may be no file; waits for one under way.
 pub(crate) fn settle(
     workspace: &Workspace,
     place: &WritablePlace,
@@ -59,7 +59,7 @@ pub(crate) fn settle(
                     records.into_iter().filter_map(|record| try_recover(workspace, record, backoff).err()),
                 );
             }
-            // A call that creates or removes the same file: the file system decides between the two.
+            // Another call is creating or removing the same file: the file system decides between the two.
             Standing::UnderWay(_) if place.identity().is_err() => return Ok(()),
             Standing::UnderWay(path) => {
                 backoff.pause().map_err(|kind| StoreError::new(Operation::Lock, &path, kind))?;
@@ -74,12 +74,12 @@ enum Standing {
     Clear,
     /// These must be recovered first.
     Abandoned(Vec<Found>),
-    /// Somebody else is at one of them, who began before us, or recovers it.
+    /// Another call, which began earlier, is changing one of them, or another process recovers it.
     UnderWay(PathBuf),
 }
 
-/// Records that this call is done with, by path: why it could not recover them, or nothing, if all is done but that they
-/// cannot be unlinked.
+/// Records that this call does not try again, by path: why it could not recover them, or `None` if they are recovered and cannot be
+/// unlinked.
 type GivenUp = BTreeMap<PathBuf, Option<StoreError>>;
 
 fn standing(
@@ -89,7 +89,7 @@ fn standing(
 ) -> Result<Standing, StoreError> {
     let Some(state) = &workspace.state_dir else { return Ok(Standing::Clear) };
     let found = match Found::all(state) {
-        // Removed while we run, or another's: then nothing can be written down either, as each edit says.
+        // The journal was removed meanwhile, or is another user's. Then nothing can be recorded either, as each edit warns.
         Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
             return Ok(Standing::Clear);
         }

@@ -31,13 +31,13 @@ pub(crate) fn recover(workspace: &Workspace) {
     }
 }
 
-/// Whether all files lie in this process's roots, by the paths that the record has, and all of it is understood.
+/// Whether this process may recover a record: all its files lie in the roots, and its form is known.
 pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
     contents.of_later_form.is_none()
         && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
 }
 
-/// Recovers a record; what fails is logged, and returned with the record's path, as is one that is still there.
+/// Recovers a record. A failure is logged, and returned with the record's path; without an error, if only unlinking the record failed.
 pub(super) fn try_recover(
     workspace: &Workspace,
     record: Found,
@@ -60,14 +60,14 @@ pub(super) fn try_recover(
     if committed {
         tracing::warn!(?files, "an edit that was cut off has been ended");
     } else if !files.is_empty() {
-        // Else its owner died before it had begun.
+        // Without files its owner died before it had begun.
         tracing::warn!(?files, "an edit that was cut off has been taken back");
     }
     Ok(())
 }
 
-/// The error as one of a call that has not begun: what a client can act on keeps its kind; the rest is nothing that could
-/// be said of the files that it named.
+/// Turns an error of recovery into one of a call that has not begun. Kinds that a client can act on are kept; the others, which would
+/// speak of files that the call did not name, become [`StoreErrorKind::Io`].
 fn of_recovery(error: StoreError) -> StoreError {
     use StoreErrorKind::{Busy, Cancelled, Changed, FileTooLarge, Io, NoSpace};
     let StoreError { path, kind, source, .. } = error;
@@ -76,7 +76,7 @@ fn of_recovery(error: StoreError) -> StoreError {
     StoreError { operation: Operation::Recover, path, kind, name: None, source }
 }
 
-/// Whether the record is gone, once all is done.
+/// Recovers all files of a record, then removes it; returns whether it is gone.
 fn recover_record(
     workspace: &Workspace,
     record: Found,
@@ -85,7 +85,7 @@ fn recover_record(
     let contents = &record.contents;
     let places = contents.subjects.iter().map(|subject| place_of(workspace, &subject.path));
     let Some(places) = places.collect::<Option<Vec<WritablePlace>>>() else {
-        // One of the paths leads elsewhere since it was looked at.
+        // One of the paths leads elsewhere by now.
         return Err(StoreError::new(Operation::Recover, &record.path, StoreErrorKind::Changed));
     };
     let mut there = Vec::new();
@@ -93,7 +93,7 @@ fn recover_record(
         match place.open_file(false) {
             Ok(_) => there.push(place),
             Err(error) if is_no_file(&error) => {}
-            // What cannot be looked at now is left as it is: it may be half way.
+            // A file that cannot be looked at now may be half way, so the record stays.
             Err(error) => return Err(error),
         }
     }
@@ -134,11 +134,11 @@ fn recover_record(
             os::sync_directory(&place.directory).context(Operation::Recover, place.path())?;
         }
     }
-    // What is left of the temporaries is worth nothing once the files are what they are to be.
+    // The temporaries are not needed once the files are what they are to be.
     for site in &sites {
         site.discard()?;
     }
-    // Nor are directories that were made for a file which has gone.
+    // Nor are directories that were made for a file that was removed.
     for step in contents.steps.iter().flatten() {
         match step {
             Step::Remove { directories, .. } if contents.committed => {
@@ -151,7 +151,7 @@ fn recover_record(
     Ok(record.remove(sync))
 }
 
-/// Whether an error of opening says that there is nothing that could be a transaction's.
+/// Whether an error of opening says that there is no regular file, so that nothing of a transaction is there.
 fn is_no_file(error: &StoreError) -> bool {
     use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
     matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })

@@ -26,7 +26,7 @@ use crate::workspace::Workspace;
 /// The place of a path that a record names, unless that leads elsewhere by now.
 pub(super) fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
     let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
-    // What is put back was there, or was permitted before.
+    // The policy is not asked: what is put back was there before, or was permitted then.
     place.map(WritablePlace::permitted)
 }
 
@@ -83,13 +83,13 @@ impl Site<'_> {
         self.locked.map(|locked| digest_of(locked.file())).transpose()
     }
 
-    /// Unlinks the temporaries: their names were drawn by lot, and are nobody else's.
+    /// Unlinks the temporaries: their names were drawn at random, and no other program uses them.
     pub(super) fn discard(&self) -> Result<(), StoreError> {
         use ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
         for name in [self.name(), self.subject.id.name_of_old()] {
             for directory in self.directories() {
                 match directory.remove_file(&name) {
-                    // Where nothing may be written any more nothing can be done, now or later.
+                    // Where nothing may be written any more, trying again would not help.
                     Err(error)
                         if !matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem) =>
                     {
@@ -103,8 +103,8 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// A file that was to be exchanged. If it was the only one, either state is whole, and the new one may be known to its
-    /// client: then it stays.
+    /// Recovers a file that was to be exchanged. If it was the only one, both states are whole and the client may know the new one, so
+    /// the new one stays.
     pub(super) fn exchange_back(
         &self,
         change: &Change,
@@ -122,13 +122,13 @@ impl Site<'_> {
             return Ok(());
         }
         let is_old = displaced.digest == change.old;
-        // A copy of the old bytes that is not whole brings nothing back.
+        // An incomplete copy of the old bytes is of no use.
         let is_spoiled = !is_old && displaced.name != self.name() && !self.is_the_old_file(&displaced);
         if is_spoiled && now == Some(change.old) {
             return Ok(());
         }
         match self.locked {
-            // It has been replaced for good; whatever came later came after that.
+            // The exchange stands; later changes were made after it.
             _ if committed && is_old => Ok(()),
             Some(locked) if now == Some(change.new) => {
                 if is_alone && is_old {
@@ -139,12 +139,12 @@ impl Site<'_> {
                     self.bring_back(locked, &displaced, change)
                 }
             }
-            // Another program has written since, or removed the file.
+            // Another program has written to the file since, or removed it.
             _ => self.keep(&displaced),
         }
     }
 
-    /// Whether it is the file itself that was to be edited, whatever another program may have written to it since.
+    /// Whether a temporary is the very file that was to be edited, whatever another program has written to it since.
     fn is_the_old_file(&self, left: &Left) -> bool {
         self.subject.intent == Intent::Edit { key: left.file.identity().key() }
     }
@@ -164,12 +164,12 @@ impl Site<'_> {
         if out.is_none_or(|out| out.digest == change.new) {
             return Ok(());
         }
-        // Another program wrote to the file in the last instant: it is back, and stays.
+        // Another program wrote to the new file at the last moment: it gets the name again.
         swap_until_out(self.place, Path::new(&displaced.name), *displaced.file.identity(), os::exchange)?;
         self.keep(displaced)
     }
 
-    /// A file that was being written over: so again, if what it holds can come of that.
+    /// Recovers a file that was being written over: repeats the copy, if what the file holds can be the result of an interrupted one.
     pub(super) fn write_again(&self, change: &Change) -> Result<(), StoreError> {
         let now = self.now()?;
         if now == Some(change.new) {
@@ -191,20 +191,20 @@ impl Site<'_> {
         old.map_or(Ok(()), |old| self.keep(&old))
     }
 
-    /// A file that was to be created: either it has its name, or it goes with the directories that were made for it.
+    /// Recovers a file that was to be created: if it has no name yet, removes it with the directories that were made for it.
     pub(super) fn unmake(&self, directories: &[PathBuf]) -> Result<(), StoreError> {
         self.discard()?;
         for directory in directories.iter().rev() {
             if let Some(place) = place_of(self.workspace, directory).filter(|place| place.missing.is_empty())
             {
-                // Not empty: it is used.
+                // It fails if the directory is not empty, and so is used.
                 remove_directory(&place.directory, place.name()).ok();
             }
         }
         Ok(())
     }
 
-    /// A file that was to be removed, and has another name meanwhile.
+    /// Recovers a file that was to be removed and has been renamed: gives it its name back, unless the removal was committed.
     pub(super) fn put_back(&self, committed: bool) -> Result<(), StoreError> {
         if committed {
             return Ok(());
@@ -217,7 +217,7 @@ impl Site<'_> {
         })
     }
 
-    /// Keeps bytes that no file holds any more: in the history, or else where they are, under a name that nobody cleans up.
+    /// Keeps bytes that no file holds any more: in the history or, failing that, in their file, which gets a name that is not cleaned up.
     fn keep(&self, left: &Left) -> Result<(), StoreError> {
         let path = self.place.path();
         let relative = self.place.relative();
@@ -240,15 +240,15 @@ impl Site<'_> {
     }
 }
 
-/// A name that tells a person what it is.
+/// A name that shows a person where the file comes from.
 fn rescued(path: &Path, temporary: &OsStr) -> OsString {
     let id: String = temporary.to_string_lossy().chars().filter(char::is_ascii_hexdigit).take(8).collect();
     let stem: String = path.file_name().unwrap_or_default().to_string_lossy().chars().take(40).collect();
     OsString::from(format!("{stem}.displaced-{id}"))
 }
 
-/// Whether a file can come of writing `new` over `old`, as far as that got: whichever pages of it reached the disk, and
-/// zeros where it has grown and none did.
+/// Whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old or the new one at its place, or
+/// zero where the file has grown.
 fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, StoreError> {
     if file.size() < old.size().min(new.size()) || file.size() > old.size().max(new.size()) {
         return Ok(false);

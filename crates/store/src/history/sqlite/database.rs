@@ -1,4 +1,4 @@
-//! The database, opened when it is needed and again when it is no more what it was: [`Database`].
+//! The database, opened when it is first needed, and again when its file is another: [`Database`].
 //!
 //! What is in its tables is written by `record.rs` and read by `lookup.rs`.
 
@@ -19,13 +19,13 @@ const VERSION: i64 = 1;
 /// What tells the database from other programs' ("mteh"), in SQLite's `application_id`.
 const APPLICATION: i64 = 0x6d74_6568;
 
-/// How long other processes are waited for.
+/// How long a call waits for other processes.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The same, once that was in vain: it must not cost every edit so much.
+/// How long it waits after a wait in vain, so that not every edit takes so long.
 const IMPATIENCE: Duration = Duration::from_millis(20);
-/// When an edit tries again to open what could not be opened; at once if the file is no more what it was.
+/// How long after a failure an edit tries again to open the database; it tries at once if the file has changed.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often opening is begun again because the file was exchanged meanwhile.
+/// How often the database is opened if its file is exchanged meanwhile.
 const MAX_ATTEMPTS: usize = 3;
 
 /// `file` is one B-tree, so that an edit touches few pages: of both tables, and of an index each.
@@ -63,7 +63,7 @@ pub(in crate::history) enum Fault {
     System(io::Error),
     /// The database is damaged.
     Damaged,
-    /// What has its name is not this program's to write to, or to remove.
+    /// The file is not this program's, which must neither write to it nor remove it.
     Foreign(String),
     Other(String),
 }
@@ -81,12 +81,12 @@ impl From<io::Error> for Fault {
 }
 
 impl Fault {
-    /// What is in the database was not put there by this program.
+    /// The fault of contents that this program did not write.
     pub(in crate::history) fn garbled() -> Self {
         Self::Damaged
     }
 
-    /// Whether the bytes are no database that any program can read, now or later.
+    /// Whether the file is damaged, so that no version of the program can read it.
     pub(in crate::history) fn is_unreadable(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         matches!(self, Self::Damaged) || matches!(self.code(), Some(DatabaseCorrupt | NotADatabase))
@@ -171,7 +171,7 @@ fn look(path: &Path) -> Look {
 }
 
 impl Database {
-    /// A database that is not looked at yet.
+    /// A database that is not opened yet.
     pub(in crate::history) fn new(path: PathBuf) -> Self {
         Self { path, open: None, failed: None, backoff: PATIENCE }
     }
@@ -245,7 +245,7 @@ impl Database {
         }
     }
 
-    /// Another file, or none, can have the name meanwhile; SQLite would go on with the one that it has open.
+    /// Closes the connection if another file, or none, has the name by now; SQLite would go on with the file that it has open.
     fn drop_if_moved(&mut self) {
         let key = self.open.as_ref().map(|open| open.key);
         if key.is_some_and(|key| key != key_of(&self.path)) {
@@ -253,7 +253,7 @@ impl Database {
         }
     }
 
-    /// Lets go of the database and removes its files, which nobody can read.
+    /// Closes the database and removes its files, since they cannot be read.
     pub(in crate::history) fn remove(&mut self) -> io::Result<()> {
         self.open = None;
         self.failed = None;
@@ -295,28 +295,28 @@ fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, Faul
     Err(Fault::Other("its file is exchanged over and over".to_owned()))
 }
 
-/// `None` if nothing is in the database yet, and is not to be put there.
+/// Connects to the database; `None` if it is empty and is not to be made.
 fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connection>, Fault> {
-    // A mutex is around it, a link is not followed, and the name is none of SQLite's URIs.
+    // This program has its own mutex, no link is followed, and the name is not read as a URI.
     let mut flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, make);
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(backoff)?;
-    // All of it at one moment: another process may be making it.
+    // Checked within one transaction: another process may be making it.
     let is_new = check(&*connection.unchecked_transaction()?)?;
     if is_new && !make {
         return Ok(None);
     }
-    // Temporary files are denied by Landlock. What is deleted is to be gone. Nothing is synced but by a checkpoint.
+    // Landlock denies temporary files. Deleted bytes are overwritten. Only a checkpoint syncs.
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;
          PRAGMA journal_size_limit = 4194304;",
     )?;
-    // The next process finds the log as it is; syncing it at the end of each would cost more than that.
+    // No checkpoint at the end of a process: it would sync, and the next process reads the log as well.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if is_new {
-        // Before the log is made, which gets the same mode.
+        // Before SQLite makes the log, which gets the same mode.
         os::make_private(path)?;
         prepare(&mut connection, backoff)?;
     }
@@ -343,7 +343,7 @@ fn check(connection: &Connection) -> Result<bool, Fault> {
 
 /// Makes the tables, unless another process was first.
 fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), Fault> {
-    // To become a log the database must be nobody else's for a moment; SQLite does not wait for that by itself.
+    // The change to WAL needs the database exclusively for a moment, and SQLite does not wait for that by itself.
     let start = Instant::now();
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));

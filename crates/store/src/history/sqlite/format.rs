@@ -1,6 +1,6 @@
-//! How what turns an edit back is laid out in the database: numbers in LEB128, seven bits a byte, the lowest first.
+//! The format of an undo in the database: numbers in LEB128, seven bits a byte, the lowest first.
 //!
-//! Reading is total: bytes that were not written here give `None`, never a panic and never more memory than they are long.
+//! Any bytes can be read: those that were not written here give `None`, no panic, and no more memory than their own length.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ impl Kind {
 }
 
 impl Undo {
-    /// The edit that it turns back.
+    /// The kind of edit that it undoes.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -40,7 +40,7 @@ impl Undo {
     }
 }
 
-/// The bytes of an undo; its kind is kept beside them. `None` where the system has no bytes for a path.
+/// The bytes of an undo, without its kind. `None` where the system has no bytes for a path.
 pub(in crate::history) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     Some(match undo {
         Undo::Create { contents } | Undo::Displaced { contents } => contents.clone(),
@@ -67,8 +67,8 @@ pub(in crate::history) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     })
 }
 
-/// Splices that touch as one, with the same effect. The inverse of two neighbouring deletions inserts twice at one
-/// place, and only their order, which a set does not have, says what comes first.
+/// Joins splices that touch, with the same effect. The inverse of two neighbouring deletions inserts twice at one place, in an order
+/// that a set does not keep.
 fn joined(splices: &SpliceSet) -> Vec<Splice> {
     let mut joined: Vec<Splice> = Vec::new();
     for splice in splices.as_slice() {

@@ -46,7 +46,7 @@ impl History {
         Ok(entries.unwrap_or_default())
     }
 
-    /// The edit of this id, and of each of its files what turns it back; `None` if it is not kept, or no more.
+    /// The edit of this id, with the undo of each of its files; `None` if it is not kept, or not any more.
     pub fn get(&self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
         let found = self.kept()?.database().read(|open| {
             let transaction = open.connection.transaction()?;
@@ -64,8 +64,8 @@ impl History {
         Ok(found.flatten())
     }
 
-    /// The edit of the file that came after this one and is in the way of undoing it: the newest, if the file has now what
-    /// that left (`now`); else the first, if it began with what this one left; else nobody knows who changed the file.
+    /// The later edit of the file that is in the way of undoing this one: the newest, if the file still is what that left (`now`); else
+    /// the first, if it began with what this one left. `None` if the history does not tell.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         let Some(path) = os::bytes_of(path) else { return Ok(None) };
         let found = self.kept()?.database().read(|open| {

@@ -1,4 +1,4 @@
-//! Keeping an edit, and letting the oldest go: [`record`].
+//! Keeping an edit, and dropping the oldest: [`record`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -17,20 +17,20 @@ use crate::os::{self, clock};
 /// How often edits that are too old are looked for.
 const AGED: Duration = Duration::from_hours(1);
 
-/// At most so many edits go for their age at once: what a person left for a month must not hold up the first edit after it.
+/// How many edits are dropped for their age at once, so that the first edit after a long pause is not delayed.
 const AT_ONCE: i64 = 64;
 
-/// What a file's row takes up besides what is in it.
+/// The overhead of a file's row in bytes.
 const ROW: u64 = 256;
 
-/// From so many bytes on SQLite keeps the rest of a row in pages of its own.
+/// The largest row that SQLite keeps within a page of the tree; longer ones get pages of their own.
 const INLINE: u64 = 900;
 const PAGE: u64 = 4096;
 
-/// Another process, or 2⁻⁴⁸ of bad luck, has drawn the same id.
+/// How often an id is drawn if it is taken, by another process or by a chance of 2⁻⁴⁸.
 const DRAWS: usize = 8;
 
-/// Keeps an edit; with `sync` it is on disk then.
+/// Keeps an edit; with `sync` it is on disk when this returns.
 pub(in crate::history) fn record(
     database: &mut Database,
     settings: &Settings,
@@ -62,7 +62,7 @@ pub(in crate::history) fn record(
         let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGED);
         let Open { connection, .. } = open;
         if sync {
-            // For good: a process has this to do once, and the edits after it lose nothing by it.
+            // Left at FULL afterwards: only recovery needs it, and later edits of the process lose nothing by it.
             connection.pragma_update(None, "synchronous", "FULL")?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -121,12 +121,12 @@ fn size_on_disk(content: u64) -> u64 {
     ROW + pages
 }
 
-/// Lets the oldest edits go that lie within the first `beyond` bytes ever kept.
+/// Drops the oldest edits, which lie within the first `beyond` bytes ever kept.
 fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Fault> {
     if beyond <= 0 {
         return Ok(());
     }
-    // Looks at those that go and one more.
+    // Reads the edits to drop and one more.
     let first_kept: Option<i64> = transaction
         .prepare_cached("SELECT number FROM edit WHERE upto - bytes >= ?1 ORDER BY number LIMIT 1")?
         .query_row([beyond], |row| row.get(0))
@@ -134,8 +134,8 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Fault> 
     first_kept.map_or(Ok(()), |first| drop_before(transaction, first))
 }
 
-/// Lets the oldest edits go, as far as they were made before `time`; whether there are no more of them. Where the clock was
-/// wrong an edit can hide those behind it; then only the bound in bytes is theirs.
+/// Drops the oldest edits that were made before `time`; returns whether there are no more of them. If the clock was wrong, an edit with
+/// a late time can keep older ones behind it from being dropped; then only the bound in bytes applies to them.
 fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, Fault> {
     let oldest = transaction
         .prepare_cached("SELECT number FROM edit WHERE number < ?1 ORDER BY number LIMIT 1")?

@@ -13,10 +13,10 @@ use crate::history::entry::{Entry, EntryFile};
 use crate::history::sqlite::database::Fault;
 use crate::os;
 
-/// What [`entry`] reads.
+/// The columns that [`entry`] reads.
 pub(in crate::history) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
 
-/// What selects the edits of a file, or of files below a directory.
+/// The condition, with its parameters, that selects the edits of a file or of files below a directory.
 pub(in crate::history) fn below(path: Option<&Path>) -> (&'static str, Vec<Value>) {
     let Some(path) = path else { return ("", Vec::new()) };
     let Some(exact) = os::bytes_of(path).map(<[u8]>::to_vec) else {
