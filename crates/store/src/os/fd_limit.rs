@@ -2,14 +2,14 @@
 
 use std::io;
 
-/// Lets this process open as many files as the system lets it allow itself: an edit of many files has up to three handles
-/// for each, and 1024 is what most systems give unasked.
+/// Raises the limit of open files of this process to the highest that it may set: an edit of many files holds up to three handles
+/// for each, and most systems allow 1024 by default.
 ///
-/// Due at start. Nothing in this program asks for low descriptors (select(2)), which is why so few are given.
+/// To be called at start. The default is low for the sake of select(2), which takes only low descriptors and is not used here.
 #[cfg(unix)]
 pub fn raise_limit() -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// What macOS takes although it names a higher bound, or none (`OPEN_MAX`, setrlimit(2) there).
+    /// The highest limit that macOS accepts, although it reports a higher one, or none (`OPEN_MAX`, setrlimit(2) there).
     const AT_LEAST: u64 = 10_240;
     let limit = getrlimit(Resource::Nofile);
     let Some(current) = limit.current.filter(|current| limit.maximum != Some(*current)) else {
@@ -22,7 +22,7 @@ pub fn raise_limit() -> io::Result<()> {
     }
 }
 
-/// There is no such limit.
+/// Does nothing: this platform has no such limit.
 #[cfg(not(unix))]
 pub fn raise_limit() -> io::Result<()> {
     Ok(())

@@ -1,17 +1,17 @@
-//! What tells one state of a file from another: [`Identity`], as data. The platform's files make it (`os::identity_of` and its
-//! kin); nothing here remembers what was read.
+//! What tells one state of a file from another: [`Identity`], as data. `os::identity_of`, `os::identity_with` and `os::identity_at`
+//! make it, in the platforms' files.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A file system's clock may stand still for so long, the kernel's tick …
+/// The longest step of a file system's clock where it is the kernel's tick.
 const TICK: Duration = Duration::from_millis(20);
-/// … or so long where times are kept in seconds, or in the two seconds of FAT.
+/// The longest step where times are kept in seconds, or in the two seconds of FAT.
 const COARSE_TICK: Duration = Duration::from_millis(2_500);
 
 /// What tells one state of one file from another, short of reading it (stat(2)).
 ///
-/// Device and inode numbers mean nothing across a reboot. A program that writes and then sets the times back goes
-/// unseen by all but `ctime`, which any rename changes, too.
+/// Device and inode numbers mean nothing across a reboot. If a program writes and then sets the times back, only `ctime` shows
+/// it, which any rename changes, too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Identity {
     /// The device that holds the file.
@@ -33,8 +33,8 @@ impl Identity {
         self.key() == other.key()
     }
 
-    /// Whether both are one file with, as far as can be told, one content. Unlike equality this is true across a
-    /// rename.
+    /// Whether both are one file with one content, as far as size and time of change show. Unlike equality this holds across
+    /// a rename.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.same_file(other) && self.size == other.size && self.mtime == other.mtime
@@ -46,7 +46,7 @@ impl Identity {
         settles(&[self.mtime, self.ctime], began)
     }
 
-    /// Whether any change of its content after `began` must show in the time of that.
+    /// Whether any change of its content after `began` must show in `mtime`.
     #[must_use]
     pub fn has_settled_content(&self, began: SystemTime) -> bool {
         settles(&[self.mtime], began)
@@ -59,7 +59,7 @@ impl Identity {
     }
 }
 
-/// Whether the latest of these times lies so far before `began` that the clock they come from has gone on since.
+/// Whether each of these times lies at least one step of the clock before `began`.
 fn settles(times: &[i128], began: SystemTime) -> bool {
     let began = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let is_coarse = times.iter().all(|time| time % 10_000_000 == 0);

@@ -1,6 +1,6 @@
-//! What an inode is marked with besides mode and extended attributes, as chattr(1) sets it: marks that forbid an edit
-//! ([`Guard`]), and flags that a file keeps when it is replaced ([`Lost`] has those that it could not be given). On Linux
-//! alone, and there on file systems that have them (`ioctl_iflags(2)`): elsewhere there is nothing to keep.
+//! The flags of an inode that chattr(1) sets: marks that forbid an edit ([`Guard`]), and flags that a file keeps when it is
+//! replaced ([`Lost`] has those that the new file could not be given). Only Linux has them, on file systems that support
+//! `ioctl_iflags(2)`.
 
 /// A mark that forbids an edit to everybody, root included, as long as it is there. On a directory it is about the names in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,15 +11,15 @@ pub enum Guard {
     AppendOnly,
 }
 
-/// What a new file could not be given of the old one's flags; mostly nothing.
+/// The flags of the old file that the new one could not be given; mostly none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[must_use]
 pub struct Lost {
     /// The flags, by their bits (`FS_…_FL`).
     pub(super) flags: u32,
-    /// The number of its project, by which quotas count, is another now.
+    /// Whether its project number, by which quotas count, has changed.
     pub project: bool,
-    /// The size by which it was to grow on disk is another now.
+    /// Whether the size by which it grows on disk has changed.
     pub extent_size: bool,
 }
 
@@ -37,8 +37,8 @@ impl Lost {
     }
 }
 
-/// The flags that make a difference to a person, in lsattr's order (linux/fs.h). The others are the file system's own: how
-/// it lays the file out, or that it is encrypted as its directory is.
+/// The flags that a person sets or cares about, in lsattr's order (linux/fs.h). The others are internal to the file system: how
+/// it lays the file out, or that the file is encrypted because its directory is.
 pub(super) const LETTERS: [(u32, char); 13] = [
     (SECURE_REMOVAL, 's'),
     (UNDELETABLE, 'u'),

@@ -20,7 +20,7 @@ pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let mut attributes = Attributes::new();
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         match whole(|buffer| rustix::fs::fgetxattr(file, name, buffer)) {
-            // Gone since it was listed.
+            // It was removed after it was listed.
             Err(Errno::NODATA) => {}
             value => {
                 attributes.insert(name.to_owned(), value?);
@@ -30,7 +30,7 @@ pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     Ok(attributes)
 }
 
-/// Reads with a buffer that is mostly enough, else with one of the longest that there can be (xattr(7)).
+/// Reads into a buffer that is mostly large enough, else into one of the greatest length that xattr(7) allows.
 fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut bytes = vec![0; 256];
     let length = match read(&mut bytes) {
@@ -52,8 +52,8 @@ pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
     Ok(rustix::fs::fremovexattr(file, name)?)
 }
 
-/// Whether the file is where a file system is mounted: a bind mount, as containers have them for single files.
-/// No other file can get its name.
+/// Whether a file system is mounted at the file (a bind mount, as containers use for single files), so that no other file can get
+/// its name.
 pub(crate) fn is_mount_point(file: &File) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags};
     let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
@@ -62,10 +62,10 @@ pub(crate) fn is_mount_point(file: &File) -> bool {
     })
 }
 
-/// Whether any program has the file open for writing, or mapped so. `file` itself must be open for reading only, and
-/// must be this user's; else, and where the file system has no leases, nobody knows.
+/// Whether any program has the file open for writing, or mapped for it. `None` where that cannot be told: `file` is not open for
+/// reading only, is another user's, or its file system has no leases.
 ///
-/// A lease for reading is refused while there is a writer (fcntl(2)). It is given back at once.
+/// The kernel refuses a read lease while there is a writer (fcntl(2)). A lease that is granted is given back at once.
 #[expect(unsafe_code, reason = "no crate at hand has leases")]
 pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     use std::os::fd::AsRawFd as _;
@@ -83,8 +83,8 @@ pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
         // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a number.
         unsafe { libc::fcntl(descriptor, command, argument) }
     };
-    // Who opens the file for writing while there is the lease makes the kernel send a signal to its holder. The
-    // usual one, SIGIO, would end this process; this one is ignored unless asked for.
+    // If a program opens the file for writing while the lease is held, the kernel sends its holder a signal. The default,
+    // SIGIO, would end this process; SIGURG is ignored by default.
     if fcntl(F_SETSIG, libc::SIGURG) == -1 {
         return None;
     }
@@ -96,21 +96,21 @@ pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     Some(false)
 }
 
-/// Has the file system say anew what it may have told from a cache of the kernel's (statx(2)): size, times, links.
+/// Makes the kernel fetch size, times and links from the file system instead of its cache (statx(2)).
 pub(crate) fn ask_anew(file: &File) {
     use rustix::fs::StatxFlags;
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-    // Where it cannot, the cache is all that there is.
+    // On failure the cached values have to do.
     let _ = rustix::fs::statx(file, c"", flags, StatxFlags::BASIC_STATS);
 }
 
-/// An empty file in memory, without a name.
+/// Makes an empty file in memory, without a name.
 pub(crate) fn memory_file() -> io::Result<File> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;
     Ok(File::from(rustix::fs::memfd_create(c"mcp-text-editor", flags)?))
 }
 
-/// Makes sure that the file can grow from one size to another, where the file system knows how; its size stays.
+/// Reserves disk space for the file to grow from one size to another, where the file system supports it; its size stays.
 pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     let Some(growth) = to.checked_sub(from).filter(|growth| *growth > 0) else { return Ok(()) };
     let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
@@ -120,8 +120,8 @@ pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     }
 }
 
-/// Opens a directory beneath `root` in one step, by a way that has no symbolic link on it. `None` where there is
-/// one, where the directory is missing, and where the system has no openat2(2) or a sandbox forbids it.
+/// Opens a directory beneath `root` in one step, following no symbolic link. `None` if there is a link on the way, if the
+/// directory is missing, and if the kernel has no openat2(2) or a sandbox forbids it.
 pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

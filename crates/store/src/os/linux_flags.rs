@@ -9,10 +9,10 @@ use rustix::fs::{AtFlags, IFlags, StatxAttributes, StatxFlags, ioctl_getflags, i
 
 use crate::os::inode_flags::{ENCRYPTED, Guard, LETTERS, Lost, VERITY};
 
-/// What can be seen, and not set: that an encrypted file became plain, or that its digest is no more the kernel's to check.
+/// Flags that can be read and not set: encryption, and the kernel's check of the file's digest (fs-verity).
 const NOT_OURS_TO_SET: u32 = ENCRYPTED | VERITY;
 
-/// What forbids an edit of a name in a directory; a link is not followed. `None`, too, where nobody can tell.
+/// The mark that forbids an edit of a name in a directory; a link is not followed. `None` also where the system does not tell.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     let how = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
     let about = rustix::fs::statx(directory, name, how, StatxFlags::empty()).ok()?;
@@ -31,10 +31,10 @@ pub(crate) fn lacks_key(error: &io::Error) -> bool {
     rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::NOKEY)
 }
 
-/// Gives an empty new file the flags of the old one, and takes from it those that it has from its directory alone. Due
-/// before the first byte: how a file is stored (`C`, `c`, the extent size) is fixed by that.
+/// Gives an empty new file the flags of the old one, and takes away those that it inherited from its directory only. To be called
+/// before the first byte is written, which fixes how a file is stored (`C`, `c`, the extent size).
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
-    // Where they cannot be read there are none.
+    // A file system that does not report flags has none.
     let (Ok(wanted), Ok(now)) = (ioctl_getflags(old), ioctl_getflags(new)) else {
         return Lost::default();
     };
@@ -49,10 +49,10 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     lost
 }
 
-/// Turns these flags over, all at once or, if the system will not have that, as many as it will; returns what is set then.
+/// Toggles these flags, all at once or, if the system refuses that, one by one as far as it allows; returns the flags set then.
 fn set(file: &File, now: IFlags, differing: u32) -> IFlags {
     let turned = |now: IFlags, bits: u32| IFlags::from_bits_retain(now.bits() ^ bits);
-    // What a file system does not know it can refuse or pass over.
+    // A file system can refuse a flag that it does not know, or ignore it.
     let look = |otherwise: IFlags| ioctl_getflags(file).unwrap_or(otherwise);
     if differing == 0 {
         return now;
@@ -67,8 +67,8 @@ fn set(file: &File, now: IFlags, differing: u32) -> IFlags {
     })
 }
 
-/// What `FS_IOC_FSGETXATTR` has besides the flags (`ioctl_xfs_fsgetxattr(2)`; ext4 and others know it, too). rustix has
-/// not got it.
+/// What `FS_IOC_FSGETXATTR` reports besides the flags (`ioctl_xfs_fsgetxattr(2)`; ext4 and others support it, too). rustix lacks
+/// it.
 #[expect(unsafe_code, reason = "no crate at hand has these two ioctls")]
 mod extended {
     use std::fs::File;
@@ -88,7 +88,7 @@ mod extended {
         padding: [u8; 8],
     }
 
-    /// `FS_XFLAG_EXTSIZE` and `FS_XFLAG_COWEXTSIZE`: the two sizes count.
+    /// `FS_XFLAG_EXTSIZE` and `FS_XFLAG_COWEXTSIZE`: whether each of the two sizes is set.
     const SIZES: u32 = 0x800 | 0x10000;
 
     pub(super) fn get(file: &File) -> io::Result<Extended> {
@@ -108,7 +108,7 @@ mod extended {
         }
     }
 
-    /// Whether the project is another in the end, and whether the sizes are.
+    /// Sets project and sizes as wanted; returns whether the project differs afterwards, and whether the sizes do.
     pub(super) fn keep(wanted: Extended, now: Extended, new: &File) -> (bool, bool) {
         if wanted.sizes() == now.sizes() && wanted.project == now.project {
             return (false, false);
@@ -119,7 +119,7 @@ mod extended {
             copy_extent_size: wanted.copy_extent_size,
             ..now
         };
-        // One may be allowed without the other.
+        // The system may allow one without the other.
         let _ = set(new, Extended { project: wanted.project, ..with_sizes })
             .or_else(|_| set(new, with_sizes))
             .or_else(|_| set(new, Extended { project: wanted.project, ..now }));

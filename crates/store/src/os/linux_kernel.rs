@@ -10,21 +10,21 @@ use rustix::io::Errno;
 
 use crate::os::unix::unsupported;
 
-/// Lets two names of one directory change places, in one step.
+/// Exchanges two names of one directory in one step.
 ///
-/// The file goes first and the temporary second, which a watcher sees as "the temporary moved to the file".
+/// The file is the first argument and the temporary the second: a watcher sees that as "the temporary moved to the file".
 pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
     let flags = RenameFlags::EXCHANGE;
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
 }
 
-/// Renames a file unless there is anything of the new name, in one step.
+/// Renames a file in one step, unless the new name is taken.
 pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
     rustix::fs::renameat_with(directory, from, directory, to, flags).map_err(unsupported)
 }
 
-/// Copies bytes within the kernel to where `to` stands; `None` where that is not possible between these files,
+/// Copies bytes within the kernel to the current position of `to`; `None` where that is not possible between these files,
 /// 0 at the end of `from`.
 pub(crate) fn copy_in_kernel(
     from: &File,

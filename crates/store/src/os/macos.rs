@@ -8,13 +8,13 @@ use rustix::fs::RenameFlags;
 
 use crate::os::unix::unsupported;
 
-/// Lets two names of one directory change places, in one step.
+/// Exchanges two names of one directory in one step.
 pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
     let flags = RenameFlags::EXCHANGE;
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
 }
 
-/// Renames a file unless there is anything of the new name, in one step.
+/// Renames a file in one step, unless the new name is taken.
 pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
     rustix::fs::renameat_with(directory, from, directory, to, flags).map_err(unsupported)

@@ -10,7 +10,7 @@ pub(crate) fn real_path(path: &Path) -> PathBuf {
             reason = "a directory, or an edited file, is named by its real path"
         )]
         if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(existing), path.strip_prefix(existing)) {
-            // To join nothing would end the path in a slash.
+            // Joining an empty path would append a slash.
             let whole = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
             return without_verbatim_prefix(whole);
         }

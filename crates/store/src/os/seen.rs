@@ -24,6 +24,6 @@ pub enum SpecialFile {
     Socket,
     /// A block or character device.
     Device,
-    /// Something that this platform has and others have not.
+    /// Something that only this platform has.
     Other,
 }

@@ -1,24 +1,24 @@
-//! The signal that ends a process where an error would do: [`outlive_size_limit`].
+//! SIGXFSZ, which ends a process where an error would do: [`outlive_size_limit`].
 //!
-//! SIGPIPE is std's to ignore. SIGTERM, SIGINT and SIGHUP end the process at once, as SIGKILL does: what was cut off is the
-//! next process's to end ([`crate::recovery::recover`]).
+//! std ignores SIGPIPE. SIGTERM, SIGINT and SIGHUP end the process at once, as SIGKILL does; the next process recovers the edit
+//! that was cut off ([`crate::recovery::recover`]).
 
 use std::io;
 
-/// Has a write beyond the largest file that this process may make (`ulimit -f`) fail with EFBIG, where SIGXFSZ would end the
-/// process (setrlimit(2)). Due at start.
+/// Makes a write beyond the largest file that this process may make (`ulimit -f`) fail with EFBIG; by default SIGXFSZ would end the
+/// process (setrlimit(2)). To be called at start.
 ///
-/// The signal is handled, not ignored: programs that were started from here would inherit the latter.
+/// The signal is handled and not ignored, since programs started from this one would inherit that it is ignored.
 #[cfg(unix)]
 pub fn outlive_size_limit() -> io::Result<()> {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
-    // Nobody asks whether it came: the write says so.
+    // Nobody reads the flag: the write that failed tells.
     let came = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), came).map(|_| ())
 }
 
-/// There is no such limit.
+/// Does nothing: this platform has no such limit.
 #[cfg(not(unix))]
 pub fn outlive_size_limit() -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! What every Unix has. What only some have is in the files of those systems.
+//! What every Unix has. What only some of them have is in their own files.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -90,8 +90,8 @@ pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     look(directory, Path::new(""), Path::new(name))?.key
 }
 
-/// Looks at a path from an open directory on, in one system call; links in the middle are followed. Nothing is asked
-/// of `_path`, the directory's.
+/// Looks at a path relative to an open directory, in one system call; links in the middle are followed. `_path`, that of the
+/// directory, is not used.
 #[cfg_attr(
     all(target_os = "linux", target_pointer_width = "64"),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
@@ -105,7 +105,7 @@ pub(crate) fn look(directory: &Dir, _path: &Path, relative: &Path) -> Option<See
     })
 }
 
-/// Device and inode of the directory above an open one, wherever that is; it is looked at, not opened.
+/// Device and inode of the parent of an open directory, which is looked at and not opened.
 #[cfg_attr(
     any(all(target_os = "linux", target_pointer_width = "64"), target_vendor = "apple"),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
@@ -132,7 +132,7 @@ pub(crate) fn special(kind: FileType) -> SpecialFile {
     }
 }
 
-/// Keeps a terminal that is opened from becoming this process's own.
+/// Keeps a terminal that is opened from becoming the controlling one of this process.
 pub(crate) fn no_terminal(options: &mut OpenOptions) {
     options.custom_flags(i32::try_from(OFlags::NOCTTY.bits()).unwrap_or(0));
 }
@@ -143,20 +143,20 @@ pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Takes a file, named by its path, from everybody but its owner.
+/// Sets the mode of a file, named by its path, to 0600.
 #[cfg_attr(not(feature = "history"), expect(dead_code, reason = "only the database asks for it"))]
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
 }
 
-/// The mode that a file is created with, before the umask takes from it.
+/// Sets the mode with which a file is created, before the umask is applied.
 pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
     options.mode(mode);
 }
 
-/// Whether this process may write to the file, asked without opening it: an open for writing, even if nothing is
-/// written, is what others' leases break on.
+/// Checks that this process may write to the file, without opening it: an open for writing breaks other programs' leases even if
+/// nothing is written.
 pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
     Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)?)
 }
@@ -176,7 +176,7 @@ pub(crate) fn check_writable(directory: &Dir) -> io::Result<()> {
     may_write(directory, Path::new("."))
 }
 
-/// A path as bytes that mean the same in another process of this system; [`path_of`] reads them.
+/// A path as bytes that another process of this system can read with [`path_of`].
 #[expect(clippy::unnecessary_wraps, reason = "other platforms have paths without bytes")]
 pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
     use std::os::unix::ffi::OsStrExt as _;
@@ -190,24 +190,24 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// A file system without the operation answers EINVAL, a kernel ENOSYS, a sandbox EPERM. If EPERM was meant, the
-/// other way that the caller has meets it, too.
+/// Maps the errors of an operation that is missing: a file system answers EINVAL, a kernel ENOSYS, a sandbox EPERM. If EPERM is a
+/// lack of permission, the caller's other way fails with it, too.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(super) fn unsupported(error: Errno) -> io::Error {
-    // A list, not a pattern: on some platforms two of these are one number.
+    // A list and no pattern: on some platforms two of these have one number.
     let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];
     let kind = if meanings.contains(&error) { Some(io::ErrorKind::Unsupported) } else { None };
     kind.map_or_else(|| error.into(), |kind| io::Error::new(kind, io::Error::from(error)))
 }
 
-/// A directory opened to be read; the handle at hand may be of `O_PATH`, which flock(2) and fsync(2) refuse.
+/// Opens a directory for reading: the handle may have been opened with `O_PATH`, which flock(2) and fsync(2) refuse.
 pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(directory, ".", flags, Mode::empty())?))
 }
 
-/// Waits until the names in a directory are on disk. A directory that may not be read, or a file system that does
-/// not sync directories, is passed over: neither has another way.
+/// Waits until the names in a directory are on disk. Does nothing where the directory may not be read or the file system does not
+/// sync directories: there is no other way.
 pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
     let readable = match open_to_read(directory) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),

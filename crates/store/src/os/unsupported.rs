@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Whether `error` says that the system, or the file system, does not know how; not that it will not.
+/// Whether `error` says that the system, or the file system, lacks the operation; not that it refuses it.
 pub(crate) fn is_unsupported(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
 }

@@ -1,4 +1,4 @@
-//! Directories that are removed, where the file system keeps what was unlinked for a moment: [`remove_directory`].
+//! Removing a directory on file systems that keep unlinked files for a moment: [`remove_directory`].
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use cap_std::fs::Dir;
 
-/// How often a directory is tried again that holds nothing but what is about to go …
+/// How often the removal is tried again while the directory holds only files that are about to vanish.
 const TRIES: u32 = 40;
-/// … and the pause before each.
+/// The pause before each further try.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Names under which a file stays that was unlinked while it was open: libfuse's, the NFS client's, that of lowntfs-3g.
+/// Prefixes of the names under which file systems keep a file that was unlinked while open: libfuse, the NFS client, lowntfs-3g.
 const HIDDEN: [&str; 3] = [".fuse_hidden", ".nfs", ".ghost-ntfs-3g-"];
 
 /// Removes an empty directory.
 ///
-/// A file that was unlinked while it was open can keep a name until the file system has heard that it is closed, which on
-/// FUSE happens after close(2) has returned. Nothing else is waited for.
+/// A file that was unlinked while it was open can keep a name until the file system learns that it is closed, which on FUSE
+/// happens after close(2) has returned. The removal waits for such files and for nothing else.
 pub(crate) fn remove_directory(parent: &Dir, name: impl AsRef<OsStr>) -> io::Result<()> {
     let name = Path::new(name.as_ref());
     let mut tries = 0;

@@ -21,7 +21,7 @@ pub(crate) fn is_link_loop(_: &io::Error) -> bool {
     false
 }
 
-/// `ERROR_SHARING_VIOLATION`, for which std has no word. Handles of directories that are open here cause it, too.
+/// `ERROR_SHARING_VIOLATION`, for which std has no kind. Directory handles that this process has open cause it, too.
 pub(crate) fn is_held_open(error: &io::Error) -> bool {
     error.raw_os_error() == Some(32)
 }
@@ -39,7 +39,7 @@ pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io
     Ok(())
 }
 
-// std does not tell; a file of several names is then replaced under the one that was given.
+// std does not tell; so a file of several names is replaced under the one that was given.
 pub(crate) fn links_of(_: &Metadata) -> u64 {
     1
 }
@@ -49,7 +49,7 @@ pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
 }
 
 pub(crate) fn identity_with(file: &File, metadata: &Metadata) -> io::Result<Identity> {
-    // Only the metadata of an open file has the numbers.
+    // Only the metadata of an open file has the two numbers.
     let numbers = cap_std::fs::File::from_std(file.try_clone()?).metadata()?;
     let since = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     let mtime = i128::try_from(since.as_nanos()).unwrap_or(i128::MAX);
@@ -90,7 +90,7 @@ pub(crate) fn special(_: FileType) -> SpecialFile {
 
 pub(crate) fn no_terminal(_: &mut OpenOptions) {}
 
-// Directories below a user's own are that user's alone by inheritance.
+// Directories in a user's profile are private by inheritance.
 pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).create(path)
 }
@@ -116,7 +116,7 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     is_unsupported(error)
 }
 
-// Told when something is written.
+// A write tells.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn check_writable(_: &Dir) -> io::Result<()> {
     Ok(())
