@@ -73,7 +73,7 @@ pub enum PathError {
     Outside,
     /// The path leads into a configured directory that is not served, and into no other.
     #[error("the path leads into {}, which is not served", .0.path.display())]
-    Unserved(Unserved),
+    Unserved(Box<Unserved>),
     /// The path leads into a root that is not there any more, or is another directory by now.
     #[error("the allowed directory {} was removed or replaced", root.display())]
     RootReplaced {
@@ -258,7 +258,8 @@ impl Roots {
             }
             let unserved =
                 self.unserved.iter().find(|unserved| unserved.holds(path) || unserved.holds(&walk.path));
-            return Err(unserved.cloned().map_or(PathError::Outside, PathError::Unserved));
+            return Err(unserved
+                .map_or(PathError::Outside, |unserved| PathError::Unserved(Box::new(unserved.clone()))));
         };
         if let Some(failure) = &walk.failure {
             let is_loop = *failure == StoreErrorKind::LinkLoop;
