@@ -97,7 +97,7 @@ impl Place {
 
     /// The parent directories that did not exist, outermost first.
     #[must_use]
-    #[cfg(test)]
+    #[cfg(all(test, unix))]
     pub(crate) fn missing_directories(&self) -> &[OsString] {
         &self.missing
     }

@@ -93,7 +93,7 @@ pub enum PathError {
 
 impl Roots {
     /// Opens each directory with the policy that holds where nothing else is said.
-    #[cfg(test)]
+    #[cfg(all(test, unix))]
     pub(crate) fn open(directories: &[PathBuf]) -> Result<Self, StoreError> {
         Self::open_with(directories, Policy::default())
     }

@@ -35,7 +35,7 @@ pub enum WhyUnserved {
         /// Whether it is a file.
         is_file: bool,
         /// The system's own words.
-        cause: String,
+        cause: Box<str>,
     },
     /// Its name is empty.
     Empty,
@@ -51,7 +51,7 @@ impl Unserved {
     pub(crate) fn failed(wanted: &Wanted, error: &StoreError) -> Self {
         let cause = error.source.as_ref().map_or_else(|| error.kind.to_string(), ToString::to_string);
         let is_file = error.kind == StoreErrorKind::NotADirectory && wanted.path.is_file();
-        let why = WhyUnserved::Failed { kind: error.kind.clone(), is_file, cause };
+        let why = WhyUnserved::Failed { kind: error.kind.clone(), is_file, cause: cause.into() };
         Self { named: wanted.named.clone(), path: wanted.path.clone(), why }
     }
 

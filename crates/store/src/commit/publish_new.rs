@@ -36,7 +36,7 @@ pub(crate) struct Creation {
 #[derive(Debug)]
 pub(crate) struct Created {
     /// The new file, locked until this is dropped, where the file system has locks.
-    #[cfg_attr(not(test), expect(dead_code, reason = "it is held for its lock"))]
+    #[cfg_attr(not(all(test, unix)), expect(dead_code, reason = "it is held for its lock"))]
     pub file: OpenFile,
     /// The parent directories that were made for it, outermost first.
     pub directories: Vec<PathBuf>,
