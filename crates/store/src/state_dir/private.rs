@@ -135,7 +135,13 @@ mod unix {
                 );
             }
             // The owner's own bits are kept: whether the directory can be written is checked later.
-            let own = Mode::from_raw_mode(metadata.mode()) & Mode::RWXU;
+            // Bit by bit: the type of a raw mode differs between systems.
+            let bits = [(0o400, Mode::RUSR), (0o200, Mode::WUSR), (0o100, Mode::XUSR)];
+            let own: Mode = bits
+                .into_iter()
+                .filter(|(bit, _)| metadata.mode() & bit != 0)
+                .map(|(_, mode)| mode)
+                .collect();
             rustix::fs::chmodat(directory, ".", own, AtFlags::empty()).map_err(|_| NotPrivate::Open)?;
             if directory.dir_metadata()?.mode() & OTHERS != 0 {
                 return Err(NotPrivate::Open.into());
