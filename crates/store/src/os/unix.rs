@@ -93,7 +93,7 @@ pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
 /// Looks at a path relative to an open directory, in one system call; links in the middle are followed. `_path`, that of the
 /// directory, is not used.
 #[cfg_attr(
-    all(target_os = "linux", target_pointer_width = "64"),
+    any(target_os = "macos", all(target_os = "linux", target_pointer_width = "64")),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
 )]
 pub(crate) fn look(directory: &Dir, _path: &Path, relative: &Path) -> Option<Seen> {
