@@ -106,6 +106,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cause;
+pub mod certain;
 pub mod diff;
 pub mod digest;
 pub mod encoding;

@@ -96,6 +96,24 @@ impl LineRange {
         self.count == 0
     }
 
+    /// Makes the range from a first to a last line, both included; `None` where the last comes before the first.
+    #[must_use]
+    pub fn between(first: LineNumber, last: LineNumber) -> Option<Self> {
+        Self::inclusive(first.get(), last.get()).filter(|lines| !lines.is_empty())
+    }
+
+    /// Tells whether a line is in both ranges.
+    #[must_use]
+    pub fn overlaps(self, other: Self) -> bool {
+        self.start.index() < other.end() && other.start.index() < self.end()
+    }
+
+    /// Tells whether all lines of `other` are in this range.
+    #[must_use]
+    pub fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end() <= self.end()
+    }
+
     /// Returns how many lines lie between the two ranges; 0 where they touch or overlap.
     #[must_use]
     pub fn distance(self, other: Self) -> u64 {

@@ -90,16 +90,81 @@ pub struct Evidence {
     /// The text of the range that was named; without a range, of the place that `cause` is about, if there is one.
     pub actual: Option<Excerpt>,
     /// The lines where the wanted text stands: at most [`crate::matching::CLOSEST`] places, those closest to the range first, or
-    /// in file order where no range was named.
+    /// in file order where no range was named. One place where it is not the very text ([`Evidence::found_by`]).
     pub found_at: Vec<LineRange>,
-    /// Whether the text stands at `found_at` as lines of their own, so that these ranges can be patched.
-    pub whole_lines: bool,
-    /// The places that nearly match, at most three, best first.
+    /// By what it was found.
+    pub found_by: FoundBy,
+    /// The one of `found_at` that was meant, where that is certain.
+    pub certain: Option<Certain>,
+    /// The places that nearly match, at most three, best first. The range that was named may be one of them.
     pub nearest: Vec<Excerpt>,
     /// The first line that differs from the wanted one: of the range that was named, else of what matches best.
     pub differs_at: Option<LineNumber>,
     /// Why the match failed, if that can be told for sure.
     pub cause: Option<Cause>,
+    /// Where the new text stands already, in the range or, without one, in one place of the file.
+    pub made: Option<Made>,
+    /// The earlier patch of the request after which the wanted text would stand in the file.
+    pub dependency: Option<Dependency>,
+}
+
+/// By what the wanted text was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FoundBy {
+    /// It stands there as whole lines, line ends and blanks before them aside.
+    #[default]
+    Text,
+    /// It is a part of these lines.
+    Part {
+        /// Whether the new text is for the whole lines or for the same part of them; `None` where that is not clear.
+        of_new: Option<Given>,
+    },
+    /// Whole lines stand there that are the wanted text once known slips are undone ([`crate::certain`]).
+    Alike,
+    /// A head and a tail of it stand there.
+    Gap {
+        /// The lines between them, which the wanted text lacks.
+        left_out: LineRange,
+    },
+}
+
+/// What of some lines a text is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// The whole lines.
+    Whole,
+    /// The part of them that the wanted text is.
+    Part,
+}
+
+/// A place that was meant for certain.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Certain {
+    /// Its lines.
+    pub lines: LineRange,
+    /// Their digest, terminators included.
+    pub digest: Digest,
+    /// Their text, where that is neither the wanted text nor [`Evidence::actual`].
+    pub text: Option<Excerpt>,
+}
+
+/// A place where the new text stands already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Made {
+    /// Its lines.
+    pub lines: LineRange,
+    /// Whether the edit was made before: the new text has a line that the old one lacks, and no line that only the old text has
+    /// stands there or beside it. Else the new text may stand there for another reason.
+    pub is_sure: bool,
+}
+
+/// An earlier patch of a request on which another one builds, although all refer to the file as it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dependency {
+    /// The earlier patch.
+    pub at: At,
+    /// The new text with which that patch would do what both are to do, if it is at most 2000 bytes long.
+    pub merged: Option<String>,
 }
 
 /// One thing that is wrong with a request for one file.
@@ -289,16 +354,8 @@ impl Rejection {
     /// the file as a whole.
     #[must_use]
     pub fn at(&self) -> Option<At> {
-        let mut first: Option<At> = None;
-        self.clone().for_each_at(|at| first = Some(first.map_or(*at, |first| first.min(*at))));
-        first
-    }
-
-    /// Calls `each` with every part of the request that it names, for a caller who knows the parts by other numbers and puts
-    /// those in.
-    pub fn for_each_at(&mut self, mut each: impl FnMut(&mut At)) {
         match self {
-            Self::HashMismatch { .. } => {}
+            Self::HashMismatch { .. } => None,
             Self::InvalidRange { at, .. }
             | Self::LineOutOfRange { at, .. }
             | Self::RangeHashMismatch { at, .. }
@@ -310,7 +367,32 @@ impl Rejection {
             | Self::Unencodable { at, .. }
             | Self::ShiftState { at, .. }
             | Self::TooManyOccurrences { at, .. }
+            | Self::TooMuchText { at, .. } => Some(*at),
+            Self::Overlap { first, second } => Some(first.0.min(second.0)),
+        }
+    }
+
+    /// Calls `each` with every part of the request that it names, for a caller who knows the parts by other numbers and puts
+    /// those in.
+    pub fn for_each_at(&mut self, mut each: impl FnMut(&mut At)) {
+        match self {
+            Self::HashMismatch { .. } => {}
+            Self::InvalidRange { at, .. }
+            | Self::LineOutOfRange { at, .. }
+            | Self::RangeHashMismatch { at, .. }
+            | Self::AmbiguousMatch { at, .. }
+            | Self::EmptyOldString { at }
+            | Self::ByteOrderMark { at }
+            | Self::Unencodable { at, .. }
+            | Self::ShiftState { at, .. }
+            | Self::TooManyOccurrences { at, .. }
             | Self::TooMuchText { at, .. } => each(at),
+            Self::ContentMismatch { at, evidence, .. } | Self::NoMatch { at, evidence } => {
+                each(at);
+                if let Some(dependency) = &mut evidence.dependency {
+                    each(&mut dependency.at);
+                }
+            }
             Self::Overlap { first, second } => {
                 each(&mut first.0);
                 each(&mut second.0);

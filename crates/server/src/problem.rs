@@ -77,6 +77,10 @@ pub struct Problem {
     pub actual: Option<Excerpt>,
     /// Where the wanted text stands now, the closest first.
     pub found_at: Vec<LineRange>,
+    /// By what it was found there, if not by the text itself: `alike` or `gap`.
+    pub found_by: Option<&'static str>,
+    /// What stands at the first of those places, where that is neither the wanted text nor `actual`.
+    pub place: Option<Excerpt>,
     /// Similar places and their text, the best first.
     pub nearest: Vec<Excerpt>,
     /// The hint where the text that the usual one goes by is cut: that of those lines, or else of the best similar
@@ -136,6 +140,8 @@ impl Problem {
             lines: None,
             actual: None,
             found_at: Vec::new(),
+            found_by: None,
+            place: None,
             nearest: Vec::new(),
             if_cut: None,
             file_hash: None,

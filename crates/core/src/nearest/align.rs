@@ -13,6 +13,12 @@ const SIMILAR_LINES: u64 = 400;
 /// anything.
 const SIMILAR_PARTS: u64 = 650;
 
+/// A wanted line of fewer characters is like some part of a line by chance, so that the part must be more similar.
+const SHORT_PART: usize = 8;
+
+/// How similar a part of a line must be to a line as short as that, of 1000.
+const SIMILAR_SHORT_PARTS: u64 = 800;
+
 /// How much the similarity of a part of a line counts, in percent of that of a whole line.
 const PART: u64 = 95;
 
@@ -54,27 +60,16 @@ impl Candidate {
     /// Aligns the lines with the wanted ones in order (global alignment, Needleman and Wunsch 1970, where lines above
     /// and below cost nothing) and measures the aligned ones by the Dice coefficient.
     pub(super) fn compared(&self, wanted: &mut [Pattern], more: u64, total: u64) -> Option<Place> {
-        let chars = compared_chars(wanted.len());
-        let fold_line = |line: &String| {
-            let mut folded = Vec::new();
-            fold(line, chars, &mut folded);
-            Line::new(folded)
-        };
-        let folded: Vec<_> = self.lines.iter().map(fold_line).collect();
+        let folded = self.folded(wanted.len());
         let pairs = aligned(wanted, &folded);
         let ((first_wanted, first, _), (last_wanted, last, _)) = (*pairs.first()?, *pairs.last()?);
         // Wanted lines above the first pair and below the last one are assumed to stand there, changed beyond recognition.
-        let start = first.saturating_sub(first_wanted);
-        let end = last.saturating_add(wanted.len() - last_wanted).min(folded.len());
-
-        let mut common = 0;
-        let mut all: u64 = wanted.iter().map(|pattern| pattern.line.weight).sum();
-        all += folded.get(start..end)?.iter().map(|line| line.weight).sum::<u64>();
-        for (at_wanted, at, likeness) in pairs {
-            common += likeness.gain(wanted.get(at_wanted)?.line.weight);
-            all = (all + likeness.compared).saturating_sub(folded.get(at)?.weight);
-        }
-        let similarity = common / all.max(1);
+        // Not so those that are there twice: a line that was copied twice by mistake stands once.
+        let above = wanted.windows(2).take(first_wanted).filter(|pair| !are_same(pair)).count();
+        let below = wanted.windows(2).skip(last_wanted).filter(|pair| !are_same(pair)).count();
+        let start = first.saturating_sub(above);
+        let end = last.saturating_add(below + 1).min(folded.len());
+        let similarity = similarity(wanted, folded.get(start..end)?, start, pairs)?;
 
         let first_line = self.first.saturating_add(start as u64);
         let count = ((end - start) as u64).saturating_add(more).min(total.saturating_sub(first_line));
@@ -82,6 +77,47 @@ impl Candidate {
         let near = Near::new(lines, self.lines.get(start..end)?);
         Some(Place { similarity, near })
     }
+
+    /// Measures all of the lines, whether or not the first and the last are like a wanted one. They are those of `lines`, of which
+    /// not all need be known.
+    pub(super) fn compared_whole(&self, wanted: &mut [Pattern], lines: LineRange) -> Option<Place> {
+        let folded = self.folded(wanted.len());
+        let pairs = aligned(wanted, &folded);
+        let similarity = similarity(wanted, &folded, 0, pairs)?;
+        Some(Place { similarity, near: Near::new(lines, &self.lines) })
+    }
+
+    fn folded(&self, wanted: usize) -> Vec<Line> {
+        let chars = compared_chars(wanted);
+        let fold_line = |line: &String| {
+            let mut folded = Vec::new();
+            fold(line, chars, &mut folded);
+            Line::new(folded)
+        };
+        self.lines.iter().map(fold_line).collect()
+    }
+}
+
+fn are_same(pair: &[Pattern]) -> bool {
+    matches!(pair, [one, next] if one.line.chars == next.line.chars)
+}
+
+/// Returns how similar `lines`, the first of which has the index `start` in the pairs, are to the wanted ones, of 1000.
+fn similarity(
+    wanted: &[Pattern],
+    lines: &[Line],
+    start: usize,
+    pairs: Vec<(usize, usize, Likeness)>,
+) -> Option<u64> {
+    let mut common = 0;
+    let mut all: u64 = wanted.iter().map(|pattern| pattern.line.weight).sum();
+    all += lines.iter().map(|line| line.weight).sum::<u64>();
+    for (at_wanted, at, likeness) in pairs {
+        common += likeness.gain(wanted.get(at_wanted)?.line.weight);
+        let paired = lines.get(at.checked_sub(start)?)?;
+        all = (all + likeness.compared).saturating_sub(paired.weight);
+    }
+    Some(common / all.max(1))
 }
 
 /// Pairs wanted lines with `lines`, both in order, and returns the indices and the likeness of each pair.
@@ -173,6 +209,9 @@ impl Pattern {
         };
         let part =
             Likeness { similarity: part.best_part(&other.chars) * PART / 100, compared: self.line.weight };
-        if part.similarity > whole.similarity.max(SIMILAR_PARTS) { part } else { whole }
+        // Two of the characters are the blanks around it.
+        let is_short = self.line.chars.len() < SHORT_PART + 2;
+        let least = if is_short { SIMILAR_SHORT_PARTS } else { SIMILAR_PARTS };
+        if part.similarity > whole.similarity.max(least) { part } else { whole }
     }
 }

@@ -10,6 +10,7 @@ use super::grams::Grams;
 use super::near::Near;
 use crate::cause;
 use crate::line::{LineNumber, LineRange};
+use crate::matching::trim_blanks;
 
 /// How many places are returned.
 pub const MAX_PLACES: usize = 3;
@@ -19,6 +20,9 @@ const CANDIDATES: usize = 16;
 
 /// How many lines of the wanted text are compared. The others are assumed to follow.
 const WANTED_LINES: usize = 100;
+
+/// How many lines of the range that was asked for are compared.
+const ASKED_LINES: usize = 2 * WANTED_LINES;
 
 /// Up to how many bytes of wanted text it is tried what else may have been meant: that takes several copies of the text.
 const LONGEST_MEANT: usize = 1024 * 1024;
@@ -42,15 +46,19 @@ pub struct Nearest {
     near: Option<LineRange>,
     /// One for the wanted text as it is and, where something else seems to be meant, one for that.
     searches: Vec<Search>,
+    /// The lines of the range that was asked for, as many as are compared.
+    asked: Vec<String>,
+    /// The first lines of the wanted text, without blanks at their ends.
+    lines: Vec<String>,
     total: u64,
 }
 
 impl Nearest {
-    /// Makes a search for `wanted`. Of places that are equally similar the one closest to `near` comes first, or without that
-    /// the first in the file.
+    /// Makes a search for `wanted`. The lines of `near` are one of the places that are compared, and come before others that are as
+    /// similar; of those the one closest to `near` comes first, or without that the first in the file.
     ///
     /// Blanks, letter case and the style of quotes hardly count. A text with line numbers in front, or with its line ends spelled
-    /// out, is also looked for without them. The first and the last wanted line may be parts of lines. Lines of the wanted text
+    /// out, is also looked for without them. Without `near` the first and the last wanted line may be parts of lines. Lines of the wanted text
     /// after the hundredth are not compared, and of a line 200 characters are, of a single one 2000 bytes. Nothing is similar
     /// to a blank text.
     #[must_use]
@@ -58,7 +66,8 @@ impl Nearest {
         let meant = if wanted.len() <= LONGEST_MEANT { cause::meant(wanted) } else { None };
         let searches =
             [Some(wanted), meant.as_deref()].into_iter().flatten().filter_map(Search::new).collect();
-        Self { near, searches, total: 0 }
+        let lines = wanted.lines().take(WANTED_LINES).map(|line| trim_blanks(line).to_owned()).collect();
+        Self { near, searches, asked: Vec::new(), lines, total: 0 }
     }
 
     /// Takes the next line, without its terminator. Lines come in order, beginning anywhere in the file; of a line 2000 bytes are
@@ -66,6 +75,10 @@ impl Nearest {
     pub fn feed(&mut self, line: LineNumber, text: &str) {
         self.total = line.get();
         let text = head(text, LINE_BYTES);
+        let is_asked = self.near.is_some_and(|near| near.contains(LineRange::new(line, 1)));
+        if is_asked && self.asked.len() < ASKED_LINES {
+            self.asked.push(text.to_owned());
+        }
         for search in &mut self.searches {
             search.feed(line.index(), text, self.near);
         }
@@ -76,23 +89,35 @@ impl Nearest {
     pub fn finish(self) -> Vec<Near> {
         let mut places = Vec::new();
         for search in self.searches {
-            places.extend(search.places(self.total));
+            places.extend(search.places(self.total, self.near.map(|near| (near, self.asked.as_slice()))));
         }
-        let distance = |lines: LineRange| self.near.map_or(0, |near| near.distance(lines));
-        places.sort_by_key(|place| (Reverse(place.similarity), distance(place.near.lines), place.near.lines));
+        let rank = |lines: LineRange| self.near.map_or(0, |near| near.distance(lines));
+        // Blanks and the like hardly count, but where all else is alike they tell.
+        let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+        let exact = |place: &Place| {
+            let pairs = self.lines.iter().zip(place.near.text.lines().map(trim_blanks));
+            let score = |(wanted, line): (&String, &str)| {
+                if wanted == line {
+                    2
+                } else {
+                    usize::from(wanted.get(..indent(wanted)) == line.get(..indent(line)))
+                }
+            };
+            pairs.map(score).sum::<usize>()
+        };
+        places.sort_by_cached_key(|place| {
+            let lines = place.near.lines;
+            (Reverse(place.similarity), Some(lines) != self.near, Reverse(exact(place)), rank(lines), lines)
+        });
         let floor = places.first().map_or(0, |best| best.similarity * SHARE_OF_BEST / 100).max(SIMILAR);
         let mut best: Vec<Near> = Vec::new();
         for place in places.into_iter().filter(|place| place.similarity >= floor) {
-            if best.len() < MAX_PLACES && !best.iter().any(|other| overlap(other.lines, place.near.lines)) {
+            if best.len() < MAX_PLACES && !best.iter().any(|other| other.lines.overlaps(place.near.lines)) {
                 best.push(place.near);
             }
         }
         best
     }
-}
-
-fn overlap(a: LineRange, b: LineRange) -> bool {
-    a.start().index() < b.end() && b.start().index() < a.end()
 }
 
 /// The part of the wanted text that is compared.
@@ -218,8 +243,8 @@ impl Search {
         self.candidates.push(Candidate { rank, first, lines });
     }
 
-    /// Compares the candidates with the wanted text; the file has `total` lines.
-    fn places(mut self, total: u64) -> Vec<Place> {
+    /// Compares the candidates, and the lines of a range that was asked for, with the wanted text; the file has `total` lines.
+    fn places(mut self, total: u64, asked: Option<(LineRange, &[String])>) -> Vec<Place> {
         self.settle();
         let last = self.window() - 1;
         let more = self.wanted.more;
@@ -228,12 +253,21 @@ impl Search {
             .lines
             .iter()
             .enumerate()
-            .map(|(index, line)| Pattern::new(line, index == 0 || index == last && more == 0))
+            .map(|(index, line)| {
+                Pattern::new(line, asked.is_none() && (index == 0 || index == last && more == 0))
+            })
             .collect();
-        self.candidates
+        let mut places: Vec<Place> = self
+            .candidates
             .iter()
             .filter_map(|candidate| candidate.compared(&mut patterns, more, total))
-            .collect()
+            .collect();
+        if let Some((near, lines)) = asked.filter(|(_, lines)| !lines.is_empty()) {
+            let rank = Rank { last: near.end(), held: 0, distance: 0 };
+            let asked = Candidate { rank, first: near.start().index(), lines: lines.to_vec() };
+            places.extend(asked.compared_whole(&mut patterns, near));
+        }
+        places
     }
 }
 
@@ -440,7 +474,7 @@ fn second(name: &str) -> io::Result<String> {
                 let [start, end] = [place.lines.start().index(), place.lines.end()];
                 let lines = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
                 prop_assert_eq!(&place.text, &(file[lines].join("\n") + "\n"));
-                prop_assert!(places[..index].iter().all(|other| !overlap(other.lines, place.lines)));
+                prop_assert!(places[..index].iter().all(|other| !other.lines.overlaps(place.lines)));
             }
         }
     }

@@ -35,7 +35,7 @@ pub fn delete<S: Source + ?Sized>(
         if let Some(tag) = &range.range_hash {
             let digest = file.digest_of(bytes.clone())?;
             if !tag.matches(&digest) {
-                failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there: false });
+                failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there: false, new: None });
             }
         }
         if seams_around(file, &bytes)?.is_none() {
@@ -44,7 +44,7 @@ pub fn delete<S: Source + ?Sized>(
         let splice = Splice { at: bytes, insert: Vec::new() };
         claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier: Tier::Exact, lead: 0 } });
     }
-    explain(file, Options::default(), failed, &mut rejections)?;
+    explain(file, Options::default(), (&[], &[]), failed, &mut rejections)?;
     let resolution = guarded(file.scan, file_hash, plan(file, claims, rejections)?);
     unless_moved(file, resolution, ranges)
 }

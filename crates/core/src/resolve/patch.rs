@@ -88,7 +88,8 @@ pub fn patch<S: Source + ?Sized>(
     if let Some(at) = too_much {
         rejections.push(Rejection::TooMuchText { at, bytes: inserted, most: options.max_inserted });
     }
-    explain(file, options, failed, &mut rejections)?;
+    let new_strings: Vec<&str> = patches.iter().map(|patch| patch.new_string.as_str()).collect();
+    explain(file, options, (&claims, &new_strings), failed, &mut rejections)?;
     let resolution = guarded(file.scan, file_hash, plan(file, claims, rejections)?);
     let ranges: Vec<GuardedRange> = patches.iter().flat_map(|patch| patch.ranges.iter().cloned()).collect();
     unless_moved(file, resolution, &ranges)
@@ -144,7 +145,8 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         if let Some(tag) = &range.range_hash {
             let digest = self.file.digest_of(bytes.clone())?;
             if !tag.matches(&digest) {
-                self.failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there });
+                let new = Some(patch.new_string.as_str());
+                self.failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there, new });
                 tier = None;
             }
         }
@@ -586,7 +588,7 @@ mod tests {
         "aaa\n" -> AmbiguousMatch 2 Exact, at [1-1]
         "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-3]
         "let a = 1;\nlet b = 2;\n" -> NoMatch, near 2-2
-        "\tlet a = 1;\n" -> ContentMismatch 1-1, is "\tlet a = 1;\n", TabsAgainstSpaces
+        "\tlet a = 1;\n" -> ContentMismatch 1-1, is "\tlet a = 1;\n", at [1-1], TabsAgainstSpaces(File)
         "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", at [3-3]
         "a\nb\nc\n" -> Overlap 1-2 2-3
         "a\nb\nc\n" -> Overlap 2-2 2-2

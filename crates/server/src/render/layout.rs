@@ -197,8 +197,8 @@ fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
 /// Returns the hint that replaces a problem's own, if the text that this goes by is cut.
 fn instead(problem: &Problem, detail: Detail) -> Option<&IfCut> {
     let is_told = |excerpt: &Excerpt| excerpt.is_whole() && !bare(&excerpt.text, detail).1;
-    // A hint goes by the text of the named lines, where there is one.
-    let is_whole = match (&problem.actual, problem.nearest.first()) {
+    // A hint goes by the text of the place that was found, or else of the named lines, where there is one.
+    let is_whole = match (problem.place.as_ref().or(problem.actual.as_ref()), problem.nearest.first()) {
         (Some(actual), _) => is_told(actual),
         (None, best) => best.is_none_or(|best| detail.nearest && is_told(best)),
     };
@@ -248,12 +248,20 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
     }
     if !problem.found_at.is_empty() {
         let places: Vec<String> = problem.found_at.iter().take(CLOSEST).map(|at| spelled(*at)).collect();
-        let _ = writeln!(out, "found at: {}", places.join(", "));
+        let by = problem.found_by.map_or_else(String::new, |by| format!(" ({by})"));
+        let _ = writeln!(out, "found at: {}{by}", places.join(", "));
+        if let Some(place) = problem.place.as_ref().filter(|_| detail.lines > 0) {
+            excerpt(out, place, detail);
+        }
     }
     if detail.nearest {
         for near in problem.nearest.iter().take(MAX_PLACES) {
-            let _ = writeln!(out, "similar: {}", spelled(near.of));
-            excerpt(out, near, detail);
+            // The text of the lines that the call named stands above.
+            let is_told = problem.lines == Some(near.of) && problem.actual.is_some();
+            let _ = writeln!(out, "similar: {}{}", spelled(near.of), if is_told { ", as above" } else { "" });
+            if !is_told {
+                excerpt(out, near, detail);
+            }
         }
     }
     if let Some(Conflict { diff, later }) = problem.conflict.as_deref() {
@@ -387,11 +395,18 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
         put_excerpt(&mut put, actual, detail);
     }
     if !problem.found_at.is_empty() {
-        let places: Vec<Value> = problem.found_at.iter().take(CLOSEST).map(|at| range_json(*at)).collect();
-        put("found_at", json!(places));
+        let places = problem.found_at.iter().take(CLOSEST).map(|at| {
+            let mut place = range_json(*at);
+            if let (Some(by), Some(map)) = (problem.found_by, place.as_object_mut()) {
+                map.insert("by".to_owned(), json!(by));
+            }
+            place
+        });
+        put("found_at", places.collect());
     }
-    if detail.nearest && !problem.nearest.is_empty() {
-        let similar = problem.nearest.iter().take(MAX_PLACES).map(|near| {
+    let similar: Vec<&Excerpt> = problem.place.iter().chain(&problem.nearest).collect();
+    if detail.nearest && !similar.is_empty() {
+        let similar = similar.into_iter().take(MAX_PLACES).map(|near| {
             let mut out = range_json(near.of);
             if let Some(map) = out.as_object_mut() {
                 put_excerpt(&mut |key, value| _ = map.insert(key.to_owned(), value), near, detail);

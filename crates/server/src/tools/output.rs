@@ -151,6 +151,8 @@ fn problem(description: &str) -> Value {
         ]
     };
     let near = object(&[&place()[..], &excerpt()].concat(), &["start", "end", "actual"]);
+    let by = ("by", text("alike or gap, if it is not the text itself."));
+    let found_at = object(&[&place()[..], &[by]].concat(), &["start", "end"]);
     let later = described(
         "The later edit that is in the way of an undo.",
         &[
@@ -170,7 +172,7 @@ fn problem(description: &str) -> Value {
         ("end", integer("Last line concerned.")),
     ];
     let found = [
-        ("found_at", list("Where the wanted text stands now.", object(&place(), &["start", "end"]))),
+        ("found_at", list("Where the wanted text stands now.", found_at)),
         ("nearest", list("Similar places, the best first.", near)),
         ("diff", text("What the edit to be undone has changed, as a unified diff.")),
         ("later", later),

@@ -2,14 +2,19 @@
 
 use std::path::Path;
 
+use mcp_text_editor_core::rejection::At;
 use mcp_text_editor_core::resolve::GuardedRange;
 use mcp_text_editor_store::Workspace;
+use serde_json::{Map, Value, json};
 
 use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::render::edit::Hashes;
 use crate::tool_id::ToolId;
+
+/// The hint asks to read so many lines above and below the one that was named.
+pub(super) const AROUND: u64 = 20;
 
 /// A call, as far as words need to know it.
 #[derive(Clone, Copy, Debug)]
@@ -54,4 +59,36 @@ pub(crate) struct Named<'a> {
     pub(crate) encoding: Option<&'a str>,
     /// The ranges that each of its patches names; empty for tools without patches.
     pub(crate) patches: &'a [&'a [GuardedRange]],
+}
+
+/// Names the part of the call that is meant, as a prefix; empty where there is only one part.
+pub(super) fn place(call: Call<'_>, named: Named<'_>, at: At) -> String {
+    let mut parts = Vec::new();
+    if call.many_files {
+        parts.push(format!("files[{}]", at.entry));
+    }
+    if named.patches.len() > 1 {
+        parts.push(format!("patches[{}]", at.patch));
+    }
+    let is_alone = named.patches.get(at.patch).is_some_and(|ranges| ranges.len() < 2);
+    if let Some(range) = at.range.filter(|_| !is_alone) {
+        parts.push(format!("ranges[{range}]"));
+    }
+    if parts.is_empty() { String::new() } else { parts.join(".") + ": " }
+}
+
+/// Returns the call that reads the file, or some of its lines; `None` where no tool that reads is offered.
+pub(super) fn reading(call: Call<'_>, named: Named<'_>, lines: Option<(u64, u64)>) -> Option<String> {
+    let get = ToolId::Get;
+    call.offered.contains(get).then(|| format!("{} {}", get.name(), read_call(named, lines)))
+}
+
+/// Makes the arguments that read the file, or some of its lines, in the encoding of the call.
+fn read_call(named: Named<'_>, lines: Option<(u64, u64)>) -> Value {
+    let mut call = Map::from_iter([("file_path".to_owned(), json!(named.file_path))]);
+    if let Some((start, end)) = lines {
+        call.extend([("line_start".to_owned(), json!(start)), ("line_end".to_owned(), json!(end))]);
+    }
+    call.extend(named.encoding.map(|encoding| ("encoding".to_owned(), json!(encoding))));
+    Value::Object(call)
 }

@@ -2,9 +2,12 @@
 //! why, and the exact next call.
 
 mod call;
+mod cause;
 mod edit;
 mod exists;
 mod file_system;
+mod meant;
+mod mismatch;
 mod path;
 mod rejection;
 mod stopped;

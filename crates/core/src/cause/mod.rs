@@ -1,0 +1,22 @@
+//! Finds out why a text did not match, where that can be told for sure: undoing one known slip makes it match.
+//!
+//! [`crate::certain`] finds the place that was meant, [`crate::nearest`] text that is similar without such a reason, and
+//! [`crate::matching`] text that has moved. A cause goes into an error; it never makes a match succeed.
+
+mod elision;
+mod escapes;
+mod fold;
+mod gutter;
+mod kind;
+mod repeats;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use elision::is_elision;
+pub(crate) use fold::{collapsed, straight};
+pub(crate) use gutter::without_gutter;
+pub use kind::{Cause, Side};
+pub(crate) use repeats::without_repeats;
+pub(crate) use tell::meant;
+pub use tell::{cause, cause_inside, cause_without_place};

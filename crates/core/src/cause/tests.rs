@@ -1,0 +1,153 @@
+//! Tests of causes.
+
+use proptest::prelude::*;
+
+use super::Side::{File, Wanted};
+use super::*;
+
+#[track_caller]
+fn check(wanted: &str, actual: &str, expected: impl Into<Option<Cause>>) {
+    assert_eq!(cause(wanted, actual), expected.into(), "{wanted:?} against {actual:?}");
+}
+
+#[test]
+fn one_slip() {
+    check("a\n", "a\n", None);
+    check("a", "a\n", None);
+    check("a\nb\n", "a\nc\n", None);
+    check("    a {\n        b", "\ta {\n\t\tb\n", Cause::TabsAgainstSpaces(File));
+    check("a    = 1", "a\t= 1", Cause::TabsAgainstSpaces(File));
+    check("a\n  b\n", "    a\n      b\n", Cause::Indentation);
+    check("if a:\n  b", "if a:\n    b\n", Cause::Indentation);
+    check("\t\ta\n\t\t\tb", "        a\n                b", Cause::TabsAgainstSpaces(Wanted));
+    check("say “hi”, it’s", "say \"hi\", it's\n", Cause::TypographicQuotes(Wanted));
+    check("say \"hi\"", "say „hi“\n", Cause::TypographicQuotes(File));
+    check("10 km", "10\u{a0}km", Cause::NoBreakSpace(File));
+    check("a\\n\\tb", "a\n\tb\n", Cause::SpelledOutEscapes);
+    check("say(\\\"a\\\\n\\\");\\n", "say(\"a\\n\");\n", Cause::SpelledOutEscapes);
+    check("Hello", "hello\n", Cause::LetterCase);
+    check("a  \nb", "a\nb \n", Cause::TrailingWhitespace);
+    check(" 9\ta\n10\t\tb\n11\n", "a\n\tb\n\n", Cause::Gutter);
+    check("1→a", "a", Cause::Gutter);
+    check("12 | a\n13 |   b", "a\n  b", Cause::Gutter);
+    check("12: a\n13: b", "a\nb", Cause::Gutter);
+    check("", "a", None);
+}
+
+#[test]
+fn slips_of_writing() {
+    check("print(\"a\n\")", "print(\"a\\n\")\n", Cause::EscapesInFile);
+    check("say(\\\"a\\\")", "say(\"a\")", Cause::SpelledOutEscapes);
+    check("a \\u2014 b", "a — b", Cause::SpelledOutEscapes);
+    check("a — b", "a \\u{2014} b", Cause::EscapesInFile);
+    check("\\\\d+ \\\\w", "\\d+ \\w", Cause::DoubledBackslashes(Wanted));
+    check("\\d", "\\\\d", Cause::DoubledBackslashes(File));
+    check("if a &lt; b &amp;&amp; c", "if a < b && c", Cause::HtmlEntities(Wanted));
+    check("<b>", "&lt;b&gt;", Cause::HtmlEntities(File));
+    check("&amp;lt;", "&lt;", Cause::HtmlEntities(Wanted));
+    check("cafe\u{301}", "café\n", Cause::Composition(Wanted));
+    check("café", "cafe\u{301}\n", Cause::Composition(File));
+    check("a\u{200b}b", "ab", Cause::Invisible(Wanted));
+    check("ab", "\u{feff}ab", Cause::Invisible(File));
+    check("a - b", "a — b", Cause::Dashes(File));
+    check("a -- b", "a — b", Cause::Dashes(File));
+    check("wait…", "wait...", Cause::Dashes(Wanted));
+    check("f( a,b )", "f(a, b)", Cause::InnerBlanks);
+    check("let a = some", "let a = some(thing);\n", Cause::CutShort);
+    check("a\n}", "a\n};\n", None);
+    check("one\ntwo\nfour", "one\ntwo\nthree\nfour\n", Cause::LeftOut);
+    check("one\ntwo\nfive", "one\ntwo\nthree\nfour\n", None);
+}
+
+#[test]
+fn several_slips_name_the_first() {
+    check("‘a’\n    b", "'a'\n\tb\n", Cause::TypographicQuotes(Wanted));
+    check("1\t“a”", "\"a\"", Cause::Gutter);
+    check("  Ab\n    c", "\tab\n\t\tc\n", Cause::TabsAgainstSpaces(File));
+    check("‘a’\n    b", "'a'\n\tc\n", None);
+}
+
+#[test]
+fn a_range_that_holds_too_much_or_too_little() {
+    check("b\nc\n", "a\nb\nc\nd\n", Cause::RangeTooLong);
+    check("b\nc\n", "ab\nc\n", None);
+    check("a\nb\nc\n", "b\n", Cause::RangeTooShort);
+    check("a\n\nc\n", "\n", None);
+}
+
+#[test]
+fn lines_left_out() {
+    let actual = "fn a() {\n    b();\n    c();\n    d();\n}\n";
+    for dots in [
+        "...",
+        "…",
+        "// ...",
+        "    // ... existing code ...",
+        "/* … */",
+        "# ... rest",
+        "[...]",
+        "... snip ...",
+    ] {
+        check(&format!("fn a() {{\n{dots}\n    d();\n}}\n"), actual, Cause::Elided);
+        check(&format!("fn a() {{\n{dots}\n    x();\n}}\n"), actual, None);
+    }
+    check("fn a() {\n...args\n}\n", actual, None);
+    check("def a():\n    ...\nb", "def a():\n    ...\nc", None);
+    check("d();\n...\nfn a() {\n", actual, None);
+}
+
+#[test]
+fn inside_a_line() {
+    assert_eq!(cause_inside("‘a’", "x = 'a';\n"), Some(Cause::TypographicQuotes(Wanted)));
+    assert_eq!(cause_inside("a {\n    b", "x = a {\n\tb }\n"), Some(Cause::TabsAgainstSpaces(File)));
+    assert_eq!(cause_inside("a {\n    b", "x = a {\n  b }\n"), Some(Cause::Indentation));
+    assert_eq!(cause_inside("a\\n", "x = a\n\n"), Some(Cause::SpelledOutEscapes));
+    assert_eq!(cause_inside("a", "x = a\n"), None);
+    assert_eq!(cause_inside("b", "x = a\n"), None);
+}
+
+#[test]
+fn without_a_place() {
+    for (wanted, expected) in [
+        ("12\tfoo\n13\n14\tbar\n", Some(Cause::Gutter)),
+        ("12\tfoo\n14\tbar\n", None),
+        ("12\n13\n", None),
+        ("a\n// ... existing code ...\nb\n", Some(Cause::Elided)),
+        ("a\n...\nb", Some(Cause::Elided)),
+        ("def a():\n    ...\n\nb", None),
+        ("...", None),
+        ("a {\\n    b\\n}", Some(Cause::SpelledOutEscapes)),
+        ("print(\"a\\n\")", None),
+        ("print(\"a\\nb\")", None),
+        ("print(\\\"a\\\")\\nb", Some(Cause::SpelledOutEscapes)),
+        ("C:\\new\\folder", None),
+        ("a\n", None),
+        ("", None),
+    ] {
+        assert_eq!(cause_without_place(wanted), expected, "{wanted:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn equal_texts_have_no_cause(text in "[ a\tB\n'‘1.]{0,20}") {
+        prop_assert_eq!(cause(&text, &text), None);
+        prop_assert_eq!(cause_inside(&text, &text), None);
+    }
+
+    #[test]
+    fn anything_is_answered(wanted in "[ a\tB\n'‘1.\\\\n/#…é\u{a0}]{0,20}", actual in ".{0,20}") {
+        _ = (cause(&wanted, &actual), cause_inside(&wanted, &actual), cause_without_place(&wanted));
+        _ = meant(&wanted);
+    }
+
+    #[test]
+    fn a_gutter_is_always_seen(lines in prop::collection::vec("[a-c \t]{0,4}[a-c]", 1..6), from in 1..200_u64) {
+        let mut numbered = String::new();
+        for (number, line) in (from..).zip(&lines) {
+            numbered.extend([number.to_string().as_str(), "\t", line, "\n"]);
+        }
+        prop_assert_eq!(cause(&numbered, &lines.join("\n")), Some(Cause::Gutter));
+        prop_assert_eq!(meant(&numbered), Some(lines.join("\n")));
+    }
+}

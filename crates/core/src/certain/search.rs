@@ -1,0 +1,525 @@
+//! The search, while the lines stream by.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::wanted::{Piece, Reading, pieces, readings};
+use crate::line::{LineNumber, LineRange};
+
+/// How many lines may have been left out of a text.
+const MAX_LEFT_OUT: u64 = 60;
+
+/// A wanted text of more bytes than this is not looked for: that takes several copies of it.
+const LONGEST: usize = 1024 * 1024;
+
+/// A text of more pieces than this is looked for as a whole only, not as head and tail.
+const MAX_PARTED: usize = 2_000;
+
+/// How many pieces are compared in all to find head and tail: lines that are all alike would take quadratic time.
+const MAX_COMPARED: u64 = 50_000_000;
+
+/// No more places than this are kept of a kind: none of so many is certain.
+const MAX_KEPT: usize = 1_000;
+
+/// A head and a tail of the wanted text, with lines between that it lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Gap {
+    /// The lines from the first of the head to the last of the tail.
+    pub lines: LineRange,
+    /// The lines that were left out. Where the text has the first or the last of them as well as its neighbour, other lines of the
+    /// same text may have been meant; their number is right.
+    pub left_out: LineRange,
+    /// How many lines of the text are there as they are written, twice, and how many more have its indentation.
+    pub exact: usize,
+}
+
+/// What was found, in file order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct CertainPlaces {
+    /// Whole lines that are the wanted text once slips are undone.
+    pub alike: Vec<Alike>,
+    /// A head and a tail of the wanted text; no place holds another one.
+    pub gaps: Vec<Gap>,
+}
+
+/// Whole lines that are the wanted text once slips are undone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Alike {
+    /// The lines.
+    pub lines: LineRange,
+    /// How many lines of the text are there as they are written, twice, and how many more have its indentation.
+    pub exact: usize,
+}
+
+impl CertainPlaces {
+    /// Returns the alike place that was meant: the asked range if it is one, or the only one that it overlaps; else the only one, or
+    /// the only one that is most like the text as it is written; else the one closest to the asked range. `None` where nothing is certain.
+    #[must_use]
+    pub fn alike_at(&self, asked: Option<LineRange>) -> Option<LineRange> {
+        let places = || self.alike.iter().map(|place| place.lines);
+        let met = asked.and_then(|asked| {
+            let is_asked = places().find(|place| *place == asked);
+            is_asked.or_else(|| only(places().filter(|place| place.overlaps(asked))))
+        });
+        let most = self.alike.iter().map(|place| place.exact).max()?;
+        let best = || self.alike.iter().filter(|place| place.exact == most).map(|place| place.lines);
+        met.or_else(|| only(best())).or_else(|| {
+            let asked = asked?;
+            let closest = best().map(|place| place.distance(asked)).min()?;
+            only(best().filter(|place| place.distance(asked) == closest))
+        })
+    }
+
+    /// Returns the gap that was meant: the only one that the asked range meets, else the only one, or the only one that is most like the
+    /// text as it is written.
+    #[must_use]
+    pub fn gap_at(&self, asked: Option<LineRange>) -> Option<Gap> {
+        let gaps = || self.gaps.iter().copied();
+        let met = asked.and_then(|asked| only(gaps().filter(|gap| gap.lines.overlaps(asked))));
+        let most = self.gaps.iter().map(|gap| gap.exact).max()?;
+        met.or_else(|| only(gaps().filter(|gap| gap.exact == most)))
+    }
+}
+
+/// Returns the item if there is exactly one.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next();
+    first.filter(|_| items.next().is_none())
+}
+
+/// A search for the place that was meant, in a file whose lines are fed in order. Its memory is bounded by the wanted text, and a
+/// thousand places.
+#[derive(Debug)]
+pub struct CertainSearch {
+    searches: Vec<Search>,
+}
+
+impl CertainSearch {
+    /// Makes a search for `wanted`. Texts of more than a megabyte, and such without a line of five letters or digits, are not looked
+    /// for.
+    #[must_use]
+    pub fn new(wanted: &str) -> Self {
+        let readings = if wanted.len() <= LONGEST { readings(wanted) } else { Vec::new() };
+        Self { searches: readings.into_iter().map(Search::new).collect() }
+    }
+
+    /// Whether there is anything to look for.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.searches.is_empty()
+    }
+
+    /// Takes the next line, without its terminator; `None` for one that is too long to be compared. Lines come in order, beginning
+    /// anywhere in the file.
+    pub fn feed(&mut self, line: LineNumber, text: Option<&str>) {
+        let pieces = text.map(pieces).unwrap_or_default();
+        for search in &mut self.searches {
+            search.feed(line, &pieces);
+        }
+    }
+
+    /// Returns what was found. A gap is told only where nothing is alike.
+    #[must_use]
+    pub fn finish(self) -> CertainPlaces {
+        let mut places = CertainPlaces::default();
+        for search in self.searches {
+            places.alike.extend(search.alike);
+            places.gaps.extend(search.gaps);
+        }
+        places.alike.sort_unstable_by_key(|place| (place.lines, Reverse(place.exact)));
+        places.alike.dedup_by_key(|place| place.lines);
+        if !places.alike.is_empty() {
+            places.gaps.clear();
+        }
+        places.gaps.sort_unstable_by_key(|gap| (gap.lines, Reverse(gap.exact)));
+        places.gaps.dedup_by_key(|gap| gap.lines);
+        let all = places.gaps.clone();
+        places.gaps.retain(|gap| {
+            !all.iter().any(|other| other.lines != gap.lines && gap.lines.contains(other.lines))
+        });
+        places
+    }
+}
+
+/// A piece of the file.
+#[derive(Clone, Copy, Debug)]
+struct Fed {
+    hash: u64,
+    exact: u64,
+    indent: u64,
+    line: LineNumber,
+    /// Whether its line begins, and ends, with it.
+    ends: [bool; 2],
+}
+
+/// The search for one reading.
+#[derive(Debug)]
+struct Search {
+    reading: Reading,
+    /// For each number of matched pieces, how many of them still match if the next one does not (Knuth, Morris and Pratt 1977).
+    fallback: Vec<usize>,
+    /// How many pieces match at the end of what was fed.
+    matched: usize,
+    /// The last pieces, as many as a place can have.
+    recent: VecDeque<Fed>,
+    most_recent: usize,
+    compared: u64,
+    alike: Vec<Alike>,
+    gaps: Vec<Gap>,
+}
+
+impl Search {
+    fn new(reading: Reading) -> Self {
+        let pieces = &reading.pieces;
+        let mut fallback = vec![0; pieces.len()];
+        let mut length = 0;
+        for index in 1..pieces.len() {
+            while length > 0 && !same(pieces, length, index) {
+                length = length.checked_sub(1).and_then(|last| fallback.get(last)).copied().unwrap_or(0);
+            }
+            length += usize::from(same(pieces, length, index));
+            if let Some(slot) = fallback.get_mut(index) {
+                *slot = length;
+            }
+        }
+        // A line has few pieces, so that this holds more than the lines that may have been left out.
+        let most_recent = pieces.len() + reading.between + 2 * usize::try_from(MAX_LEFT_OUT).unwrap_or(0);
+        Self {
+            reading,
+            fallback,
+            matched: 0,
+            recent: VecDeque::new(),
+            most_recent,
+            compared: 0,
+            alike: Vec::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    fn feed(&mut self, line: LineNumber, pieces: &[Piece]) {
+        if pieces.is_empty() {
+            // Nothing stands across a line that cannot be compared.
+            self.matched = 0;
+            self.recent.clear();
+            return;
+        }
+        for (index, piece) in pieces.iter().enumerate() {
+            if self.recent.len() >= self.most_recent {
+                self.recent.pop_front();
+            }
+            let ends = [index == 0, index + 1 == pieces.len()];
+            self.recent.push_back(Fed {
+                hash: piece.hash,
+                exact: piece.exact,
+                indent: piece.indent,
+                line,
+                ends,
+            });
+            self.advance(piece.hash);
+            if self.reading.pieces.last().is_some_and(|last| last.hash == piece.hash) && ends[1] {
+                self.part(line);
+            }
+        }
+    }
+
+    /// Counts the pieces that match with one more, and keeps the place if they are all.
+    fn advance(&mut self, hash: u64) {
+        let wanted = &self.reading.pieces;
+        loop {
+            if wanted.get(self.matched).is_some_and(|piece| piece.hash == hash) {
+                self.matched += 1;
+                break;
+            }
+            match self.matched.checked_sub(1).and_then(|last| self.fallback.get(last)) {
+                Some(fallback) => self.matched = *fallback,
+                None => break,
+            }
+        }
+        if self.matched == wanted.len() {
+            self.matched = self.fallback.last().copied().unwrap_or(0);
+            let Some(start) = self.recent.len().checked_sub(wanted.len()) else { return };
+            if let (Some(first), Some(last)) = (self.recent.get(start), self.recent.back())
+                && first.ends[0]
+                && last.ends[1]
+                && self.alike.len() < MAX_KEPT
+                && let Some(lines) = LineRange::between(first.line, last.line)
+            {
+                let exact = self.exact(0..wanted.len(), start);
+                self.alike.push(Alike { lines, exact });
+            }
+        }
+    }
+
+    /// Counts the wanted pieces that stand from `start` on as they are written, twice, and those that have their indentation.
+    fn exact(&self, wanted: Range<usize>, start: usize) -> usize {
+        let wanted = self.reading.pieces.get(wanted).unwrap_or_default();
+        let there = self.recent.range(start.min(self.recent.len())..);
+        let score = |(wanted, there): (&Piece, &Fed)| {
+            if wanted.exact == there.exact { 2 } else { usize::from(wanted.indent == there.indent) }
+        };
+        wanted.iter().zip(there).map(score).sum()
+    }
+
+    /// Keeps the place if a tail of the wanted text ends here, and the rest of it stands above.
+    fn part(&mut self, line: LineNumber) {
+        let wanted = &self.reading.pieces;
+        let count = wanted.len();
+        if !(2..=MAX_PARTED).contains(&count) || self.gaps.len() >= MAX_KEPT || self.compared > MAX_COMPARED {
+            return;
+        }
+        let hash = |index: usize| wanted.get(index).map(|piece| piece.hash);
+        let fed = self.recent.len();
+        let tail = (0..count.min(fed))
+            .take_while(|back| self.recent.get(fed - 1 - back).map(|fed| fed.hash) == hash(count - 1 - back))
+            .count();
+        self.compared += tail as u64 + 1;
+        if tail == count {
+            return;
+        }
+        // The closest head above is meant: another one further up holds this place.
+        for start in (0..fed - tail).rev() {
+            let Some(first) = self.recent.get(start) else { return };
+            self.compared += 1;
+            if Some(first.hash) != hash(0) || !first.ends[0] {
+                continue;
+            }
+            let head = (0..count)
+                .take_while(|index| self.recent.get(start + index).map(|fed| fed.hash) == hash(*index))
+                .count();
+            self.compared += head as u64;
+            // Head and tail are apart, save where a line says that something was left out.
+            let apart = usize::from(self.reading.head.is_none());
+            let cut = self.cut(start, head, tail).filter(|_| start + count + apart <= fed);
+            let Some(cut) = cut else { continue };
+            // All that stands between the two, of which the text may elide only a part.
+            let (Some(above), Some(below)) =
+                (self.recent.get(start + cut - 1), self.recent.get(fed - (count - cut)))
+            else {
+                return;
+            };
+            let first_left_out = LineNumber::from_index(above.line.get());
+            let left_out =
+                LineRange::new(first_left_out, below.line.index().saturating_sub(above.line.get()));
+            let is_near = left_out.count() >= apart as u64
+                && left_out.count() <= MAX_LEFT_OUT + self.reading.between as u64;
+            if is_near
+                && above.ends[1]
+                && below.ends[0]
+                && let Some(lines) = LineRange::between(first.line, line)
+            {
+                let exact = self.exact(0..cut, start) + self.exact(cut..count, fed - (count - cut));
+                self.gaps.push(Gap { lines, left_out, exact });
+            }
+            return;
+        }
+    }
+
+    /// Returns how many pieces belong to the head, which begins at `start`, where `head` and `tail` are the most that match at either
+    /// end. One of the two parts tells its place, and the other does or is there as it is written: `}` stands anywhere, but not with
+    /// any indentation.
+    fn cut(&self, start: usize, head: usize, tail: usize) -> Option<usize> {
+        let wanted = &self.reading.pieces;
+        let count = wanted.len();
+        let (least, most) = match self.reading.head {
+            Some(cut) => (cut, cut),
+            None => (1, count - 1),
+        };
+        let least = least.max(count.saturating_sub(tail));
+        (least..=most.min(head)).rev().find(|cut| {
+            let parts = [(0..*cut, start), (*cut..count, self.recent.len() - (count - cut))];
+            let tells = parts.clone().map(|(part, _)| {
+                wanted.get(part).is_some_and(|part| part.iter().any(|piece| piece.is_telling))
+            });
+            let is_exact = parts.map(|(part, start)| {
+                let is_blank =
+                    wanted.get(part.clone()).is_none_or(|part| part.iter().all(|piece| piece.is_blank));
+                !is_blank && self.exact(part.clone(), start) == 2 * part.len()
+            });
+            matches!(
+                (tells, is_exact),
+                ([true, true], _) | ([true, false], [_, true]) | ([false, true], [true, _])
+            )
+        })
+    }
+}
+
+fn same(pieces: &[Piece], a: usize, b: usize) -> bool {
+    pieces.get(a).zip(pieces.get(b)).is_some_and(|(a, b)| a.hash == b.hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn search(wanted: &str, file: &str) -> CertainPlaces {
+        let mut search = CertainSearch::new(wanted);
+        for (index, line) in (0..).zip(file.lines()) {
+            search.feed(LineNumber::from_index(index), Some(line));
+        }
+        search.finish()
+    }
+
+    fn told(wanted: &str, file: &str) -> String {
+        let CertainPlaces { alike, gaps } = search(wanted, file);
+        let gaps: Vec<_> = gaps.iter().map(|gap| (gap.lines, gap.left_out)).collect();
+        let alike: Vec<_> = alike.iter().map(|place| place.lines).collect();
+        format!("alike {alike:?} gaps {gaps:?}")
+    }
+
+    const PROGRAM: &str = "\
+fn first() {
+\tlet text = \"it's — “so”\\n\";
+\tprintln!(\"{text}\");
+\tif text.is_empty() {
+\t\treturn;
+\t}
+}
+
+fn second() {
+\tlet other = 1;
+\tprintln!(\"{text}\");
+\tif other > 2 && text < \"a\" {
+\t\treturn;
+\t}
+}
+";
+
+    #[test]
+    fn whole_lines_are_alike_once_slips_are_undone() {
+        insta::assert_snapshot!([
+            "    let text = \"it's — “so”\\n\";\n",
+            "let text = \"it's - \"so\"\\\\n\";",
+            "2\t\tlet text = \"it's — “so”\\n\";\n3\t\tprintln!(\"{text}\");\n",
+            "\tlet text = \"it’s — “so”\n\";\n",
+            "if other &gt; 2 &amp;&amp; text &lt; \"a\" {\nreturn;\n",
+            "LET OTHER=1;",
+            "let\u{200b} other = 1;\\n\\tprintln!(\\\"{text}\\\");\\n",
+            // Twice in the file, in the middle of a line, and nothing that tells a place.
+            "println!(\"{text}\");",
+            "other > 2 && text",
+            "}\n}\n",
+        ].map(|wanted| format!("{wanted:?}: {}\n", told(wanted, PROGRAM))).concat(), @r#"
+        "    let text = \"it's — “so”\\n\";\n": alike [2-2] gaps []
+        "let text = \"it's - \"so\"\\\\n\";": alike [2-2] gaps []
+        "2\t\tlet text = \"it's — “so”\\n\";\n3\t\tprintln!(\"{text}\");\n": alike [2-3] gaps []
+        "\tlet text = \"it’s — “so”\n\";\n": alike [2-2] gaps []
+        "if other &gt; 2 &amp;&amp; text &lt; \"a\" {\nreturn;\n": alike [12-13] gaps []
+        "LET OTHER=1;": alike [10-10] gaps []
+        "let\u{200b} other = 1;\\n\\tprintln!(\\\"{text}\\\");\\n": alike [10-11] gaps []
+        "println!(\"{text}\");": alike [3-3, 11-11] gaps []
+        "other > 2 && text": alike [] gaps []
+        "}\n}\n": alike [] gaps []
+        "#);
+    }
+
+    #[test]
+    fn a_head_and_a_tail_with_a_gap() {
+        insta::assert_snapshot!([
+            "fn first() {\n\tlet text = \"it's — “so”\\n\";\n\tif text.is_empty() {\n",
+            "fn second() {\n// ... existing code ...\n\tif other > 2 && text < \"a\" {\n",
+            "fn second() {\n...\n\tif other > 2 && text < \"a\" {\n...\n",
+            "fn first() {\n...\n\tif text.is_empty() {\n...\n\tlet other = 1;\n",
+            "...\n\tlet other = 1;\n",
+            // The tail comes first, and a tail that stands anywhere.
+            "fn second() {\n\tif text.is_empty() {\n",
+            "fn first() {\n\t}\n",
+        ].map(|wanted| format!("{wanted:?}: {}\n", told(wanted, PROGRAM))).concat(), @r#"
+        "fn first() {\n\tlet text = \"it's — “so”\\n\";\n\tif text.is_empty() {\n": alike [] gaps [(1-4, 3-3)]
+        "fn second() {\n// ... existing code ...\n\tif other > 2 && text < \"a\" {\n": alike [] gaps [(9-12, 10-11)]
+        "fn second() {\n...\n\tif other > 2 && text < \"a\" {\n...\n": alike [] gaps [(9-12, 10-11)]
+        "fn first() {\n...\n\tif text.is_empty() {\n...\n\tlet other = 1;\n": alike [] gaps [(1-10, 2-9)]
+        "...\n\tlet other = 1;\n": alike [10-10] gaps []
+        "fn second() {\n\tif text.is_empty() {\n": alike [] gaps []
+        "fn first() {\n\t}\n": alike [] gaps [(1-6, 2-5)]
+        "#);
+        let far = format!("the head\n{}the tail\n", "x\n".repeat(61));
+        assert_eq!(search("the head\nthe tail\n", &far).gaps, []);
+        let near = format!("the head\n{}the tail\n", "x\n".repeat(60));
+        assert_eq!(search("the head\nthe tail\n", &near).gaps.len(), 1);
+    }
+
+    #[test]
+    fn what_is_certain() {
+        let lines = |start, end| LineRange::inclusive(start, end).unwrap();
+        let places = |alike: &[(u64, u64)]| CertainPlaces {
+            alike: alike.iter().map(|(start, end)| Alike { lines: lines(*start, *end), exact: 0 }).collect(),
+            gaps: Vec::new(),
+        };
+        let check = |alike: &[(u64, u64)], asked: Option<(u64, u64)>| {
+            places(alike).alike_at(asked.map(|(start, end)| lines(start, end)))
+        };
+        assert_eq!(check(&[(1, 2)], None), Some(lines(1, 2)));
+        assert_eq!(check(&[(1, 2), (5, 6)], None), None);
+        assert_eq!(check(&[(1, 2), (2, 3)], Some((2, 3))), Some(lines(2, 3)));
+        assert_eq!(check(&[(1, 2), (5, 6)], Some((6, 7))), Some(lines(5, 6)));
+        assert_eq!(check(&[(1, 2), (9, 10)], Some((5, 5))), Some(lines(1, 2)));
+        assert_eq!(check(&[(1, 2), (8, 9)], Some((5, 5))), None);
+        assert_eq!(check(&[], Some((5, 5))), None);
+    }
+
+    #[test]
+    fn hostile_sizes() {
+        let many = "the same\n".repeat(50_000);
+        let half = "the same\n".repeat(1_000) + "other\n" + &"the same\n".repeat(900);
+        assert!(search(&half, &many).gaps.is_empty());
+        assert!(search("the same\n", &many).alike.len() <= MAX_KEPT);
+        assert!(CertainSearch::new(&"x".repeat(LONGEST + 1)).is_idle());
+        assert!(CertainSearch::new("\n\n").is_idle());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 64 }))]
+
+        /// Lines that are all different, so that there is one place.
+        #[test]
+        fn a_block_with_a_slip_is_certain(
+            words in prop::collection::vec("( {0,8}|\t{0,2})[a-zä]{4,9}", 8..40),
+            place in any::<prop::sample::Index>(),
+            length in 2..8_usize,
+            slip in 0..6,
+        ) {
+            let file: Vec<String> =
+                words.iter().zip(0..).map(|(word, number)| format!("{word} line{number} – “x”")).collect();
+            let start = place.index(file.len() - length + 1);
+            let block = file[start..start + length].join("\n");
+            let wanted = match slip {
+                0 => block.replace(['\t', ' '], ""),
+                1 => block.replace('“', "\"").replace('–', "-"),
+                2 => block.replace('\n', "\\n"),
+                3 => block.to_uppercase(),
+                4 => (100..).zip(block.lines()).fold(String::new(), |text, (number, line)| format!("{text}{number}\t{line}\n")),
+                _ => block.replace('l', "\u{ad}l"),
+            };
+            let expected = LineRange::new(LineNumber::from_index(start as u64), length as u64);
+            let found = search(&wanted, &file.join("\n"));
+            prop_assert_eq!(found.alike_at(None), Some(expected), "{:?}", wanted);
+            // A block without a line of its middle is a gap there.
+            if length > 2 {
+                let lacking: Vec<_> =
+                    (0..length).filter(|index| *index != 1).map(|index| file[start + index].as_str()).collect();
+                let left_out = LineRange::new(LineNumber::from_index(start as u64 + 1), 1);
+                let gap = search(&lacking.join("\n"), &file.join("\n")).gap_at(None);
+                prop_assert_eq!(gap.map(|gap| (gap.lines, gap.left_out)), Some((expected, left_out)));
+            }
+        }
+
+        #[test]
+        fn anything_is_answered(
+            wanted in "([ab.…\\\\n&lt;1\t—-]{0,6}\n?){0,6}",
+            file in "([ab.…\\\\n&lt;1\t—-]{0,6}\n?){0,12}",
+        ) {
+            let total = file.lines().count() as u64;
+            let CertainPlaces { alike, gaps } = search(&wanted, &file);
+            for place in alike.iter().map(|place| &place.lines).chain(gaps.iter().map(|gap| &gap.lines)) {
+                prop_assert!(!place.is_empty() && place.end() <= total);
+            }
+            prop_assert!(gaps.iter().all(|gap| gap.lines.contains(gap.left_out)));
+        }
+    }
+}

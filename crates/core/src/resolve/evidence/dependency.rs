@@ -1,0 +1,59 @@
+//! Whether a text would be there after an earlier patch of the same call.
+
+use super::super::plan::Claim;
+use super::view::View;
+use crate::line::{LineNumber, LineRange};
+use crate::rejection::{At, Dependency};
+use crate::source::{Source, read_range};
+
+/// No more patches than this are tried.
+const MAX_TRIED: usize = 64;
+/// A text of more lines or bytes is not tried.
+const MAX_LINES: u64 = 200;
+const MAX_BYTES: u64 = 64 * 1024;
+/// A merged text of more bytes is not told.
+const LONGEST_MERGED: usize = 2000;
+
+impl<S: Source + ?Sized> View<'_, S> {
+    /// Returns the earlier patch after which `old` would stand in the file, which it does not now.
+    pub(super) fn dependency(&self, at: At, old: &str, new: &str) -> Result<Option<Dependency>, S::Error> {
+        let lines = old.lines().count() as u64;
+        if old.trim().is_empty() || lines > MAX_LINES || old.len() as u64 > MAX_BYTES {
+            return Ok(None);
+        }
+        let earlier = self.made.iter().filter(|claim| claim.at.patch < at.patch);
+        for claim in earlier.take(MAX_TRIED) {
+            if self.stands_after(claim, old, lines)? {
+                let earlier = self.new_strings.get(claim.at.patch).copied().unwrap_or_default();
+                let is_within_once = earlier.matches(old).count() == 1;
+                let merged = is_within_once.then(|| earlier.replacen(old, new, 1));
+                let merged = merged.filter(|merged| merged.len() <= LONGEST_MERGED);
+                return Ok(Some(Dependency { at: claim.at, merged }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether `old`, of so many lines, stands where the claim has put its new text, and needs some of that.
+    fn stands_after(&self, claim: &Claim, old: &str, lines: u64) -> Result<bool, S::Error> {
+        let (file, splice) = (self.file, &claim.splice);
+        let first = claim.lines.start().index().saturating_sub(lines);
+        let above = file.offset_of(LineNumber::from_index(first))?;
+        let end = claim.lines.end().saturating_add(lines).min(file.scan.lines.count());
+        let below =
+            file.bytes_of(LineRange::new(LineNumber::from_index(first), end.saturating_sub(first)))?.end;
+        let (above, below) = (above..splice.at.start, splice.at.end..below.max(splice.at.end));
+        let size =
+            above.end.saturating_sub(above.start) + (below.end - below.start) + splice.insert.len() as u64;
+        if size > 4 * MAX_BYTES || above.start > above.end {
+            return Ok(false);
+        }
+        let (above, below) = (read_range(file.source, above)?, read_range(file.source, below)?);
+        let text = |parts: &[&[u8]]| {
+            let text = file.scan.encoding.decode(&parts.concat()).unwrap_or_default();
+            text.replace("\r\n", "\n").replace('\r', "\n")
+        };
+        let needs = |parts: &[&[u8]]| text(parts).contains(old);
+        Ok(needs(&[&above, &splice.insert, &below]) && !needs(&[&above]) && !needs(&[&below]))
+    }
+}

@@ -1,0 +1,10 @@
+//! Collects the evidence about matches that failed. It may read the file again for that, since edits that succeed do not pay for
+//! it; how much it reads is bounded.
+
+mod dependency;
+mod explain;
+mod made;
+mod mismatch;
+mod view;
+
+pub(super) use explain::{Failed, explain, may_have_moved};

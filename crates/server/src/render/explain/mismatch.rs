@@ -1,0 +1,327 @@
+//! Texts and hashes that do not fit, in words: what is there instead, where the wanted text is, and the call that replaces it there.
+
+use mcp_text_editor_core::cause::Cause;
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::matching::{CLOSEST, Tier};
+use mcp_text_editor_core::rejection::{At, Dependency, Evidence, FoundBy, Given, Rejection};
+
+use super::call::{AROUND, Call, Named, place, reading};
+use super::cause;
+use super::meant::{Meant, range};
+use crate::problem::{Code, IfCut, Problem};
+use crate::render::layout::spelled;
+use crate::tool_id::ToolId;
+
+/// The hint where the edit was made before.
+const MADE: &str = "if that is what you want, nothing is left to do";
+
+/// A hint, and the one that takes its place if the text that it goes by is cut.
+type Hint = (String, Option<IfCut>);
+
+/// Makes the problem of a hash or a text that does not fit.
+pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
+    let meant = |at: At| Meant::of(call, named, at, total_lines);
+    let (problem, lines, evidence) = match rejection {
+        Rejection::RangeHashMismatch { at, lines, digest, is_old_there, evidence, .. } => {
+            let made = evidence.made.filter(|made| made.is_sure);
+            let already = if made.is_some() { ", and new_string stands there already" } else { "" };
+            let reason = format!(
+                "the bytes of {} are not those that range_hash was taken of{already}",
+                spelled(*lines)
+            );
+            let meant = meant(*at);
+            let mut if_cut = None;
+            let hint = match (&evidence.certain, evidence.found_at.as_slice()) {
+                _ if *is_old_there => format!(
+                    "old_string is their text: leave \"range_hash\" out, or {}",
+                    meant.with_hash(*lines, &digest.short())
+                ),
+                _ if made.is_some() => MADE.to_owned(),
+                (Some(place), _) => {
+                    let range = range(place.lines, Some(&place.digest.short()));
+                    format!("the lines now stand at {}: {}", spelled(place.lines), meant.with_range(&range))
+                }
+                (None, [_, ..]) => {
+                    format!(
+                        "the lines now stand at {}: send the range that is meant",
+                        all(&evidence.found_at)
+                    )
+                }
+                (None, []) => {
+                    if_cut = Some(meant.unseen(*lines, &digest.short()));
+                    format!(
+                        "if the text shown is what you mean, {}; else read the file again",
+                        meant.with_hash(*lines, &digest.short())
+                    )
+                }
+            };
+            let problem = Problem::new(Code::RangeHashMismatch, reason, hint);
+            (Problem { if_cut, ..problem }, Some(*lines), evidence)
+        }
+        Rejection::ContentMismatch { at, lines, evidence } => {
+            let why = because(evidence, Some(*lines), |at| part(call, named, at));
+            let reason = format!("the text of {} is not old_string{why}", spelled(*lines));
+            let (hint, if_cut) = content_hint(&meant(*at), *lines, evidence);
+            let problem = Problem::new(Code::ContentMismatch, reason, hint);
+            (Problem { if_cut, ..problem }, Some(*lines), evidence)
+        }
+        Rejection::AmbiguousMatch { count, tier, evidence, .. } => {
+            let blanks =
+                if *tier == Tier::TrailingWhitespace { " but for spaces and tabs at line ends" } else { "" };
+            let reason = format!("old_string occurs {count} times{blanks}");
+            let hint = "add lines around it to old_string until it occurs once, or say which place is meant by \"ranges\" \
+                        with whole lines as old_string, or send \"replace_all\": true to change them all";
+            (Problem::new(Code::AmbiguousMatch, reason, hint), None, evidence)
+        }
+        Rejection::NoMatch { at, evidence } => {
+            let why = because(evidence, None, |at| part(call, named, at));
+            let (hint, if_cut) = no_match_hint(&meant(*at), evidence);
+            let reason = format!("old_string is not in the file{why}");
+            let mut problem = Problem { if_cut, ..Problem::new(Code::NoMatch, reason, hint) };
+            if evidence.nearest.is_empty() && evidence.actual.is_none() && evidence.dependency.is_none() {
+                problem = problem.suggest(ToolId::Get);
+            }
+            (problem, None, evidence)
+        }
+        // The caller passes no other kind.
+        _ => return Problem::new(Code::InternalError, "a mismatch of no known kind", "report this"),
+    };
+    let found_by = match evidence.found_by {
+        FoundBy::Text | FoundBy::Part { .. } => None,
+        FoundBy::Alike => Some("alike"),
+        FoundBy::Gap { .. } => Some("gap"),
+    };
+    Problem {
+        lines,
+        actual: evidence.actual.clone(),
+        found_at: evidence.found_at.clone(),
+        found_by,
+        place: evidence.certain.as_ref().and_then(|place| place.text.clone()),
+        nearest: evidence.nearest.clone(),
+        ..problem
+    }
+}
+
+/// Names a part of the call by itself.
+fn part(call: Call<'_>, named: Named<'_>, at: At) -> String {
+    place(call, named, at).trim_end_matches(": ").to_owned()
+}
+
+/// Says why the text did not match, as the end of a sentence; `asked` are the lines that the call named.
+fn because(evidence: &Evidence, asked: Option<LineRange>, part: impl Fn(At) -> String) -> String {
+    if let Some(Dependency { at, .. }) = &evidence.dependency {
+        return format!(
+            ", but would be after {}: patches of one call all refer to the file before the call",
+            part(*at)
+        );
+    }
+    let made = evidence.made.map_or_else(String::new, |made| {
+        let lines = spelled(made.lines);
+        if made.is_sure {
+            format!(", and new_string stands at {lines} already: the edit was made before")
+        } else {
+            format!(", and new_string stands at {lines}: either the edit was made before, or another place is meant")
+        }
+    });
+    let slip = || evidence.cause.map_or("it differs in several ways", cause::words);
+    let found = evidence.found_at.first().copied();
+    let why = match (evidence.found_by, found, evidence.cause) {
+        _ if evidence.made.is_some_and(|made| made.is_sure) => String::new(),
+        (FoundBy::Text | FoundBy::Part { .. }, Some(_), Some(why)) => format!(": {}", cause::words(why)),
+        (FoundBy::Text, Some(found), None) => format!(": it stands at {}", spelled(found)),
+        (FoundBy::Part { .. }, Some(found), None) => format!(": it is a part of {}", spelled(found)),
+        (FoundBy::Alike, Some(found), _) if Some(found) == asked => format!(": {}", slip()),
+        (FoundBy::Alike, Some(found), _) => {
+            format!(": {} would be it, but {}", spelled(found), slip())
+        }
+        (FoundBy::Gap { left_out }, Some(found), Some(Cause::Elided)) => {
+            format!(": a line of `...` stands for {} of {}", spelled(left_out), spelled(found))
+        }
+        (FoundBy::Gap { left_out }, Some(found), _) => {
+            format!(": {} would be it, but it leaves {} out", spelled(found), spelled(left_out))
+        }
+        (_, _, Some(why)) => {
+            match evidence.nearest.first().map(|near| near.of).filter(|at| Some(*at) != asked) {
+                Some(near) => format!(": {} would be it, but {}", spelled(near), cause::words(why)),
+                None => format!(": {}", cause::words(why)),
+            }
+        }
+        _ => differs(evidence, asked),
+    };
+    why + &made
+}
+
+/// Says where the place that is most similar differs first, if it has several lines.
+fn differs(evidence: &Evidence, asked: Option<LineRange>) -> String {
+    let best = evidence.nearest.first().map(|near| near.of);
+    match (best, evidence.differs_at) {
+        (Some(best), Some(line)) if Some(best) != asked && best.count() > 1 => {
+            format!(": {}, which are similar, differ first at line {line}", spelled(best))
+        }
+        (_, Some(line))
+            if asked.is_some_and(|asked| asked.count() > 1 && best.is_none_or(|best| best == asked)) =>
+        {
+            format!(": it differs first at line {line}")
+        }
+        _ => String::new(),
+    }
+}
+
+fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> Hint {
+    if let Some(hint) = common_hint(meant, evidence) {
+        return hint;
+    }
+    let hint = match (evidence.found_at.as_slice(), evidence.found_by) {
+        ([], _) => return nearest_hint(meant, lines, evidence),
+        (places, FoundBy::Part { of_new }) => {
+            let apart = meant.apart();
+            match (places, of_new) {
+                ([_], Some(Given::Part)) => {
+                    format!("{apart}send the patch without ranges, or the whole lines as old_string")
+                }
+                _ => format!(
+                    "{apart}send the whole lines of the place that is meant, in old_string and in new_string"
+                ),
+            }
+        }
+        (places, _) => stands_at(meant, places),
+    };
+    (otherwise(evidence) + &hint, None)
+}
+
+/// Words the hint where nothing is certain: which of the similar places are to be copied from. A range that is not similar is none.
+fn nearest_hint(meant: &Meant<'_>, asked: LineRange, evidence: &Evidence) -> Hint {
+    let mut places = evidence.nearest.iter().map(|near| near.of);
+    // What a failure that was not looked into is told by is its range.
+    let first = places.next().or_else(|| evidence.differs_at.is_none().then_some(asked));
+    let otherwise = otherwise(evidence);
+    let Some(first) = first else {
+        let end = asked.end().saturating_add(AROUND).min(meant.total_lines);
+        let around = (asked.start().get().saturating_sub(AROUND).max(1), end);
+        let read = reading(meant.call, meant.named, Some(around));
+        let read = read.map_or_else(String::new, |read| format!(": {read}"));
+        return (format!("{otherwise}nothing in the file is like old_string; read it again{read}"), None);
+    };
+    let otherwise = otherwise + &meant.apart();
+    let named = |place: LineRange| {
+        if place == asked { spelled(place) } else { format!("the similar {}", spelled(place)) }
+    };
+    let mut if_cut = meant.unnamed(first);
+    let copy = match places.next() {
+        Some(second) => {
+            if_cut.hint = format!("{}; or do so with {}", if_cut.hint, named(second));
+            let (first, second) = (named(first), named(second));
+            format!("copy old_string from the text of the lines you mean: {first}, or {second}")
+        }
+        None if first == asked => format!("copy old_string from the text of {} shown above", spelled(asked)),
+        None => format!(
+            "if you mean {}, copy old_string from their text and name them in \"ranges\"",
+            named(first)
+        ),
+    };
+    (otherwise + &copy, Some(if_cut))
+}
+
+fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> Hint {
+    if let Some(hint) = common_hint(meant, evidence) {
+        return hint;
+    }
+    let otherwise = otherwise(evidence);
+    match (evidence.nearest.first(), &evidence.actual) {
+        (Some(near), _) => (
+            format!(
+                "{otherwise}if you mean {}, copy old_string from the text shown above, without line numbers",
+                spelled(near.of)
+            ),
+            Some(meant.uncopied(near.of)),
+        ),
+        (None, Some(there)) => (
+            format!("{otherwise}copy old_string from the text shown above, with the blanks at line ends"),
+            Some(meant.uncopied(there.of)),
+        ),
+        (None, None) => {
+            let read = reading(meant.call, meant.named, None);
+            (read.map_or_else(|| "read the file".to_owned(), |read| format!("read the file: {read}")), None)
+        }
+    }
+}
+
+/// Words the hint where it is clear what to do: that the edit was made, to merge two patches, or the call by the digest of the place
+/// that was meant.
+fn common_hint(meant: &Meant<'_>, evidence: &Evidence) -> Option<Hint> {
+    if let Some(Dependency { at, merged }) = &evidence.dependency {
+        let patch =
+            |at| part(meant.call, meant.named, at).split(".ranges").next().unwrap_or_default().to_owned();
+        let [earlier, later] = [*at, meant.at].map(patch);
+        let hint = match merged {
+            Some(merged) => format!(
+                "merge them: send {earlier} with \"new_string\": {}, and leave {later} out",
+                serde_json::Value::from(merged.as_str())
+            ),
+            None => {
+                format!("merge them: give {earlier} the new_string that both make, and leave {later} out")
+            }
+        };
+        return Some((hint, None));
+    }
+    if evidence.made.is_some_and(|made| made.is_sure) {
+        return Some((MADE.to_owned(), None));
+    }
+    let place = evidence.certain.as_ref()?;
+    // Other ranges of the patch keep its old text, where that is the text of this one, too.
+    if evidence.found_by == FoundBy::Text && meant.has_others() {
+        return None;
+    }
+    let text = match evidence.found_by {
+        FoundBy::Text | FoundBy::Part { .. } => "",
+        FoundBy::Gap { .. } => "put what is to stay of the lines left out into new_string, and ",
+        FoundBy::Alike => "write new_string as these lines are written, and ",
+    };
+    let call = meant.by_digest(place.lines, &place.digest.short());
+    let is_shown = evidence.found_by == FoundBy::Text;
+    let if_cut = (!is_shown).then(|| meant.unnamed(place.lines));
+    Some((format!("{}{text}{call}", otherwise(evidence)), if_cut))
+}
+
+/// Says that nothing need be done if the new text stands there because the edit was made, where that is not sure.
+fn otherwise(evidence: &Evidence) -> String {
+    let unsure = evidence.made.filter(|made| !made.is_sure);
+    unsure.map_or_else(String::new, |made| {
+        format!("if {} are what you want, nothing is left to do; else ", spelled(made.lines))
+    })
+}
+
+/// Says which call replaces the old text where it stands as whole lines. There is at least one place.
+fn stands_at(meant: &Meant<'_>, places: &[LineRange]) -> String {
+    if let (Some(part), [first, ..]) = (&meant.part, places) {
+        return match (meant.all_at(places), places.iter().find(|place| !meant.is_taken(**place))) {
+            (Some(all), _) => {
+                let places: Vec<String> = places.iter().map(|place| spelled(*place)).collect();
+                format!(
+                    "old_string stands at {}: send the patch with \"ranges\": [{all}]",
+                    places.join(" and ")
+                )
+            }
+            (None, Some(free)) => {
+                format!("old_string stands at {}: {}", spelled(*free), meant.with_range(&range(*free, None)))
+            }
+            (None, None) => format!(
+                "old_string stands at {}, which another of the ranges names: leave {part} out, or make it a patch of its own, \
+                 with its text as old_string",
+                spelled(*first)
+            ),
+        };
+    }
+    format!(
+        "old_string stands at {}{} places: send the patch with the lines of the one that is meant as \"ranges\"",
+        // No more places are kept than this.
+        if places.len() < CLOSEST { "" } else { "at least " },
+        places.len(),
+    )
+}
+
+/// Names some places.
+fn all(places: &[LineRange]) -> String {
+    let places: Vec<String> = places.iter().map(|place| spelled(*place)).collect();
+    places.join(", ")
+}
