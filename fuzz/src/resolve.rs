@@ -238,7 +238,13 @@ fn replace_lines(
         return;
     }
     if blanks {
-        let blank = |line: &Line| line.0.trim_end_matches([' ', '\t']).to_owned() + " \t \n";
+        let trim = |text: &str| text.trim_end_matches([' ', '\t']).to_owned();
+        let blank = |line: &Line| trim(&line.0) + " \t \n";
+        let is = |line: &Line, new: Option<&str>| new.is_some_and(|new| trim(new) == trim(&line.0));
+        if is(&lines[0], new.lines().next()) || is(&lines[count - 1], new.lines().last()) {
+            // Lines in common keep the file's blanks, which the model does not know.
+            return;
+        }
         let patch = Patch {
             old_string: Some(lines.iter().map(blank).collect()),
             new_string: new.to_owned(),

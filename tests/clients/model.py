@@ -374,11 +374,13 @@ def by_range(doc: Document, r: dict[str, Any], old: str | None, new: str, strict
             match = "trailing_whitespace"
     if problems:
         raise Failure(problems)
-    texts = lines_of(new)
+    replaced = [(text, doc.terminator_at(min(first + i, last))) for i, text in enumerate(lines_of(new))]
+    if match is not None and not problems:
+        assert old is not None
+        replaced = in_common(doc, first, *([x + "\n" for x in lines] for lines in (there, wanted, lines_of(new))), goes_on=False)
     out = b""
-    for i, text in enumerate(texts):
-        terminator = doc.terminator_at(min(first + i, last))
-        if i == len(texts) - 1 and not doc.lines[last].terminator:
+    for i, (text, terminator) in enumerate(replaced):
+        if i == len(replaced) - 1 and not doc.lines[last].terminator:
             if not new.endswith("\n"):
                 terminator = ""
             elif old is not None and old.endswith("\n"):
@@ -418,16 +420,60 @@ def by_text(doc: Document, old: str, new: str, every: bool, strict: bool) -> lis
     splices = []
     for a, b in chosen:
         first, last = text.count("\n", 0, a), text.count("\n", 0, b - 1)
-        pieces = new.split("\n")
-        ends = [doc.terminator_at(min(first + i, last)) for i in range(len(pieces) - 1)] + [""]
+        new_here = new
         # A line end that ends old_string matched the end of the file: text ends there without one.
         if unended and b == len(text) and old.endswith("\n") and new.endswith("\n"):
             kept = text[:a] + new[:-1]
             if kept != "" and not kept.endswith("\n"):
-                ends[-2] = ""
-        out = b"".join(encode(doc, piece + end) for piece, end in zip(pieces, ends))
+                new_here = new[:-1]
+        pieces = new_here.split("\n")
+        ends = [doc.terminator_at(min(first + i, last)) for i in range(len(pieces) - 1)] + [""]
+        replaced = list(zip(pieces, ends))
+        if match is not None:
+            goes_on = b < len(text) and text[b] != "\n"
+            replaced = in_common(doc, first, *(split(x) for x in (text[a:b], old, new_here)), goes_on=goes_on)
+        out = b"".join(encode(doc, piece + end) for piece, end in replaced)
         splices.append(Splice(offsets[a], offsets[b], out, first, last, ranged=False, match=match))
     return splices
+
+
+def split(text: str) -> list[str]:
+    """The lines of a text, each with its line end if it has one."""
+    *ended, last = text.split("\n")
+    return [x + "\n" for x in ended] + ([last] if last else [])
+
+
+def in_common(doc: Document, first: int, there: list[str], old: list[str], new: list[str], goes_on: bool) -> list[tuple[str, str]]:
+    """The new lines, each with its terminator, where `there` is what was found but for blanks: lines that the old text has in common
+    with the new one, at head and tail, are those of the file. `goes_on`: other text of a line follows."""
+    there = there + [""] * (len(old) - len(there))
+
+    def alike(k: int, i: int) -> bool:
+        is_line = new[i].endswith("\n") or not old[k].endswith("\n") or not goes_on
+        return is_line and old[k].rstrip(BLANKS + "\n") == new[i].rstrip(BLANKS + "\n")
+
+    most = min(len(old), len(new))
+    head = next((i for i in range(most) if not alike(i, i)), most)
+    most -= head
+    tail = next((i for i in range(most) if not alike(len(old) - 1 - i, len(new) - 1 - i)), most)
+    gone = len(old) - head - tail
+    out = []
+    for i, line in enumerate(new):
+        text, place = line.removesuffix("\n"), None
+        if i < head:
+            place = i
+        elif i >= len(new) - tail:
+            place = i - len(new) + len(old)
+        if place is not None and old[place].removesuffix("\n") != there[place].removesuffix("\n"):
+            text = there[place].removesuffix("\n")
+        if place is not None:
+            end = doc.terminator_at(first + place)
+        elif gone:
+            end = doc.terminator_at(first + min(i, head + gone - 1))
+        else:
+            end = doc.terminator_between(first + head)
+        out.append((text, end if line.endswith("\n") else ""))
+    return out
 
 
 def loose_places(text: str, old: str, unended: bool) -> list[tuple[int, int]]:

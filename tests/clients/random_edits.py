@@ -180,6 +180,14 @@ class Maker:
             text += "\n"
         return self.sent(text)
 
+    def like(self, old: str) -> str:
+        """A text that has lines in common with another one, but for blanks at their ends."""
+        rng = self.rng
+        lines = [line.rstrip(" \t\r") + rng.choice(["", "", " ", "\t"]) for line in old.split("\n")]
+        at = rng.randrange(len(lines))
+        lines[at:at + rng.choice([0, 1, 2])] = rng.choice([[], ["new"], ["new", "newer"]])
+        return "\n".join(lines)
+
     # Patches
 
     def patch(self, doc: model.Document, letters: str) -> dict[str, Any]:
@@ -198,7 +206,7 @@ class Maker:
                 old = text[a:a + rng.choice([1, 2, 3, 5, 9, 20])]
                 if self.chance(0.1):
                     old = old.replace("\n", rng.choice([" \n", "\t\n"]))
-            out: dict[str, Any] = {"old_string": old, "new_string": new}
+            out: dict[str, Any] = {"old_string": old, "new_string": self.like(old) if self.chance(0.2) else new}
             if self.chance(0.3):
                 out["replace_all"] = True
             if self.chance(0.1):
@@ -220,6 +228,8 @@ class Maker:
         out = {"new_string": new, "ranges": ranges}
         if way != "hash":
             out["old_string"] = self.old_text(doc, *spans[0])
+            if self.chance(0.2):
+                out["new_string"] = self.like(out["old_string"])
             if self.chance(0.03):
                 out["new_string"] = out["old_string"]
         if way != "range":

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use super::common::{Part, encoded, parts};
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
 use super::request::{GuardedRange, Options, existing_lines};
 use super::seams::seams_around;
-use super::terminators::Terminators;
 use crate::digest::DigestPrefix;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
@@ -95,6 +95,13 @@ pub fn patch<S: Source + ?Sized>(
     unless_moved(file, resolution, &ranges)
 }
 
+/// The text that is replaced, if that is known, and the one that takes its place, with `\n` for line ends.
+#[derive(Clone, Copy)]
+struct Texts<'a> {
+    old: Option<&'a str>,
+    new: &'a str,
+}
+
 struct Work<'a, S: ?Sized> {
     file: Scanned<'a, S>,
     options: Options,
@@ -158,13 +165,14 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             self.occupy(at, lines, bytes);
             return Ok(());
         }
-        let new = self.whole_lines(lines, patch);
+        let old = patch.old_string.as_deref().map(ended);
+        let texts = Texts { old: old.as_deref(), new: &self.whole_lines(lines, patch) };
         let Some(seams) = seams_around(self.file, &bytes)? else {
             self.rejections.push(Rejection::ShiftState { at, lines });
             self.occupy(at, lines, bytes);
             return Ok(());
         };
-        self.claim(at, lines, seams, &new, tier)
+        self.claim(at, lines, seams, texts, tier)
     }
 
     /// Claims the place of an edit that has been rejected, so that edits that overlap it are rejected in the same reply.
@@ -187,26 +195,29 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         }
     }
 
-    /// Claims the bytes between two places of the file for new text.
+    /// Claims the bytes between two places of the file for new text. Where the old one was found but for blanks, lines that both have
+    /// in common keep the file's bytes; they are claimed all the same, as the client has named them.
     fn claim(
         &mut self,
         at: At,
         lines: LineRange,
         seams: (Seam, Seam),
-        new: &str,
+        Texts { old, new }: Texts<'_>,
         tier: Tier,
     ) -> Result<(), S::Error> {
-        let wanted = memchr::memchr_iter(b'\n', new.as_bytes()).count();
-        let terminators = Terminators::of(self.file, lines, wanted)?;
         let place = seams.0.offset..seams.1.offset;
-        match terminators.encode_between(new, self.file.scan.encoding, seams) {
-            Ok(insert) => {
-                let splice = Splice { at: place, insert };
-                self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier, lead: 0 } });
-            }
+        let kept = match old {
+            Some(old) if tier == Tier::TrailingWhitespace => parts(self.file, &place, lines, old, new)?,
+            _ => None,
+        };
+        let parts = kept.unwrap_or_else(|| vec![Part::New(new.to_owned(), lines)]);
+        let Some(insert) = encoded(self.file, &parts, seams)? else {
             // `patch` has rejected text that cannot be encoded.
-            Err(_) => self.occupy(at, lines, place),
-        }
+            self.occupy(at, lines, place);
+            return Ok(());
+        };
+        let splice = Splice { at: place, insert };
+        self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier, lead: 0 } });
         Ok(())
     }
 
@@ -251,7 +262,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                         at,
                         none,
                         (Seam::ascii(end), Seam::ascii(end)),
-                        &patch.new_string,
+                        Texts { old: None, new: &patch.new_string },
                         Tier::Exact,
                     )?;
                 }
@@ -325,7 +336,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 let starts_line = self.starts_line(place.at.start)?;
                 new = without_final_newline(&new, starts_line);
             }
-            self.claim(at, lines, place.seams, &new, tier)?;
+            self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new }, tier)?;
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ pub(super) fn seams_around<S: Source + ?Sized>(
 
 /// Tells whether ISO-2022-JP is in its ASCII state at `offset`: whether the last escape sequence before that, if any, leads to it. In
 /// a file that decodes, every ESC begins an escape sequence.
-fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Result<bool, S::Error> {
+pub(super) fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Result<bool, S::Error> {
     const ESCAPE: u8 = 0x1B;
     const BLOCK: u64 = 4096;
     let mut end = offset;

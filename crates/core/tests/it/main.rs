@@ -8,6 +8,7 @@
     reason = "a test that fails may panic, and its files are small"
 )]
 
+mod blanks;
 mod edits;
 mod model;
 mod regions;

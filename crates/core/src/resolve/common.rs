@@ -1,0 +1,314 @@
+//! Keeps the file's own bytes of the lines that an old text and a new one have in common, where the old one was found but for blanks
+//! at line ends: a client that does not see these blanks, or does not send them, does not mean to take them away.
+
+use std::ops::Range;
+
+use super::seams::ascii_state_at;
+use super::terminators::Terminators;
+use crate::encoding::Seam;
+use crate::line::{LineNumber, LineRange};
+use crate::matching::trim_blanks;
+use crate::scanned::Scanned;
+use crate::source::{Source, read_range};
+
+/// A part of what takes the place of an old text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    /// The bytes of the file at these offsets.
+    Kept(Range<u64>),
+    /// New text, with `\n` for line ends, in place of these lines, which may be none.
+    New(String, LineRange),
+}
+
+/// Returns the parts of what takes the place of `old`, which the second tier has found `at` these offsets, on `lines`. Lines at the
+/// head and at the tail that `old` and `new` have in common, blanks at their ends aside, keep the file's bytes. But where `old` has
+/// the file's line exactly, and `new` has other blanks, these are asked for: such a line keeps its terminator alone.
+///
+/// `None` if nothing is kept: there is no such line, or a stateful encoding is not in its ASCII state beside it. Fails only as the
+/// source does.
+pub(super) fn parts<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    at: &Range<u64>,
+    lines: LineRange,
+    old: &str,
+    new: &str,
+) -> Result<Option<Vec<Part>>, S::Error> {
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    // A last new line that is not ended is a line of the file only if the match ends where a line does. Else it goes on with what
+    // follows, and so must the old line that it is compared with.
+    let is_ended = new.last().is_none_or(|last| last.ends_with('\n')) || ends_line(file, at.end)?;
+    let alike = |(old, new): (&&str, &&str)| {
+        trim_blanks(bare(old)) == trim_blanks(bare(new))
+            && (is_ended || new.ends_with('\n') || !old.ends_with('\n'))
+    };
+    let head = old.iter().zip(&new).take_while(|pair| alike(*pair)).count();
+    let rest = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|pair| alike(*pair)).count();
+    if head + tail == 0 {
+        return Ok(None);
+    }
+    let Some(found) = found_lines(file, at, lines, &old)? else { return Ok(None) };
+    let mut parts = Parts(Vec::new());
+    let pairs = || old.iter().zip(&found).zip(lines.start().index()..);
+    let (old_tail, new_tail) = (old.len() - tail, new.len() - tail);
+    for (pair, new) in pairs().zip(&new).take(head) {
+        parts.put_common(pair, new);
+    }
+    let changed = new.get(head..new_tail).unwrap_or_default().concat();
+    let above = lines.start().index().saturating_add(head as u64);
+    parts.put(&changed, LineRange::new(LineNumber::from_index(above), (old_tail - head) as u64));
+    for (pair, new) in pairs().skip(old_tail).zip(new.iter().skip(new_tail)) {
+        parts.put_common(pair, new);
+    }
+    Ok(if parts.can_be_cut(file, at)? { Some(parts.0) } else { None })
+}
+
+/// Returns the bytes of parts, one after the other, to stand between two places of the file; `None` where text cannot be encoded.
+pub(super) fn encoded<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    parts: &[Part],
+    seams: (Seam, Seam),
+) -> Result<Option<Vec<u8>>, S::Error> {
+    let mut bytes = Vec::new();
+    let last = parts.len().saturating_sub(1);
+    for (index, part) in parts.iter().enumerate() {
+        match part {
+            Part::Kept(kept) => bytes.append(&mut read_range(file.source, kept.clone())?),
+            Part::New(text, lines) => {
+                let wanted = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+                let terminators = Terminators::of(file, *lines, wanted)?;
+                // Between two parts the file is in its ASCII state.
+                let before = if index == 0 { seams.0 } else { Seam::ascii(seams.0.offset) };
+                let after = if index == last { seams.1 } else { Seam::ascii(seams.1.offset) };
+                match terminators.encode_between(text, file.scan.encoding, (before, after)) {
+                    Ok(mut encoded) => bytes.append(&mut encoded),
+                    Err(_) => return Ok(None),
+                }
+            }
+        }
+    }
+    Ok(Some(bytes))
+}
+
+/// Returns a line's text, without the `\n` that ends it.
+fn bare(line: &str) -> &str {
+    line.strip_suffix('\n').unwrap_or(line)
+}
+
+/// Tells whether a line's text ends at `offset`: a terminator begins there, or the file ends.
+fn ends_line<S: Source + ?Sized>(file: Scanned<'_, S>, offset: u64) -> Result<bool, S::Error> {
+    // The longest terminator, CRLF in four bytes each.
+    const LONGEST: u64 = 8;
+    let end = file.scan.lines.bytes().end;
+    let mut ends = offset >= end;
+    file.for_each_line(LineNumber::FIRST, offset..(offset + LONGEST).min(end), 0, |line| {
+        ends = line.length == 0;
+        false
+    })?;
+    Ok(ends)
+}
+
+/// A line of the place where the old text was found: of its first and its last line only what belongs to the match.
+struct Found {
+    text: Range<u64>,
+    /// The offset after its terminator.
+    end: u64,
+    /// Whether its text is that of the old line, blanks included.
+    is_exact: bool,
+}
+
+/// Returns what stands in place of each line of `old`; `None` where the file does not have as many, because it has changed.
+fn found_lines<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    at: &Range<u64>,
+    lines: LineRange,
+    old: &[&str],
+) -> Result<Option<Vec<Found>>, S::Error> {
+    let encoding = file.scan.encoding;
+    let longest = old.iter().map(|line| encoding.max_bytes(line.len())).max().unwrap_or_default();
+    let mut wanted = old.iter();
+    let mut found = Vec::with_capacity(old.len());
+    file.for_each_line(lines.start(), at.clone(), longest, |line| {
+        let Some(old) = wanted.next() else { return false };
+        let is_exact =
+            line.is_whole() && encoding.decode(line.text).is_ok_and(|text| text.as_str() == bare(old));
+        found.push(Found { text: line.start..line.start + line.length, end: line.end, is_exact });
+        true
+    })?;
+    // A last old line of blanks alone may have been found in an empty line.
+    if found.len() + 1 == old.len() && old.last().is_some_and(|last| trim_blanks(last).is_empty()) {
+        found.push(Found { text: at.end..at.end, end: at.end, is_exact: false });
+    }
+    Ok(Some(found).filter(|found| found.len() == old.len()))
+}
+
+/// Parts, in the order of the new bytes. No part is empty.
+struct Parts(Vec<Part>);
+
+impl Parts {
+    fn put(&mut self, text: &str, lines: LineRange) {
+        if !text.is_empty() {
+            self.0.push(Part::New(text.to_owned(), lines));
+        }
+    }
+
+    fn keep(&mut self, bytes: Range<u64>) {
+        match self.0.last_mut() {
+            _ if bytes.is_empty() => {}
+            Some(Part::Kept(last)) if last.end == bytes.start => last.end = bytes.end,
+            _ => self.0.push(Part::Kept(bytes)),
+        }
+    }
+
+    /// Puts a line that both texts have, given as the old one, what stands in its place, and its index in the file.
+    fn put_common(&mut self, ((old, found), index): ((&&str, &Found), u64), new: &str) {
+        let this = LineRange::new(LineNumber::from_index(index), 1);
+        if found.is_exact && bare(old) != bare(new) {
+            self.put(bare(new), this);
+        } else {
+            self.keep(found.text.clone());
+        }
+        if new.ends_with('\n') {
+            if found.end > found.text.end {
+                self.keep(found.text.end..found.end);
+            } else {
+                self.put("\n", this);
+            }
+        }
+    }
+
+    /// Tells whether the file can be cut between these parts.
+    fn can_be_cut<S: Source + ?Sized>(
+        &self,
+        file: Scanned<'_, S>,
+        at: &Range<u64>,
+    ) -> Result<bool, S::Error> {
+        if !file.scan.encoding.is_stateful() {
+            return Ok(true);
+        }
+        for part in &self.0 {
+            let Part::Kept(kept) = part else { continue };
+            for offset in [kept.start, kept.end] {
+                if offset != at.start && offset != at.end && !ascii_state_at(file.source, offset)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::tests::{scan, told};
+    use crate::resolve::{GuardedRange, Options, Patch, patch};
+    use crate::scanned::Scanned;
+
+    /// Of each file, an old text and a new one: what becomes of it by text alone, and by the lines of `range`, if that is another
+    /// thing.
+    fn check(rows: &[(&str, (i64, i64), &str, &str)]) -> String {
+        let tell = |&(file, (start, end), old, new): &(&str, (i64, i64), &str, &str)| {
+            let text = Patch { replace_all: true, ..Patch::text(old, new) };
+            let range = GuardedRange { start, end: Some(end), range_hash: None };
+            let lines = Patch { ranges: vec![range], ..text.clone() };
+            let [text, lines] = [text, lines].map(|one| {
+                let scan = scan(file.as_bytes());
+                let resolution =
+                    patch(Scanned::new(file.as_bytes(), &scan), None, &[one], Options::default());
+                told(file, resolution.unwrap()).replace(" but for blanks", "")
+            });
+            let lines = if lines == text { String::new() } else { format!(" | by lines {lines}") };
+            format!("{file:?}: {old:?} to {new:?} -> {text}{lines}\n")
+        };
+        rows.iter().map(tell).collect()
+    }
+
+    #[test]
+    fn lines_in_common_keep_their_blanks() {
+        let file = "one  \ntwo  \nthree\t\nfour\n";
+        insta::assert_snapshot!(check(&[
+            (file, (1, 3), "one\ntwo\nthree", "one\ntwo\nTHREE"),
+            (file, (1, 3), "one\ntwo\nthree\n", "ONE\ntwo\nthree\n"),
+            (file, (1, 3), "one\ntwo\nthree\n", "one\nthree\n"),
+            (file, (1, 3), "one\ntwo\nthree", "one\ntwo"),
+            (file, (1, 3), "one\ntwo\nthree", "one\n2\n2.5\nthree"),
+            (file, (1, 3), "one\ntwo\nthree", "one\ntwo\nthree"),
+            (file, (2, 3), "two\nthree", ""),
+            // Repeated lines count once.
+            (file, (1, 2), "one\ntwo", "one\none\ntwo\ntwo"),
+            // Blanks that are asked for: the old text has the file's line, and the new one another.
+            (file, (1, 2), "one  \ntwo", "one\ntwo"),
+            (file, (2, 4), "two\nthree\nfour", "two\nthree\nfour  "),
+            (file, (1, 2), "one\ntwo ", "one   \ntwo   "),
+            // In the middle of lines.
+            (file, (1, 1), "e\ntwo\nth", "e\ntwo\nTH"),
+            (file, (1, 1), "e\ntwo\nth", "e\ntwo\nx\nth"),
+            (file, (1, 1), "e\ntwo", "e\nt-w-o"),
+            (file, (1, 1), "\ntwo", "\n2"),
+            // A line that is joined to the next one is a line no more.
+            (file, (1, 2), "one\ntwo\n", "one\ntwo"),
+            (file, (1, 2), "one\ntwo", "one\ntwo\n"),
+            (file, (1, 1), "e\ntwo\nth", "e\ntwo"),
+        ]), @r#"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\nthree" to "one\ntwo\nTHREE" -> "one  \ntwo  \nTHREE\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\nthree\n" to "ONE\ntwo\nthree\n" -> "ONE\ntwo  \nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\nthree\n" to "one\nthree\n" -> "one  \nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\nthree" to "one\ntwo" -> "one  \ntwo  \nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\nthree" to "one\n2\n2.5\nthree" -> "one  \n2\n2.5\nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\nthree" to "one\ntwo\nthree" -> "one  \ntwo  \nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "two\nthree" to "" -> "one  \n\nfour\n" | by lines "one  \nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo" to "one\none\ntwo\ntwo" -> "one  \none\ntwo\ntwo  \nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "one  \ntwo" to "one\ntwo" -> "one\ntwo  \nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "two\nthree\nfour" to "two\nthree\nfour  " -> "one  \ntwo  \nthree\t\nfour  \n"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo " to "one   \ntwo   " -> "one  \ntwo  \nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo\nTH" -> "one  \ntwo  \nTHree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]
+        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo\nx\nth" -> "one  \ntwo  \nx\nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]
+        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo" to "e\nt-w-o" -> "one  \nt-w-o\nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-2]
+        "one  \ntwo  \nthree\t\nfour\n": "\ntwo" to "\n2" -> "one  \n2  \nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-2]
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\n" to "one\ntwo" -> "one  \ntwothree\t\nfour\n" | by lines "one  \ntwo  \nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "one\ntwo" to "one\ntwo\n" -> "one  \ntwo  \n\nthree\t\nfour\n" | by lines "one  \ntwo  \nthree\t\nfour\n"
+        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo" -> "one  \ntworee\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]
+        "#);
+    }
+
+    #[test]
+    fn the_last_line_and_mixed_line_ends_are_kept() {
+        insta::assert_snapshot!(check(&[
+            ("a \nb ", (1, 2), "a\nb\n", "a\nB\n"),
+            ("a \nb ", (1, 2), "a\nb\n", "A\nb\n"),
+            ("a \nb ", (1, 2), "a\nb\n", "A\nb"),
+            ("a \nb ", (1, 2), "a\nb", "A\nb\n"),
+            ("a \nb ", (1, 2), "a\nb", "a\nb\nc"),
+            ("a \nb ", (1, 2), "a\nb\n", "a\n"),
+            ("a \nb ", (1, 2), "a\nb\n", "a\nb\n\n"),
+            ("a \r\nb \nc \r\n", (1, 3), "a\nb\nc\n", "a\nb\nx\nc\n"),
+            ("a \r\nb \nc \r\n", (1, 3), "a\nb\nc\n", "a\nc\n"),
+            ("a \r\nb \nc ", (1, 3), "a\nb\nc", "a\nb\nc\nd"),
+            ("a \rb \r", (1, 2), "a\nb\n", "a\nB\n"),
+        ]), @r#"
+        "a \nb ": "a\nb\n" to "a\nB\n" -> "a \nB"
+        "a \nb ": "a\nb\n" to "A\nb\n" -> "A\nb "
+        "a \nb ": "a\nb\n" to "A\nb" -> "A\nb "
+        "a \nb ": "a\nb" to "A\nb\n" -> "A\nb \n"
+        "a \nb ": "a\nb" to "a\nb\nc" -> "a \nb \nc"
+        "a \nb ": "a\nb\n" to "a\n" -> "a "
+        "a \nb ": "a\nb\n" to "a\nb\n\n" -> "a \nb \n\n"
+        "a \r\nb \nc \r\n": "a\nb\nc\n" to "a\nb\nx\nc\n" -> "a \r\nb \nx\nc \r\n"
+        "a \r\nb \nc \r\n": "a\nb\nc\n" to "a\nc\n" -> "a \r\nc \r\n"
+        "a \r\nb \nc ": "a\nb\nc" to "a\nb\nc\nd" -> "a \r\nb \nc \nd"
+        "a \rb \r": "a\nb\n" to "a\nB\n" -> "a \rB\r"
+        "#);
+    }
+
+    #[test]
+    fn every_place_keeps_its_own() {
+        insta::assert_snapshot!(check(&[
+            ("a  \nb\na\t\nb \n", (3, 4), "a \nb\n", "a\nB\n"),
+            ("a  \n\n\na \n", (1, 2), "a\n  ", "a\nB"),
+        ]), @r#"
+        "a  \nb\na\t\nb \n": "a \nb\n" to "a\nB\n" -> "a  \nB\na\t\nB\n" | by lines "a  \nb\na\t\nB\n"
+        "a  \n\n\na \n": "a\n  " to "a\nB" -> "a  \nB\n\na \nB" | by lines "a  \nB\n\na \n"
+        "#);
+    }
+}
