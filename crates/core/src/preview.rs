@@ -5,12 +5,31 @@
 
 use crate::diff;
 use crate::digest::{Digest, Hasher};
+use crate::line::LineNumber;
 use crate::regions::{Region, regions};
-use crate::resolve::Plan;
+use crate::resolve::{Blanks, Plan};
 use crate::scan::{Scan, Scanner};
 use crate::scanned::Scanned;
-use crate::source::{Source, for_each_chunk};
+use crate::source::{Source, for_each_chunk, read_range};
 use crate::splice::{SpliceSet, Spliced};
+
+/// New text that begins with blanks of its own, on a line that begins with other ones: the client may have meant the line to begin
+/// with one or the other, and not with both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Indentation {
+    /// The line of the new file; of several the first.
+    pub line: LineNumber,
+    /// The blanks of the file with which it begins.
+    pub of_file: Blanks,
+    /// Those of the new text, which follow.
+    pub of_text: Blanks,
+    /// How many more places of the file are so.
+    pub more: u64,
+}
+
+/// How many bytes of blanks before a new text are looked at; more are no indentation.
+const LONGEST_INDENT: u64 = 4096;
 
 /// A file, what an edit does to it, and the scan of the new bytes.
 #[derive(Debug)]
@@ -69,6 +88,25 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         diff::between(self.old, self.new_file(), regions, path)
     }
 
+    /// Returns where new text that begins with blanks stands behind nothing but blanks of its line, if it took the place of a text
+    /// that was found by itself, and does not begin with blanks. Fails only as the source does.
+    pub fn indentation(&self) -> Result<Option<Indentation>, S::Error> {
+        let mut cursor = self.new_file().cursor();
+        let mut found: Option<Indentation> = None;
+        for (fact, place) in self.plan.facts.iter().zip(self.plan.splices.new_places()) {
+            let Some(of_text) = fact.indent else { continue };
+            let (line, start) = cursor.line_at(place.start)?;
+            if place.start.saturating_sub(start) > LONGEST_INDENT {
+                continue;
+            }
+            let before = self.scan.encoding.decode(&read_range(&self.new, start..place.start)?);
+            let Some(of_file) = before.ok().and_then(|before| Blanks::of(&before)) else { continue };
+            let first = *found.get_or_insert(Indentation { line, of_file, of_text, more: 0 });
+            found = Some(Indentation { more: first.more + u64::from(first.line != line), ..first });
+        }
+        Ok(found)
+    }
+
     /// Returns the splices that turn the new bytes back into the old. They hold all bytes that the edit removes, of which there are
     /// [`SpliceSet::removed`]. Fails only as the source does.
     pub fn inverse(&self) -> Result<SpliceSet, S::Error> {
@@ -93,8 +131,8 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
+    use crate::encoding::Label;
     use crate::resolve::{Options, Patch, patch};
-    use crate::source::read_range;
 
     fn scan(bytes: &[u8]) -> Scan {
         let mut scanner = Scanner::new(None);
@@ -130,5 +168,68 @@ mod tests {
         let diff = check("one\ntwo\nthree\n", "one\n2\nthree\n", "two", "2");
         assert_eq!(diff, "--- /a\n+++ /a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
         assert_eq!(check("one\n", "one\n", "one", "one"), "");
+    }
+
+    /// What is told of blanks that may be too many, for a file of that encoding.
+    fn indented(file: &str, patches: &[Patch], label: &str) -> String {
+        let encoding = Label::parse(label).unwrap().encoding;
+        let bytes = encoding.encode(file).unwrap();
+        let mut scanner = Scanner::new(Some(encoding));
+        scanner.feed(&bytes);
+        let scan = scanner.finish();
+        let file = Scanned::new(bytes.as_slice(), &scan);
+        let plan = patch(file, None, patches, Options::default()).unwrap().unwrap();
+        let told = Preview::read(file, &plan).unwrap().indentation().unwrap();
+        told.map_or_else(
+            || "none".to_owned(),
+            |told| {
+                let [file, text] = [told.of_file, told.of_text].map(|one| (one.spaces, one.tabs));
+                format!("line {}: {file:?} and {text:?}, {} more", told.line, told.more)
+            },
+        )
+    }
+
+    #[test]
+    fn blanks_of_the_file_and_of_the_new_text_are_told() {
+        let file = "a\n    b\n\tc\n    d(b)\n    d\n";
+        let check = |patches: &[Patch]| {
+            let told = indented(file, patches, "utf-8");
+            assert_eq!(indented(file, patches, "utf-16-le"), told);
+            told
+        };
+        let rows: [&[Patch]; 13] = [
+            &[Patch::text("b\n", "    b2\n")],
+            &[Patch::text("c", "\tif c {\n\t\tc\n\t}")],
+            &[Patch::text("b\n\tc", " \tb\n\tc")],
+            &[Patch::text("d", "  e").all()],
+            // Lines are those of the new file.
+            &[Patch::text("a\n", ""), Patch::text("c", "  c")],
+            &[Patch::text("c", "  c"), Patch::text("a", "a\na")],
+            // The old text has these blanks, or the file has none before it, or there is text before it.
+            &[Patch::text("  b\n", "    b2\n")],
+            &[Patch::text("    b\n", "    b2\n")],
+            &[Patch::text("a", "    a")],
+            &[Patch::text("(b)", " (b)")],
+            &[Patch::text("c", "c  ")],
+            // Nothing stands behind the blanks.
+            &[Patch::text("c", "  ")],
+            &[Patch::text("c", "  \nc")],
+        ];
+        let told: Vec<String> = rows.iter().map(|row| check(row)).collect();
+        insta::assert_snapshot!(told.join("\n"), @r"
+        line 2: (4, 0) and (4, 0), 0 more
+        line 3: (0, 1) and (0, 1), 0 more
+        line 2: (4, 0) and (1, 1), 0 more
+        line 4: (4, 0) and (2, 0), 1 more
+        line 2: (0, 1) and (2, 0), 0 more
+        line 4: (0, 1) and (2, 0), 0 more
+        none
+        none
+        none
+        none
+        none
+        none
+        none
+        ");
     }
 }

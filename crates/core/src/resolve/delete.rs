@@ -42,7 +42,7 @@ pub fn delete<S: Source + ?Sized>(
             rejections.push(Rejection::ShiftState { at, lines });
         }
         let splice = Splice { at: bytes, insert: Vec::new() };
-        claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier: Tier::Exact, lead: 0 } });
+        claims.push(Claim { at, lines, splice, fact: SpliceInfo::of(Tier::Exact) });
     }
     explain(file, Options::default(), (&[], &[]), failed, &mut rejections)?;
     let resolution = guarded(file.scan, file_hash, plan(file, claims, rejections)?);

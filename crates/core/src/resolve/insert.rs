@@ -115,7 +115,7 @@ fn lines_after<S: Source + ?Sized>(
         at: At::default(),
         lines: here,
         splice: Splice { at: offset..offset, insert },
-        fact: SpliceInfo { tier: Tier::Exact, lead: lead.len() },
+        fact: SpliceInfo { lead: lead.len(), ..SpliceInfo::of(Tier::Exact) },
     });
     Ok(claim)
 }

@@ -24,5 +24,5 @@ pub use append::append;
 pub use delete::delete;
 pub use insert::{Position, insert};
 pub use patch::{Patch, patch};
-pub use plan::{Plan, Resolution, SpliceInfo};
+pub use plan::{Blanks, Plan, Resolution, SpliceInfo};
 pub use request::{GuardedRange, MAX_INSERTED, MAX_OCCURRENCES, Options};

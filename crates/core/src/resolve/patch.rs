@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::common::{Part, encoded, parts};
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
-use super::plan::{Claim, Resolution, SpliceInfo, plan};
+use super::plan::{Blanks, Claim, Resolution, SpliceInfo, plan};
 use super::request::{GuardedRange, Options, existing_lines};
 use super::seams::seams_around;
 use crate::digest::DigestPrefix;
@@ -100,6 +100,7 @@ pub fn patch<S: Source + ?Sized>(
 struct Texts<'a> {
     old: Option<&'a str>,
     new: &'a str,
+    indent: Option<Blanks>,
 }
 
 struct Work<'a, S: ?Sized> {
@@ -166,7 +167,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             return Ok(());
         }
         let old = patch.old_string.as_deref().map(ended);
-        let texts = Texts { old: old.as_deref(), new: &self.whole_lines(lines, patch) };
+        let texts = Texts { old: old.as_deref(), new: &self.whole_lines(lines, patch), indent: None };
         let Some(seams) = seams_around(self.file, &bytes)? else {
             self.rejections.push(Rejection::ShiftState { at, lines });
             self.occupy(at, lines, bytes);
@@ -178,7 +179,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     /// Claims the place of an edit that has been rejected, so that edits that overlap it are rejected in the same reply.
     fn occupy(&mut self, at: At, lines: LineRange, bytes: Range<u64>) {
         let splice = Splice { at: bytes, insert: Vec::new() };
-        self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier: Tier::Exact, lead: 0 } });
+        self.claims.push(Claim { at, lines, splice, fact: SpliceInfo::of(Tier::Exact) });
     }
 
     /// Returns the new text of whole lines: it ends with a line end, except at the end of a file that has no final newline.
@@ -202,7 +203,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         at: At,
         lines: LineRange,
         seams: (Seam, Seam),
-        Texts { old, new }: Texts<'_>,
+        Texts { old, new, indent }: Texts<'_>,
         tier: Tier,
     ) -> Result<(), S::Error> {
         let place = seams.0.offset..seams.1.offset;
@@ -217,7 +218,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             return Ok(());
         };
         let splice = Splice { at: place, insert };
-        self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { tier, lead: 0 } });
+        self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { indent, ..SpliceInfo::of(tier) } });
         Ok(())
     }
 
@@ -262,7 +263,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                         at,
                         none,
                         (Seam::ascii(end), Seam::ascii(end)),
-                        Texts { old: None, new: &patch.new_string },
+                        Texts { old: None, new: &patch.new_string, indent: None },
                         Tier::Exact,
                     )?;
                 }
@@ -320,6 +321,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, evidence });
             return Ok(());
         }
+        let indent = own_indent(old, &patch.new_string);
         for (place, lines) in found.places.iter().zip(touched) {
             if !place.editable {
                 self.rejections.push(Rejection::ShiftState { at, lines });
@@ -336,7 +338,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 let starts_line = self.starts_line(place.at.start)?;
                 new = without_final_newline(&new, starts_line);
             }
-            self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new }, tier)?;
+            self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new, indent }, tier)?;
         }
         Ok(())
     }
@@ -344,6 +346,14 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     fn starts_line(&self, offset: u64) -> Result<bool, S::Error> {
         self.file.line_at(offset).map(|(_, start)| start == offset)
     }
+}
+
+/// Returns the blanks with which a new text begins, other text behind them, if the old one begins with none.
+fn own_indent(old: &str, new: &str) -> Option<Blanks> {
+    let first = new.split('\n').next().unwrap_or_default();
+    let text = first.trim_start_matches([' ', '\t']);
+    let blanks = first.get(..first.len() - text.len()).and_then(Blanks::of);
+    blanks.filter(|_| !text.is_empty() && !old.starts_with([' ', '\t']))
 }
 
 /// Returns `text` with a final newline.

@@ -28,6 +28,48 @@ pub struct SpliceInfo {
     pub tier: Tier,
     /// How many of the inserted bytes, from the first on, end the line before: they are not part of the new lines.
     pub lead: usize,
+    /// The blanks with which the new text begins, other text behind them, where the old text was found by itself and begins with
+    /// none: behind blanks of the file they are perhaps too many. `None` where there are none.
+    pub indent: Option<Blanks>,
+}
+
+impl SpliceInfo {
+    /// Makes the facts about a splice that was found in `tier`, and of which there is nothing else to tell.
+    #[must_use]
+    pub fn of(tier: Tier) -> Self {
+        Self { tier, lead: 0, indent: None }
+    }
+}
+
+/// Spaces and tabs that stand one after the other, counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Blanks {
+    /// The number of spaces.
+    pub spaces: u64,
+    /// The number of tabs.
+    pub tabs: u64,
+}
+
+impl Blanks {
+    /// Counts a text that has nothing else; `None` if it has, or is empty.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        let mut blanks = Self::default();
+        for character in text.chars() {
+            match character {
+                ' ' => blanks.spaces += 1,
+                '\t' => blanks.tabs += 1,
+                _ => return None,
+            }
+        }
+        (!text.is_empty()).then_some(blanks)
+    }
+
+    /// Returns how many there are.
+    #[must_use]
+    pub fn count(self) -> u64 {
+        self.spaces + self.tabs
+    }
 }
 
 /// A plan, or everything that is wrong with a request: at least one rejection, sorted by the parts of the request, those of the whole

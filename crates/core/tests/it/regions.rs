@@ -75,7 +75,7 @@ fn naive(old: &str, new: &str, splices: &[Splice]) -> Vec<Places> {
 /// What the core says.
 fn told(old: &str, splices: &[Splice]) -> (String, Vec<Region>) {
     let splices = SpliceSet::new(splices.to_vec()).unwrap();
-    let facts = vec![SpliceInfo { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
+    let facts = vec![SpliceInfo::of(Tier::Exact); splices.as_slice().len()];
     let view = Spliced::new(old.as_bytes(), &splices);
     let new = read_range(&view, 0..view.size()).unwrap();
     let plan = Plan { splices, facts, adds_final_newline: false, unchanged: false };

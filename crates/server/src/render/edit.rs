@@ -6,7 +6,9 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::measure::Measure;
+use mcp_text_editor_core::preview::Indentation;
 use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::resolve::Blanks;
 use mcp_text_editor_store::{Edited, Guard, InPlace, Lost, NotKept, Outcome, Warning};
 use serde_json::{Map, Value, json};
 
@@ -241,11 +243,34 @@ fn flags_not_kept(lost: Lost) -> String {
     format!("the new file could not be given the old one's {} (chattr)", all.join(" and "))
 }
 
+/// Says that a line begins with the file's blanks and with those of the new text.
+fn indentation(found: &Indentation) -> String {
+    let counted = |count: u64, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        many => Some(format!("{many} {what}s")),
+    };
+    let spelled = |blanks: Blanks| {
+        let both = [counted(blanks.spaces, "space"), counted(blanks.tabs, "tab")];
+        both.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    };
+    let Indentation { line, of_file, of_text, more, .. } = *found;
+    let more =
+        counted(more, "more line").map_or_else(String::new, |lines| format!(" (and so on for {lines})"));
+    format!(
+        "indentation: line {line} begins with the file's {} and the {} of new_string: {} blanks{more}",
+        spelled(of_file),
+        spelled(of_text),
+        of_file.count() + of_text.count()
+    )
+}
+
 /// Words a warning about an edit that succeeded.
 pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
     let words = match warning {
         Warning::Unchanged => "unchanged",
         Warning::FinalNewlineAdded => "the last line had no line end: one was added before the new text",
+        Warning::Indentation(found) => return indentation(found).into(),
         Warning::EditedInPlace(reason) => in_place(*reason),
         Warning::FlagsNotKept(lost) => return flags_not_kept(*lost).into(),
         Warning::NotExchanged => {

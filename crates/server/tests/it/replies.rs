@@ -237,6 +237,29 @@ fn patches_are_told_with_their_regions() {
 }
 
 #[test]
+fn indentation_that_is_there_twice() {
+    let set_up = |world: &World| world.write("t.py", "def f():\n    one()\n\ttwo()\n    one()\n");
+    let patch = |old: &str, new: &str, all: bool| {
+        patches("t.py", &[json!({"old_string": old, "new_string": new, "replace_all": all})])
+    };
+    let dry = |mut call: Value| {
+        call["dry_run"] = json!(true);
+        call
+    };
+    check(
+        "indentation_that_is_there_twice",
+        set_up,
+        &["--no-history"],
+        &[
+            ("shown first", PATCH, dry(patch("one()\n\ttwo()", "    one()\n\tzwei()", false))),
+            ("a line", PATCH, patch("two()", " \ttwo(2)", false)),
+            ("every line", PATCH, patch("one()", "\tone(1)", true)),
+            ("the blanks are in both texts", PATCH, patch(" \ttwo(2)", " \ttwo(3)", false)),
+        ],
+    );
+}
+
+#[test]
 fn dry_runs() {
     let set_up = |world: &World| {
         let lines: Vec<String> = (1..=12).map(|number| format!("line {number}\n")).collect();

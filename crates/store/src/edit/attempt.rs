@@ -285,7 +285,7 @@ fn plan(
             let reason = Reason::ChangedSince { digest };
             return Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
         }
-        let facts = vec![SpliceInfo { tier: Tier::Exact, lead: 0 }; splices.as_slice().len()];
+        let facts = vec![SpliceInfo::of(Tier::Exact); splices.as_slice().len()];
         let splices = splices.clone();
         return Ok(Ok(Plan { splices, facts, adds_final_newline: false, unchanged: false }));
     }
@@ -387,6 +387,8 @@ impl Work<'_> {
         if preview.adds_final_newline() {
             edited.warnings.push(Warning::FinalNewlineAdded);
         }
+        let indentation = preview.indentation().context(Operation::Read, path)?;
+        edited.warnings.extend(indentation.map(Warning::Indentation));
         if options.dry_run {
             let text = preview.diff(&edited.regions, group.file_path).context(Operation::Read, path)?;
             (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));

@@ -1,6 +1,7 @@
 //! What a call has done: [`Outcome`].
 
 use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::preview::Indentation;
 use mcp_text_editor_core::regions::Region;
 
 use crate::commit::in_place::InPlace;
@@ -42,6 +43,8 @@ pub enum Warning {
     Unchanged,
     /// The last line had no terminator, and was given one.
     FinalNewlineAdded,
+    /// New text that begins with blanks stands behind blanks of the file.
+    Indentation(Indentation),
     /// The file was written over instead of being replaced.
     EditedInPlace(InPlace),
     /// The file was replaced by one that could not be given all of its flags.
