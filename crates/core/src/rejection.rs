@@ -92,6 +92,8 @@ pub struct Evidence {
     /// The lines where the wanted text stands: at most [`crate::matching::CLOSEST`] places, those closest to the range first, or
     /// in file order where no range was named. One place where it is not the very text ([`Evidence::found_by`]).
     pub found_at: Vec<LineRange>,
+    /// What tells the places of `found_at` apart, one for each, where the text stands at two or three; else empty.
+    pub beside: Vec<Option<Beside>>,
     /// By what it was found.
     pub found_by: FoundBy,
     /// The one of `found_at` that was meant, where that is certain.
@@ -165,6 +167,17 @@ pub struct Dependency {
     pub at: At,
     /// The new text with which that patch would do what both are to do, if it is at most 2000 bytes long.
     pub merged: Option<String>,
+}
+
+/// A line that tells a place from others at which the same text stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Beside {
+    /// Its number.
+    pub line: LineNumber,
+    /// Whether it stands above the place; else below.
+    pub is_above: bool,
+    /// The first characters of its text, blanks before them aside; at most 60.
+    pub text: String,
 }
 
 /// One thing that is wrong with a request for one file.

@@ -97,7 +97,7 @@ fn bare(line: &str) -> &str {
 }
 
 /// Tells whether a line's text ends at `offset`: a terminator begins there, or the file ends.
-fn ends_line<S: Source + ?Sized>(file: Scanned<'_, S>, offset: u64) -> Result<bool, S::Error> {
+pub(super) fn ends_line<S: Source + ?Sized>(file: Scanned<'_, S>, offset: u64) -> Result<bool, S::Error> {
     // The longest terminator, CRLF in four bytes each.
     const LONGEST: u64 = 8;
     let end = file.scan.lines.bytes().end;

@@ -7,6 +7,7 @@
 //! A result has two levels: a read that failed, which is the source's error, and the [`Resolution`].
 
 mod append;
+mod beside;
 mod common;
 mod delete;
 mod evidence;

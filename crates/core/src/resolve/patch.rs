@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::beside::{are_whole_lines, beside};
 use super::common::{Part, encoded, parts};
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
@@ -12,7 +13,7 @@ use crate::digest::DigestPrefix;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Found, Keep, Needle, Tier, lines_of, search, trim_blanks};
-use crate::rejection::{At, Evidence, Rejection};
+use crate::rejection::{At, Evidence, FoundBy, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
@@ -317,7 +318,12 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         let mut touched = lines_of(self.file, &found.places)?;
         if !patch.replace_all && found.count > 1 {
             touched.dedup();
-            let evidence = Box::new(Evidence { found_at: touched, ..Evidence::default() });
+            let beside =
+                if touched.len() as u64 == found.count { beside(self.file, &touched)? } else { Vec::new() };
+            let is_whole = are_whole_lines(self.file, &found.places, old)?;
+            let found_by = if is_whole { FoundBy::Text } else { FoundBy::Part { of_new: None } };
+            let evidence = Evidence { found_at: touched, found_by, beside, ..Evidence::default() };
+            let evidence = Box::new(evidence);
             self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, evidence });
             return Ok(());
         }

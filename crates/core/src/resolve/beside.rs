@@ -1,0 +1,200 @@
+//! Finds what tells places apart at which the same text stands: a line near each that the others do not have there.
+
+use super::common::ends_line;
+use crate::line::{LineNumber, LineRange};
+use crate::matching::Occurrence;
+use crate::rejection::Beside;
+use crate::scanned::Scanned;
+use crate::source::Source;
+
+/// How many places are told apart at most.
+const MAX_PLACES: usize = 3;
+/// How far from a place a line may stand, in lines.
+const FARTHEST: u64 = 10;
+/// How many bytes the lines on one side of a place may have together, so that looking at them is cheap.
+const MAX_READ: u64 = 256 * 1024;
+/// How many bytes of a line are looked at.
+const LONGEST_LINE: usize = 1024;
+/// How many characters of a line are compared and told.
+const SHOWN: usize = 60;
+
+/// Tells whether a text stands at all of these places as lines of their own.
+pub(super) fn are_whole_lines<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    places: &[Occurrence],
+    text: &str,
+) -> Result<bool, S::Error> {
+    let mut cursor = file.cursor();
+    for place in places {
+        let (_, start) = cursor.line_at(place.at.start)?;
+        if start != place.at.start || !(text.ends_with('\n') || ends_line(file, place.at.end)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns for each of the places the closest line, above rather than below, that no other place has as close on that side, if there
+/// is one. A line of brackets alone is the last choice; an empty one, and one of the places, tells nothing. Nothing is looked for
+/// where there are more than three places. Fails only as the source does.
+pub(super) fn beside<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    places: &[LineRange],
+) -> Result<Vec<Option<Beside>>, S::Error> {
+    if places.len() > MAX_PLACES {
+        return Ok(Vec::new());
+    }
+    let sides: Vec<[Vec<Beside>; 2]> =
+        places.iter().map(|place| sides(file, *place)).collect::<Result<_, _>>()?;
+    let tells = |index: usize| {
+        let [above, below] = sides.get(index)?;
+        let longest = above.len().max(below.len());
+        let candidates = (0..longest).flat_map(|far| [(far, 0, above.get(far)), (far, 1, below.get(far))]);
+        let alone: Vec<&Beside> = candidates
+            .filter_map(|(far, side, line)| {
+                let line = line.filter(|line| !line.text.is_empty())?;
+                let is_of_place =
+                    places.iter().any(|place| place.start() <= line.line && line.line.get() <= place.end());
+                let others = sides.iter().enumerate().filter(|(other, _)| *other != index);
+                let mut as_close =
+                    others.flat_map(|(_, other)| other.get(side).into_iter().flatten().take(far + 1));
+                (!is_of_place && as_close.all(|other| other.text != line.text)).then_some(line)
+            })
+            .collect();
+        let has_words = |line: &&&Beside| line.text.chars().any(|one| one.is_alphanumeric() || one == '_');
+        alone.iter().find(has_words).or(alone.first()).map(|line| (*line).clone())
+    };
+    Ok((0..places.len()).map(tells).collect())
+}
+
+/// Returns the lines above a place and those below, the closest first.
+fn sides<S: Source + ?Sized>(file: Scanned<'_, S>, place: LineRange) -> Result<[Vec<Beside>; 2], S::Error> {
+    let above = place.start().index().min(FARTHEST);
+    let first = LineNumber::from_index(place.start().index().saturating_sub(above));
+    let mut lines = beginnings(file, LineRange::new(first, above), true)?;
+    lines.reverse();
+    let below = file.scan.lines.count().saturating_sub(place.end()).min(FARTHEST);
+    let below = LineRange::new(LineNumber::from_index(place.end()), below);
+    Ok([lines, beginnings(file, below, false)?])
+}
+
+/// Returns the beginnings of lines, without blanks around them; nothing where the lines are too long.
+fn beginnings<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    lines: LineRange,
+    is_above: bool,
+) -> Result<Vec<Beside>, S::Error> {
+    let bytes = file.bytes_of(lines)?;
+    let mut found = Vec::new();
+    if bytes.end.saturating_sub(bytes.start) > MAX_READ {
+        return Ok(found);
+    }
+    let encoding = file.scan.encoding;
+    file.for_each_line(lines.start(), bytes, LONGEST_LINE, |line| {
+        // The end of a long line may have been cut off inside a character.
+        let text = encoding
+            .decode(line.text)
+            .or_else(|fault| encoding.decode(line.text.get(..fault.offset).unwrap_or_default()))
+            .unwrap_or_default();
+        let text = text.trim().chars().take(SHOWN).collect();
+        found.push(Beside { line: line.number, is_above, text });
+        true
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rejection::{FoundBy, Rejection};
+    use crate::resolve::tests::scan;
+    use crate::resolve::{Options, Patch, patch};
+
+    /// What tells the places of a text apart, and whether it stands there as lines of their own.
+    fn told(file: &str, text: &str) -> String {
+        let scan = scan(file.as_bytes());
+        let patches = [Patch::text(text, "")];
+        let rejections = patch(Scanned::new(file.as_bytes(), &scan), None, &patches, Options::default());
+        let Err(rejections) = rejections.unwrap() else { panic!("{text:?} is there once") };
+        let [Rejection::AmbiguousMatch { evidence, .. }] = rejections.as_slice() else {
+            panic!("{rejections:?}")
+        };
+        let whole = if evidence.found_by == FoundBy::Text { "lines" } else { "text" };
+        let places = evidence.found_at.iter().zip(evidence.beside.iter().chain(std::iter::repeat(&None)));
+        let places = places.map(|(place, beside)| {
+            let beside = beside.as_ref().map_or_else(
+                || "-".to_owned(),
+                |one| format!("{} {} {:?}", if one.is_above { "below" } else { "above" }, one.line, one.text),
+            );
+            format!("\n  {place}: {beside}")
+        });
+        format!("{text:?} as {whole}{}\n", places.collect::<String>())
+    }
+
+    #[test]
+    fn a_line_near_each_place_tells_it_from_the_others() {
+        let file = "fn a() {\n    one();\n    two();\n}\n\nfn b() {\n    one();\n    two();\n}\n";
+        let third = "fn a() {\n    x();\n}\nfn b() {\n    x();\n}\nfn b() {\n    x();\n    // last\n}\n";
+        let apart = "start\n\n{\nx\n}\n\nend\n{\n\nx\n\n}\nend\n";
+        let long = format!("{}1\nx\n{}2\nx\n", "y".repeat(70), "y".repeat(70));
+        let far = format!("a\n{0}x\nb\n{0}x\n", "same\n".repeat(10));
+        let rows = [
+            (file, "    one();\n    two();\n"),
+            (file, "    one();\n    two();"),
+            (file, "one();"),
+            (file, "two"),
+            (third, "    x();\n"),
+            (apart, "x"),
+            ("x\nx\n", "x"),
+            ("x x\n", "x"),
+            ("x\nx\nx\nx\n", "x\n"),
+            ("a \nx \nb\nx\t\n", "x\n"),
+            ("{\nx\n}\n(\nx\n)\n", "x"),
+            (&long, "x"),
+            (&far, "x"),
+        ];
+        insta::assert_snapshot!(rows.map(|(file, text)| told(file, text)).concat(), @r#"
+        "    one();\n    two();\n" as lines
+          2-3: below 1 "fn a() {"
+          7-8: below 6 "fn b() {"
+        "    one();\n    two();" as lines
+          2-3: below 1 "fn a() {"
+          7-8: below 6 "fn b() {"
+        "one();" as text
+          2-2: below 1 "fn a() {"
+          7-7: below 6 "fn b() {"
+        "two" as text
+          3-3: below 1 "fn a() {"
+          8-8: below 6 "fn b() {"
+        "    x();\n" as lines
+          2-2: below 1 "fn a() {"
+          5-5: -
+          8-8: above 9 "// last"
+        "x" as lines
+          4-4: below 1 "start"
+          10-10: below 7 "end"
+        "x" as lines
+          1-1: -
+          2-2: -
+        "x" as text
+          1-1: -
+        "x\n" as lines
+          1-1: -
+          2-2: -
+          3-3: -
+          4-4: -
+        "x\n" as lines
+          2-2: below 1 "a"
+          4-4: below 3 "b"
+        "x" as lines
+          2-2: below 1 "{"
+          5-5: below 4 "("
+        "x" as lines
+          2-2: above 3 "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
+          4-4: -
+        "x" as lines
+          12-12: above 13 "b"
+          24-24: -
+        "#);
+    }
+}
