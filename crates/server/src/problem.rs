@@ -67,6 +67,8 @@ pub struct Problem {
     pub code: Code,
     /// The file it concerns, named as the call named it.
     pub file_path: Option<String>,
+    /// The part of the call that it concerns, before the reason and with a colon; empty where there is one part only.
+    pub part: String,
     /// What is wrong: a clause without a full stop.
     pub reason: String,
     /// What to do about it, as a call that would work where one is known.
@@ -81,6 +83,8 @@ pub struct Problem {
     pub found_by: Option<&'static str>,
     /// What stands at the first of those places, where that is neither the wanted text nor `actual`.
     pub place: Option<Excerpt>,
+    /// By what line near it each of these places can be told from the others, in words; empty where that is not told.
+    pub beside: Vec<Option<String>>,
     /// Similar places and their text, the best first.
     pub nearest: Vec<Excerpt>,
     /// The hint where the text that the usual one goes by is cut: that of those lines, or else of the best similar
@@ -135,6 +139,7 @@ impl Problem {
         Self {
             code,
             file_path: None,
+            part: String::new(),
             reason: reason.into(),
             hint: hint.into(),
             lines: None,
@@ -142,6 +147,7 @@ impl Problem {
             found_at: Vec::new(),
             found_by: None,
             place: None,
+            beside: Vec::new(),
             nearest: Vec::new(),
             if_cut: None,
             file_hash: None,

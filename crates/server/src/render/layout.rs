@@ -1,10 +1,13 @@
 //! A [`Failure`] as text for a model or as JSON for a program, always shorter than [`LIMIT`] characters.
 //!
-//! What does not fit is left out in this order: the similar places; the actual text, line by line; the later
-//! problems, of which the number is told; at last the ends of overlong reasons, hints and paths.
+//! What several problems have in common is told once: in text always, as JSON where items that are complete would be too
+//! long. What does not fit is left out in this order: the similar places; the actual text, line by line; of each problem
+//! what it repeats of the one before, the hint for its own place, and all but the first places; the later problems, of
+//! which the number is told; at last the ends of overlong reasons, hints and paths.
 
 use std::fmt::Write as _;
 
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::CLOSEST;
 use mcp_text_editor_core::nearest::MAX_PLACES;
@@ -12,6 +15,7 @@ use mcp_text_editor_core::rejection::Excerpt;
 use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
+use super::sharing;
 use crate::problem::{Conflict, Failure, IfCut, Later, Problem};
 use crate::room::Room;
 
@@ -27,19 +31,55 @@ const HOPELESS: usize = 4 * LIMIT;
 /// How much of a failure is told.
 #[derive(Clone, Copy)]
 struct Detail {
+    /// Whether, as JSON, what an item shares with the one before it is left out.
+    once: bool,
     nearest: bool,
     /// Lines of an excerpt.
     lines: usize,
     /// Characters of a line of an excerpt.
     width: usize,
+    /// Places of each problem.
+    places: usize,
+    /// Whether a reason is left out that is that of the problem before, and hints are those that problems can share.
+    brief: bool,
     problems: usize,
     /// Characters of a reason, hint, path or tool name.
     words: usize,
 }
 
-/// The steps before problems are left out. `problems` and `words` are filled in later.
-const EXCERPTS: [(bool, usize, usize); 5] =
-    [(true, 20, LIMIT), (false, 20, LIMIT), (false, 10, 400), (false, 5, 200), (false, 2, 80)];
+impl Detail {
+    /// All there is to tell; `problems` is filled in later.
+    const FULL: Self = Self {
+        once: false,
+        nearest: true,
+        lines: 20,
+        width: LIMIT,
+        places: CLOSEST,
+        brief: false,
+        problems: 0,
+        words: LIMIT,
+    };
+    const ONCE: Self = Self { once: true, ..Self::FULL };
+    const LEAST: Self = Self { nearest: false, lines: 2, width: 80, ..Self::ONCE };
+    /// The steps before problems are left out.
+    const STEPS: [Self; 9] = [
+        Self::FULL,
+        Self::ONCE,
+        Self { nearest: false, ..Self::ONCE },
+        Self { nearest: false, lines: 10, width: 400, ..Self::ONCE },
+        Self { nearest: false, lines: 5, width: 200, ..Self::ONCE },
+        Self::LEAST,
+        Self { brief: true, ..Self::LEAST },
+        Self { brief: true, places: 5, ..Self::LEAST },
+        Self { brief: true, places: 2, ..Self::LEAST },
+    ];
+
+    /// Whether it is told what tells places apart: only where no place is left out.
+    fn tells_apart(self) -> bool {
+        self.places == CLOSEST
+    }
+}
+
 /// The steps after that, when even the first problem alone is too long.
 const WORDS: [usize; 5] = [4_000, 2_000, 1_000, 400, 100];
 
@@ -81,7 +121,7 @@ pub fn problem_text(problem: &Problem) -> String {
 pub fn problem_json(problem: &Problem) -> Value {
     let failure = Failure::of(problem.clone(), "", false);
     let detail = fitting(&failure, None, |failure, detail| json_text(&json_in(failure, detail))).1;
-    problem_in(problem, detail)
+    problem_in(problem, detail, Shared::default())
 }
 
 fn fit(failure: &Failure, room: Option<&Room>, render: impl Fn(&Failure, Detail) -> String) -> String {
@@ -98,9 +138,9 @@ fn fitting(
     let attempt = |detail| Some(render(failure, detail)).filter(|text| fits(text));
     let all = failure.problems.len();
     let most = all.min(LIMIT / LEAST_PROBLEM);
-    let mut detail = Detail { nearest: true, lines: 0, width: 0, problems: all, words: LIMIT };
-    for (nearest, lines, width) in EXCERPTS {
-        detail = Detail { nearest, lines, width, ..detail };
+    let mut detail = Detail::FULL;
+    for step in Detail::STEPS {
+        detail = Detail { problems: all, ..step };
         if all == most
             && let Some(text) = attempt(detail)
         {
@@ -140,33 +180,15 @@ fn text_in(failure: &Failure, detail: Detail) -> String {
         return String::from("error: internal_error: no reason");
     };
     let mut out = format!("error: {}: {}\n", first.code.as_str(), headline(failure, first, detail));
-    let several = failure.problems.len() > 1;
-    let shared = shared_hint(failure, detail);
-    for (index, problem) in failure.problems.iter().take(detail.problems).enumerate() {
-        if out.len() > HOPELESS {
-            break;
-        }
-        let place = place(problem, detail);
-        if several {
-            let _ = write!(out, "problem {}: ", index + 1);
-            if index == 0 {
-                out.push_str("as above");
-            } else {
-                let reason = one_line(&problem.reason, detail.words);
-                let _ = write!(out, "{}: {reason}", problem.code.as_str());
-            }
-            if !place.is_empty() {
-                let _ = write!(out, "; in {place}");
-            }
-            out.push('\n');
-        } else if !place.is_empty() {
+    if failure.problems.len() > 1 {
+        several(&mut out, failure, detail);
+    } else {
+        let place = place(first, detail);
+        if !place.is_empty() {
             let _ = writeln!(out, "in {place}");
         }
-        details(&mut out, problem, detail);
-        let hint = hint_of(problem, detail);
-        if several && shared.is_none() && !hint.is_empty() {
-            let _ = writeln!(out, "hint: {}", one_line(hint, detail.words));
-        }
+        details(&mut out, first, detail);
+        facts(&mut out, first.file_hash.as_ref(), first.total_lines);
     }
     let left = failure.problems.len().saturating_sub(detail.problems);
     if left > 0 {
@@ -180,10 +202,77 @@ fn text_in(failure: &Failure, detail: Detail) -> String {
     out
 }
 
+/// Writes the problems of a call that has several: those of one file together, with what they share.
+fn several(out: &mut String, failure: &Failure, detail: Detail) {
+    let problems = failure.problems.get(..detail.problems).unwrap_or(&failure.problems);
+    let is_told_last = shared_hint(failure, detail).is_some();
+    let hints = sharing::alike(problems.iter().map(|problem| hint_of(problem, detail)));
+    let is_own = |index: usize| hints.iter().any(|(_, indices)| *indices == [index]);
+    for (number, group) in sharing::by_file(problems).into_iter().enumerate() {
+        let of_group = || group.problems.iter().filter_map(|index| Some((*index, problems.get(*index)?)));
+        let (hash, total) = (
+            sharing::of_all(of_group().map(|(_, problem)| problem.file_hash.as_ref())),
+            sharing::of_all(of_group().map(|(_, problem)| problem.total_lines)),
+        );
+        match group.file_path {
+            Some(path) => {
+                let _ = writeln!(out, "in {}", path_by_itself(&clipped(path, detail.words)));
+            }
+            None if number > 0 => out.push_str("in the call\n"),
+            None => {}
+        }
+        facts(out, hash, total);
+        let mut before: Option<&Problem> = None;
+        for (index, problem) in of_group() {
+            if out.len() > HOPELESS {
+                return;
+            }
+            let _ = write!(out, "problem {}: ", index + 1);
+            if index == 0 {
+                out.push_str("as above");
+            } else {
+                let reason = one_line(&reason_after(before, problem, detail), detail.words);
+                let gap = if reason.is_empty() { "" } else { ": " };
+                let _ = write!(out, "{}{gap}{reason}", problem.code.as_str());
+            }
+            if let Some(lines) = problem.lines {
+                let _ = write!(out, "; in {}", spelled(lines));
+            }
+            out.push('\n');
+            before = Some(problem);
+            details(out, problem, detail);
+            facts(
+                out,
+                problem.file_hash.as_ref().filter(|_| hash.is_none()),
+                problem.total_lines.filter(|_| total.is_none()),
+            );
+            let hint = hint_of(problem, detail);
+            if !is_told_last && !hint.is_empty() && is_own(index) {
+                let _ = writeln!(out, "hint: {}", one_line(hint, detail.words));
+            }
+        }
+    }
+    for (hint, indices) in hints.iter().filter(|(hint, indices)| indices.len() > 1 && !hint.is_empty()) {
+        if !is_told_last && out.len() <= HOPELESS {
+            let _ = writeln!(out, "hint for {}: {}", sharing::numbers(indices), one_line(hint, detail.words));
+        }
+    }
+}
+
+/// Returns the reason of a problem, with the part of the call that it names. A brief one is that part alone if the
+/// problem told before has the same reason.
+fn reason_after(before: Option<&Problem>, problem: &Problem, detail: Detail) -> String {
+    let is_same = |before: &Problem| (before.code, &before.reason) == (problem.code, &problem.reason);
+    if detail.brief && before.is_some_and(is_same) && !problem.part.is_empty() {
+        return problem.part.trim_end_matches([':', ' ']).to_owned();
+    }
+    [problem.part.as_str(), &problem.reason].concat()
+}
+
 /// Words the reason of the whole failure: that of its first problem, how many there are, and that nothing was
 /// written.
 fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
-    let mut reason = one_line(&first.reason, detail.words);
+    let mut reason = one_line(&reason_after(None, first, detail), detail.words);
     let count = failure.problems.len();
     if count > 1 {
         let _ = write!(reason, " (the first of {count} problems)");
@@ -247,7 +336,14 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
         excerpt(out, actual, detail);
     }
     if !problem.found_at.is_empty() {
-        let places: Vec<String> = problem.found_at.iter().take(CLOSEST).map(|at| spelled(*at)).collect();
+        let beside = problem.beside.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        let place =
+            |(at, beside): (&LineRange, Option<&String>)| match beside.filter(|_| detail.tells_apart()) {
+                Some(beside) => format!("{} ({beside})", spelled(*at)),
+                None => spelled(*at),
+            };
+        let places: Vec<String> =
+            problem.found_at.iter().zip(beside).take(detail.places).map(place).collect();
         let by = problem.found_by.map_or_else(String::new, |by| format!(" ({by})"));
         let _ = writeln!(out, "found at: {}{by}", places.join(", "));
         if let Some(place) = problem.place.as_ref().filter(|_| detail.lines > 0) {
@@ -273,10 +369,14 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
             diff_lines(out, diff, detail);
         }
     }
-    if let Some(digest) = &problem.file_hash {
+}
+
+/// Writes what is told of a file.
+fn facts(out: &mut String, file_hash: Option<&Digest>, total_lines: Option<u64>) {
+    if let Some(digest) = file_hash {
         let _ = writeln!(out, "file_hash: {}", digest.short());
     }
-    if let Some(lines) = problem.total_lines {
+    if let Some(lines) = total_lines {
         let _ = writeln!(out, "total_lines: {lines}");
     }
 }
@@ -351,22 +451,28 @@ fn clipped(text: &str, most: usize) -> String {
 fn json_in(failure: &Failure, detail: Detail) -> Value {
     let code = failure.problems.first().map_or("internal_error", |problem| problem.code.as_str());
     let reason = failure.problems.first().map_or_else(String::new, |first| headline(failure, first, detail));
+    let call_hint = hint(failure, detail);
+    let problems = failure.problems.get(..detail.problems).unwrap_or(&failure.problems);
+    // An item without a path would be taken for one of the file before it.
+    let may_share = detail.once && problems.iter().all(|problem| problem.file_path.is_some());
     let mut errors = Vec::new();
     let mut size = 0;
-    for problem in failure.problems.iter().take(detail.problems) {
+    let mut shared = Shared { hint: Some(&call_hint), ..Shared::default() };
+    for problem in problems {
         if size > HOPELESS {
             break;
         }
-        let problem = problem_in(problem, detail);
-        size += problem.to_string().len();
-        errors.push(problem);
+        let item = problem_in(problem, detail, if may_share { shared } else { Shared::default() });
+        shared.pass(problem, detail);
+        size += item.to_string().len();
+        errors.push(item);
     }
     let mut out = json!({
         "result": "error",
         "code": code,
         "reason": reason,
         "suggestion": clipped(suggestion(failure, detail), detail.words),
-        "hint": hint(failure, detail),
+        "hint": call_hint,
         "errors": errors,
     });
     let left = failure.problems.len().saturating_sub(detail.problems);
@@ -376,17 +482,53 @@ fn json_in(failure: &Failure, detail: Detail) -> Value {
     out
 }
 
-fn problem_in(problem: &Problem, detail: Detail) -> Value {
+/// What an item of `errors` need not tell, because one before it does.
+#[derive(Clone, Copy, Default)]
+struct Shared<'a> {
+    /// The problem before.
+    before: Option<&'a Problem>,
+    file_hash: Option<&'a Digest>,
+    total_lines: Option<u64>,
+    /// The hint of the item before, or of the call.
+    hint: Option<&'a str>,
+}
+
+impl<'a> Shared<'a> {
+    fn is_of_same_file(&self, problem: &Problem) -> bool {
+        self.before.is_some_and(|before| before.file_path == problem.file_path)
+    }
+
+    /// Goes on to the next item.
+    fn pass(&mut self, problem: &'a Problem, detail: Detail) {
+        if !self.is_of_same_file(problem) {
+            (self.file_hash, self.total_lines) = (None, None);
+        }
+        self.file_hash = problem.file_hash.as_ref().or(self.file_hash);
+        self.total_lines = problem.total_lines.or(self.total_lines);
+        self.hint = Some(hint_of(problem, detail));
+        self.before = Some(problem);
+    }
+}
+
+fn problem_in(problem: &Problem, detail: Detail, shared: Shared<'_>) -> Value {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| {
         out.insert(key.to_owned(), value);
     };
-    if let Some(path) = &problem.file_path {
+    let is_same_file = shared.is_of_same_file(problem);
+    if let Some(path) = problem.file_path.as_ref().filter(|_| !is_same_file) {
         put("file_path", json!(clipped(path, detail.words)));
     }
     put("code", json!(problem.code.as_str()));
-    put("reason", json!(clipped(&problem.reason, detail.words)));
-    put("hint", json!(clipped(hint_of(problem, detail), detail.words)));
+    let mut reason = reason_after(shared.before, problem, detail);
+    if detail.tells_apart() {
+        reason.push_str(&apart(problem));
+    }
+    put("reason", json!(clipped(&reason, detail.words)));
+    let hint = hint_of(problem, detail);
+    if shared.hint != Some(hint) {
+        put("hint", json!(clipped(hint, detail.words)));
+    }
     if let Some(lines) = problem.lines {
         put("start", json!(lines.start().get()));
         put("end", json!(lines.end()));
@@ -395,7 +537,7 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
         put_excerpt(&mut put, actual, detail);
     }
     if !problem.found_at.is_empty() {
-        let places = problem.found_at.iter().take(CLOSEST).map(|at| {
+        let places = problem.found_at.iter().take(detail.places).map(|at| {
             let mut place = range_json(*at);
             if let (Some(by), Some(map)) = (problem.found_by, place.as_object_mut()) {
                 map.insert("by".to_owned(), json!(by));
@@ -425,13 +567,25 @@ fn problem_in(problem: &Problem, detail: Detail) -> Value {
             );
         }
     }
-    if let Some(digest) = &problem.file_hash {
+    if let Some(digest) =
+        problem.file_hash.as_ref().filter(|hash| !is_same_file || shared.file_hash != Some(hash))
+    {
         put("file_hash", json!(digest.to_string()));
     }
-    if let Some(lines) = problem.total_lines {
+    if let Some(lines) =
+        problem.total_lines.filter(|lines| !is_same_file || shared.total_lines != Some(*lines))
+    {
         put("total_lines", json!(lines));
     }
     Value::Object(out)
+}
+
+/// Says what tells the places apart, as the end of a reason.
+fn apart(problem: &Problem) -> String {
+    let places = problem.found_at.iter().zip(&problem.beside);
+    let told = places.filter_map(|(at, beside)| Some(format!("{} {}", spelled(*at), beside.as_ref()?)));
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
 }
 
 /// Adds the text that is told, and what is left out of it.
@@ -467,153 +621,4 @@ fn bare(text: &str, detail: Detail) -> (String, bool) {
     }
     let more = lines.next().is_some();
     (out, cut || more)
-}
-
-#[cfg(test)]
-mod tests {
-    use mcp_text_editor_core::digest::Digest;
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::problem::Code;
-    use crate::tool_id::ToolId;
-
-    fn lines(start: u64, end: u64) -> LineRange {
-        LineRange::inclusive(start, end).unwrap()
-    }
-
-    fn excerpt(of: LineRange, text: &str, truncated: bool) -> Excerpt {
-        Excerpt { of, start: of.start(), from_char: 1, text: text.to_owned(), truncated }
-    }
-
-    fn full() -> Problem {
-        Problem {
-            lines: Some(lines(5, 6)),
-            actual: Some(excerpt(lines(5, 6), "\tlet a = 1;\nb\n", false)),
-            found_at: vec![lines(8, 9), lines(20, 20)],
-            nearest: vec![excerpt(lines(30, 31), "    let a = 1;\nc\n", false)],
-            file_hash: Some(Digest::of(b"")),
-            ..Problem::new(Code::ContentMismatch, "lines 5-6 do not hold old_string", "use the range 8-9")
-                .of_file("/abs/app.rs")
-        }
-    }
-
-    #[test]
-    fn one_problem_with_everything() {
-        let failure = Failure::of(full(), "patch_text_file_contents", true);
-        insta::assert_snapshot!(text(&failure), @r"
-        error: content_mismatch: lines 5-6 do not hold old_string; nothing was written
-        in /abs/app.rs lines 5-6
-        actual text:
-        5		let a = 1;
-        6	b
-        found at: lines 8-9, line 20
-        similar: lines 30-31
-        30	    let a = 1;
-        31	c
-        file_hash: e3b0c44298fc1c14
-        suggestion: patch_text_file_contents
-        hint: use the range 8-9
-        ");
-        insta::assert_snapshot!(json(&failure), @r#"{"result":"error","code":"content_mismatch","reason":"lines 5-6 do not hold old_string; nothing was written","suggestion":"patch_text_file_contents","hint":"use the range 8-9","errors":[{"file_path":"/abs/app.rs","code":"content_mismatch","reason":"lines 5-6 do not hold old_string","hint":"use the range 8-9","start":5,"end":6,"actual":"\tlet a = 1;\nb\n","found_at":[{"start":8,"end":9},{"start":20,"end":20}],"nearest":[{"start":30,"end":31,"actual":"    let a = 1;\nc\n"}],"file_hash":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}"#);
-    }
-
-    #[test]
-    fn several_problems_are_numbered_and_keep_their_hints() {
-        let other =
-            Problem::new(Code::NotFound, "there is no such\nfile", "create it").of_file("/abs/b\nerror: x");
-        let bare = Problem::new(Code::InvalidArguments, "`files` is missing", "send files");
-        let failure =
-            Failure { problems: vec![other, full(), bare], suggestion: "get_it".to_owned(), editing: false };
-        insta::assert_snapshot!(text(&failure), @r#"
-        error: not_found: there is no such\nfile (the first of 3 problems)
-        problem 1: as above; in "/abs/b\nerror: x"
-        hint: create it
-        problem 2: content_mismatch: lines 5-6 do not hold old_string; in /abs/app.rs lines 5-6
-        actual text:
-        5		let a = 1;
-        6	b
-        found at: lines 8-9, line 20
-        similar: lines 30-31
-        30	    let a = 1;
-        31	c
-        file_hash: e3b0c44298fc1c14
-        hint: use the range 8-9
-        problem 3: invalid_arguments: `files` is missing
-        hint: send files
-        suggestion: get_it
-        hint: correct each of them as its own hint says
-        "#);
-    }
-
-    #[test]
-    fn what_is_too_long_goes_in_order() {
-        let mut long = full();
-        long.nearest = vec![excerpt(lines(1, 40), &"similar\n".repeat(40), false); 3];
-        long.actual.as_mut().unwrap().text = "x".repeat(300) + "\n";
-        let actual = long.actual.as_mut().unwrap();
-        actual.text = actual.text.repeat(21);
-        let told = |problem: &Problem, count: usize| {
-            text(&Failure {
-                problems: vec![problem.clone(); count],
-                suggestion: String::new(),
-                editing: true,
-            })
-        };
-        let one = told(&long, 1);
-        assert!(one.contains("\n24\txxx") && one.contains("similar:") && one.contains("[cut]"), "{one}");
-        assert!(!one.contains("\n25\txxx"), "{one}");
-        long.actual.as_mut().unwrap().text = ("x".repeat(380) + "\n").repeat(20);
-        let one = told(&long, 1);
-        assert!(one.contains("\n24\txxx") && !one.contains("similar:"), "{one}");
-        let four = told(&long, 4);
-        assert!(
-            four.contains("problem 4") && four.contains("\n9\txxx") && !four.contains("\n10\t"),
-            "{four}"
-        );
-        let many = told(&long, 1_000);
-        assert!(many.contains("problem 10:") && many.contains("more problems are not shown]"), "{many}");
-        assert!(many.chars().count() > LIMIT * 9 / 10, "{}", many.chars().count());
-    }
-
-    /// Words, short and long, and such as grow when they are escaped.
-    fn words() -> impl Strategy<Value = String> {
-        let long = |text: &str, count: usize| Just(text.repeat(count));
-        prop_oneof![
-            "\\PC{0,40}",
-            long("\u{1}", 9_000),
-            long("\"\\", 9_000),
-            long("é\n", 500),
-            long("\u{7}", 300)
-        ]
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(16))]
-        #[test]
-        fn an_error_is_always_short(
-            reason in words(), hint in words(), path in words(), actual in words(), nearest in words(),
-            rows in 1_usize..30, count in 1_usize..60, places in 0_usize..40, editing: bool,
-        ) {
-            let actual = (actual + "\n").repeat(rows);
-            let far = lines(u64::MAX - 1, u64::MAX - 1);
-            let problem = Problem {
-                lines: LineRange::inclusive(1, u64::MAX - 1),
-                actual: Some(Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) }),
-                found_at: vec![far; places],
-                nearest: vec![Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }; 5],
-                if_cut: Some(IfCut { hint: hint.clone() + "…", suggestion: Some(ToolId::Get) }),
-                file_hash: Some(Digest::of(b"")),
-                ..Problem::new(Code::OutsideAllowedDirectories, reason.clone(), hint).of_file(path)
-            };
-            let mut problems = vec![problem; count];
-            problems.push(Problem::new(Code::Busy, "x", "y"));
-            let failure = Failure { problems, suggestion: reason, editing };
-            prop_assert!(text(&failure).chars().count() < LIMIT);
-            prop_assert!(json(&failure).chars().count() < LIMIT);
-            let first = failure.problems.first().unwrap();
-            prop_assert!(problem_text(first).chars().count() < LIMIT);
-            prop_assert!(problem_json(first).to_string().chars().count() < LIMIT);
-        }
-    }
 }

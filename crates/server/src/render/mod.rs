@@ -12,3 +12,7 @@ pub mod layout;
 pub(crate) mod limits;
 pub(crate) mod paths;
 pub mod read;
+mod sharing;
+
+#[cfg(test)]
+mod tests;

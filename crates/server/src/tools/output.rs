@@ -133,7 +133,13 @@ fn or_error(properties: &Properties, required: &[&str]) -> Map<String, Value> {
         ("reason", text("Of an error: what is wrong.")),
         ("suggestion", text("Of an error: the tool to call next.")),
         ("hint", text("Of an error: what to do about it.")),
-        ("errors", list("Of an error: its problems, in call order.", problem("One of them."))),
+        (
+            "errors",
+            list(
+                "Of an error: its problems, in call order. Without file_path or hint, as the one before.",
+                problem("One of them."),
+            ),
+        ),
         ("errors_not_shown", integer("Of an error: how many more problems there are.")),
     ];
     arguments(&[properties, &error].concat(), required)
@@ -179,5 +185,5 @@ fn problem(description: &str) -> Value {
         ("file_hash", text("SHA-256 of the file as it is now.")),
         ("total_lines", integer("Lines in the file.")),
     ];
-    described(description, &[&of_file[..], &excerpt(), &found].concat(), &["code", "reason", "hint"])
+    described(description, &[&of_file[..], &excerpt(), &found].concat(), &["code", "reason"])
 }

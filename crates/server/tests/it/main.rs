@@ -17,6 +17,7 @@ mod errors;
 mod hints;
 mod history;
 mod limits;
+mod many;
 mod oddities;
 mod progress;
 mod protected;

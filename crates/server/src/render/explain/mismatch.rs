@@ -2,12 +2,12 @@
 
 use mcp_text_editor_core::cause::Cause;
 use mcp_text_editor_core::line::LineRange;
-use mcp_text_editor_core::matching::{CLOSEST, Tier};
+use mcp_text_editor_core::matching::CLOSEST;
 use mcp_text_editor_core::rejection::{At, Dependency, Evidence, FoundBy, Given, Rejection};
 
 use super::call::{AROUND, Call, Named, place, reading};
-use super::cause;
 use super::meant::{Meant, range};
+use super::{ambiguous, cause};
 use crate::problem::{Code, IfCut, Problem};
 use crate::render::layout::spelled;
 use crate::tool_id::ToolId;
@@ -66,12 +66,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
             (Problem { if_cut, ..problem }, Some(*lines), evidence)
         }
         Rejection::AmbiguousMatch { count, tier, evidence, .. } => {
-            let blanks =
-                if *tier == Tier::TrailingWhitespace { " but for spaces and tabs at line ends" } else { "" };
-            let reason = format!("old_string occurs {count} times{blanks}");
-            let hint = "add lines around it to old_string until it occurs once, or say which place is meant by \"ranges\" \
-                        with whole lines as old_string, or send \"replace_all\": true to change them all";
-            (Problem::new(Code::AmbiguousMatch, reason, hint), None, evidence)
+            (ambiguous::problem(*count, *tier, evidence), None, evidence)
         }
         Rejection::NoMatch { at, evidence } => {
             let why = because(evidence, None, |at| part(call, named, at));

@@ -98,7 +98,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
         | Rejection::AmbiguousMatch { .. } => mismatch::problem(call, named, rejection, total_lines),
     };
     if let Some(at) = rejection.at() {
-        problem.reason.insert_str(0, &place(at));
+        problem.part = place(at);
     }
     problem
 }
