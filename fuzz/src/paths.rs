@@ -8,7 +8,7 @@ use std::process;
 use std::thread;
 
 use mcp_text_editor_core::source::{Source as _, read_range};
-use mcp_text_editor_store::{Control, PathError, ReadFile, Reason, StoreErrorKind, Workspace};
+use mcp_text_editor_store::{Control, Meant, PathError, ReadFile, Reason, StoreErrorKind, Workspace};
 
 /// What every file outside the roots holds, and every one in the directory that is closed.
 const SECRET: &str = "outside";
@@ -214,7 +214,13 @@ fn check_in(world: &World, data: &[u8]) {
                         "{text}: {reasons:?} of {real:?}"
                     );
                 }
-                (Err(_), Err(_)) => {}
+                (Err(reasons), Err(_)) => {
+                    for reason in &reasons {
+                        if let Reason::Store(error) = reason {
+                            check_meant(world, error.meant.as_deref(), &text);
+                        }
+                    }
+                }
             }
             check_writing(world, &text, &place, &content);
             return;
@@ -229,11 +235,8 @@ fn check_in(world: &World, data: &[u8]) {
     assert_eq!(has(|problem| matches!(problem, PathError::Traversal)), traverses);
     for problem in &problems {
         match problem {
-            PathError::NotAbsolute { candidates } => {
-                for candidate in candidates {
-                    let real = fs::canonicalize(candidate).expect("a file that exists");
-                    assert!(in_root(&real) && real.is_file(), "{candidate:?} is offered for {text}");
-                }
+            PathError::NotAbsolute { meant } => {
+                check_meant(world, meant.as_deref(), &text);
             }
             PathError::Outside => {
                 assert_eq!(problems.len(), 1);
@@ -255,6 +258,14 @@ fn check_in(world: &World, data: &[u8]) {
         }
     }
     same_outside(world, &text);
+}
+
+/// Each file that is named for a path that leads to none is there, and lies in a root.
+fn check_meant(world: &World, meant: Option<&Meant>, text: &str) {
+    for path in meant.iter().flat_map(|meant| &meant.paths) {
+        let real = fs::canonicalize(path).expect("a file that exists");
+        assert!(world.is_inside(&real) && real.is_file(), "{path:?} is offered for {text}");
+    }
 }
 
 /// What may be read may be written, unless it is protected: by what it is called, or by what it is.

@@ -20,8 +20,20 @@ pub struct StoreError {
     pub kind: StoreErrorKind,
     /// What in the name of the file explains it, if anything does.
     pub name: Option<NameFault>,
+    /// The files that were perhaps meant, if there is none of that name ([`StoreErrorKind::NotFound`]).
+    pub meant: Option<Box<Meant>>,
     /// The system's error, where there was one.
     pub source: Option<io::Error>,
+}
+
+/// The files that a path was perhaps meant for which leads to none: those of the likeliest kind alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meant {
+    /// Their absolute paths, one to three. Each was there, and could be read, or edited if that was wanted; that of a file to be
+    /// made has a directory.
+    pub paths: Vec<PathBuf>,
+    /// Whether these are all. If not there are more of this kind, or more than was looked at.
+    pub are_all: bool,
 }
 
 /// What in the name by which a file was given explains a [`StoreError`].
@@ -142,14 +154,14 @@ impl StoreError {
     /// An error that the system did not report by itself.
     #[must_use]
     pub fn new(operation: Operation, path: &Path, kind: StoreErrorKind) -> Self {
-        Self { operation, path: path.to_owned(), kind, name: None, source: None }
+        Self { operation, path: path.to_owned(), kind, name: None, meant: None, source: None }
     }
 
     /// An error of the system, which is kept as the source.
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
         let kind = StoreErrorKind::of(&source);
-        Self { operation, path: path.to_owned(), kind, name: None, source: Some(source) }
+        Self { operation, path: path.to_owned(), kind, name: None, meant: None, source: Some(source) }
     }
 
     /// An error of the system, or that the call is cancelled.

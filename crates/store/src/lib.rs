@@ -77,6 +77,7 @@ pub use mcp_text_editor_core as core;
 
 pub use access::client_files::{CLIENT_FILES, ClientFile, Known};
 pub use access::landlock::{Confinement, Gap, Lack, Network};
+pub use access::meant::search::Purpose;
 pub use access::patterns::{BadPattern, Patterns};
 pub use access::protection::Protection;
 pub use access::roots::{CONTAINED, PathError};
@@ -87,7 +88,7 @@ pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFi
 pub use durability::Durability;
 pub use edit::undo::{Conflict, IsLeft, UndoError, UndoProblems, Undone};
 pub use edit::{Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
-pub use error::{NameFault, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
+pub use error::{Meant, NameFault, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 pub use history::{
     EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Forgotten, History, Kind, NotKept, Remedy,
     Settings as HistorySettings, Undo, path_in_history,

@@ -5,10 +5,11 @@
 use std::rc::Rc;
 
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_store::Workspace;
+use mcp_text_editor_store::{Purpose, Workspace};
 
 use crate::problem::Problem;
 use crate::render::explain::{self, Named as File};
+use crate::tool_id::ToolId;
 
 /// A check of a path or a label.
 #[derive(Debug)]
@@ -27,25 +28,35 @@ pub(super) enum Named {
     Encoding(String),
 }
 
-/// Merges the problems of a call with those of its paths and labels, in call order.
-pub(super) fn merged(workspace: &Workspace, found: Vec<Problem>, deferred: Vec<Deferred>) -> Vec<Problem> {
+/// Merges the problems of a call of `tool` with those of its paths and labels, in call order.
+pub(super) fn merged(
+    workspace: &Workspace,
+    found: Vec<Problem>,
+    deferred: Vec<Deferred>,
+    tool: ToolId,
+) -> Vec<Problem> {
+    let purpose = match tool {
+        ToolId::Create => Purpose::Creating,
+        _ if tool.is_read_only() => Purpose::Reading,
+        _ => Purpose::Editing,
+    };
     let mut out = Vec::with_capacity(found.len());
     let mut deferred = deferred.into_iter().peekable();
     for (index, problem) in found.into_iter().enumerate() {
         while let Some(check) = deferred.next_if(|check| check.after <= index) {
-            out.extend(check.problems(workspace));
+            out.extend(check.problems(workspace, purpose));
         }
         out.push(problem);
     }
-    out.extend(deferred.flat_map(|check| check.problems(workspace)));
+    out.extend(deferred.flat_map(|check| check.problems(workspace, purpose)));
     out
 }
 
 impl Deferred {
-    fn problems(&self, workspace: &Workspace) -> Vec<Problem> {
+    fn problems(&self, workspace: &Workspace, purpose: Purpose) -> Vec<Problem> {
         match &self.named {
             Named::Path(path) => {
-                let problems = workspace.check_spelling(path);
+                let problems = workspace.check_spelling(path, purpose);
                 problems.iter().map(|problem| explain::misspelled(workspace, path, problem)).collect()
             }
             Named::Encoding(label) if Label::parse(label).is_some() => Vec::new(),

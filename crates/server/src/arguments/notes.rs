@@ -114,7 +114,7 @@ impl<'l> Notes<'l> {
         let is_to_fail = !(problems.is_empty() && found.is_empty());
         match self.workspace.filter(|_| is_to_fail) {
             Some(workspace) => {
-                problems.extend(deferred::merged(workspace, found, self.deferred.into_inner()));
+                problems.extend(deferred::merged(workspace, found, self.deferred.into_inner(), tool));
             }
             None => problems.extend(found),
         }

@@ -42,6 +42,7 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
         .unprotect(access.unprotected.clone())
         .in_place(state_options.in_place.clone())
         .durability(state_options.durability)
+        .home(std::env::home_dir())
         .strict(config.strict)
         .max_file_bytes(config.limits.get(Limit::File))
         .max_occurrences(config.limits.get(Limit::Occurrences))

@@ -542,6 +542,68 @@ fn paths_that_are_refused() {
     );
 }
 
+// Where letter case counts.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_were_meant() {
+    let set_up = |world: &World| {
+        for file in
+            ["src/app.rs", "src/handler.rs", "lib/deep/parser.rs", "README.md", "my file.txt", "t_1.txt"]
+        {
+            world.write(file, "text\n");
+        }
+        for package in ["one", "two", "three", "four"] {
+            world.write(&format!("{package}/mod.rs"), "text\n");
+        }
+        world.write(".git/config", "text\n");
+    };
+    let read = |path: &str| json!({"file_path": path});
+    check(
+        "files_that_were_meant",
+        set_up,
+        &[],
+        &[
+            ("in other letter case", GET, read("$ROOT/SRC/App.rs")),
+            ("a slip", GET, read("$ROOT/src/hanlder.rs")),
+            ("another extension", GET, read("$ROOT/README")),
+            ("elsewhere", GET, read("$ROOT/src/parser.rs")),
+            ("several", GET, read("$ROOT/src/mod.rs")),
+            ("one digit", GET, read("$ROOT/t_2.txt")),
+            (
+                "several files",
+                GET,
+                json!({"files": [read("$ROOT/src/app.rss"), read("parser.rs"), read("$ROOT/x/y.rs")]}),
+            ),
+            ("relative", GET, read("src/app.rs")),
+            ("from home on", GET, read("~/src/app.rs")),
+            ("a URL", GET, read("file://$ROOT/my%20file.txt")),
+            ("quoted", GET, read("\"$ROOT/my file.txt\"")),
+            ("padded", GET, read("$ROOT/my file.txt\n")),
+            ("protected, to be read", GET, read("$ROOT/.git/Config")),
+            ("protected, to be edited", PATCH, by_text(".git/Config", "a", "b")),
+            (
+                "protected and relative, to be edited",
+                PATCH,
+                json!({"files": [{"file_path": ".git/config", "patches": [{"old_string": "a", "new_string": "b"}]}]}),
+            ),
+            (
+                "with another problem",
+                PATCH,
+                json!({"files": [{"file_path": ".git/config", "patches": []}, {"file_path": "src/app.rs", "patches": []}]}),
+            ),
+            ("to be edited", PATCH, by_text("src/handlr.rs", "a", "b")),
+            (
+                "several, to be edited",
+                DELETE,
+                json!({"file_path": "$ROOT/src/mod.rs", "file_hash": "0123456789ab", "ranges": [{"start": 1, "range_hash": "0123456789ab"}]}),
+            ),
+            ("to be made", CREATE, json!({"file_path": "src/new.rs", "contents": ""})),
+            ("to be made, quoted", CREATE, json!({"file_path": "'$ROOT/src/new.rs'", "contents": ""})),
+            ("to be made nowhere", CREATE, json!({"file_path": "no/new.rs", "contents": ""})),
+        ],
+    );
+}
+
 #[test]
 fn past_edits_are_refused_by_what_is_offered() {
     let world = World::new();

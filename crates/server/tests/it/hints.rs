@@ -9,6 +9,7 @@ const GET: &str = "get_text_file_contents";
 const PATCH: &str = "patch_text_file_contents";
 const CREATE: &str = "create_text_file";
 const INSERT: &str = "insert_text_file_contents";
+const APPEND: &str = "append_text_file_contents";
 const DELETE: &str = "delete_text_file_contents";
 
 /// A file in a root, and a client that edits it.
@@ -367,4 +368,62 @@ fn an_empty_file_is_patched_without_ranges() {
     client
         .succeeds(PATCH, &patch(&json!({"old_string": named(&said, "\"old_string\": "), "new_string": "x"})));
     assert_eq!(client.text(), "x");
+}
+
+/// The `file_path` that a hint says to send; every tool takes it.
+fn meant(said: &str) -> String {
+    let (_, path) = said.split_once("send \"file_path\": ").unwrap_or_else(|| panic!("{said}"));
+    let mut paths = serde_json::Deserializer::from_str(path).into_iter::<String>();
+    paths.next().unwrap().unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// A path in another notation, or with a slip in it, stays an error; sent as its hint says the call works.
+#[test]
+fn the_file_that_was_meant_is_named_as_it_is_to_be_sent() {
+    for path in [
+        "t.txt",
+        "root/t.txt",
+        "~/t.txt",
+        "file://$ROOT/t.txt",
+        "\"$ROOT/t.txt\"",
+        "'t.txt'",
+        "`$ROOT/t.txt`",
+        " $ROOT/t.txt",
+        "$ROOT/T.TXT",
+        "$ROOT/t.tx",
+        "$ROOT/t.markdown",
+        "$ROOT/src/t.txt",
+    ] {
+        // A file system where case does not count has that file.
+        let mut client = Client::new("one\n");
+        if client.world.path(path.trim_start_matches("$ROOT/")).exists() && path != "t.txt" {
+            continue;
+        }
+        let said = client.fails(GET, &json!({"file_path": path}));
+        let read = client.succeeds(GET, &json!({"file_path": meant(&said)}));
+        assert!(read.contains("one"), "{path}: {read}");
+        let patch = |path: &str, old: &str, new: &str| json!({"files": [{"file_path": path, "patches": [{"old_string": old, "new_string": new}]}]});
+        let said = client.fails(PATCH, &patch(path, "one", "two"));
+        assert!(said.contains("\nsuggestion: patch_text_file_contents\n"), "{said}");
+        client.succeeds(PATCH, &patch(&meant(&said), "one", "two"));
+        assert_eq!(client.text(), "two\n", "{path}");
+        let append = |path: &str| json!({"file_path": path, "file_hash": "$HASH(t.txt)", "contents": "more"});
+        let said = client.fails(APPEND, &append(path));
+        client.succeeds(APPEND, &append(&meant(&said)));
+        assert_eq!(client.text(), "two\nmore\n", "{path}");
+    }
+}
+
+/// A file that is to be made where a path in another notation means is made by the path of the hint.
+#[test]
+fn a_file_is_made_where_its_path_means() {
+    for path in
+        ["new.txt", "root/new.txt", "~/new.txt", "file://$ROOT/new.txt", "'$ROOT/new.txt'", " $ROOT/new.txt"]
+    {
+        let mut client = Client::new("one\n");
+        let said = client.fails(CREATE, &json!({"file_path": path, "contents": "made"}));
+        assert!(said.starts_with("error: path_not_absolute: "), "{said}");
+        client.succeeds(CREATE, &json!({"file_path": meant(&said), "contents": "made"}));
+        assert!(client.world.tree().contains_key("new.txt"), "{path}");
+    }
 }

@@ -4,6 +4,7 @@ mod aliases;
 pub(crate) mod client_files;
 pub(crate) mod directory;
 pub(crate) mod landlock;
+pub(crate) mod meant;
 #[cfg(feature = "without-containment")]
 mod no_containment;
 pub(crate) mod patterns;

@@ -60,6 +60,11 @@ impl WritablePlace {
     pub(crate) fn permitted(place: Place) -> Self {
         Self(place)
     }
+
+    /// The same place, which then only can be read.
+    pub(crate) fn into_place(self) -> Place {
+        self.0
+    }
 }
 
 impl Deref for WritablePlace {

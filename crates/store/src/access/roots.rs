@@ -22,7 +22,7 @@ use crate::access::policy::Policy;
 use crate::access::protection::Protection;
 use crate::access::spelling::Spelling;
 use crate::access::unserved::{Unserved, Wanted};
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Meant, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::real_path::without_verbatim_prefix;
 
@@ -30,7 +30,7 @@ use crate::os::real_path::without_verbatim_prefix;
 pub const CONTAINED: bool = !cfg!(feature = "without-containment");
 
 /// The longest path that is walked: that of Windows, the longest of any system (Linux refuses more than 4096 bytes itself).
-const PATH_LENGTH: usize = 32_767;
+pub(crate) const PATH_LENGTH: usize = 32_767;
 
 /// The allowed directories, each open.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub(crate) struct Roots {
     served: Vec<Root>,
     unserved: Vec<Unserved>,
     policy: Policy,
+    /// What `~` stands for.
+    home: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -61,8 +63,8 @@ pub enum PathError {
     /// The path is not absolute.
     #[error("the path is not absolute")]
     NotAbsolute {
-        /// The absolute paths under a root by which such a file exists.
-        candidates: Vec<PathBuf>,
+        /// The files that were perhaps meant.
+        meant: Option<Box<Meant>>,
     },
     /// The path has a `..` component.
     #[error("the path has a `..` component")]
@@ -101,7 +103,7 @@ impl Roots {
     /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are fine.
     pub(crate) fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
         let served = directories.iter().map(|path| Root::open(path)).collect::<Result<_, _>>()?;
-        Ok(Self { served, unserved: Vec::new(), policy })
+        Ok(Self { served, unserved: Vec::new(), policy, home: None })
     }
 
     /// Opens each directory that can be opened, as [`Roots::open_with`] does, and keeps note of the others; and of those
@@ -115,7 +117,18 @@ impl Roots {
                 Err(error) => unserved.push(Unserved::failed(wanted, &error)),
             }
         }
-        Self { served, unserved, policy }
+        Self { served, unserved, policy, home: None }
+    }
+
+    /// The same roots, for clients to whom `~` is this directory.
+    #[must_use]
+    pub(crate) fn at_home(self, home: Option<PathBuf>) -> Self {
+        Self { home, ..self }
+    }
+
+    /// What `~` stands for, if that is known. It is no root by that.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// The configured directories that are not served.
@@ -175,7 +188,7 @@ impl Roots {
             return Ok(place);
         }
         let path = Path::new(file_path);
-        let problems = self.misspelled(file_path);
+        let problems = Self::misspelled(file_path);
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -185,8 +198,7 @@ impl Roots {
         }
         let mut place = self.place(path).map_err(|problem| vec![problem])?;
         place.ends_in_slash |= names_a_directory(file_path.as_ref());
-        let root = place.path.ancestors().nth(place.relative.iter().count());
-        match self.served.iter().find(|known| Some(known.path.as_path()) == root) {
+        match self.known_root_of(&place) {
             Some(known) => {
                 let given = place.path.clone();
                 let place = known.spelling.of_place(place, &known.directory);
@@ -198,9 +210,9 @@ impl Roots {
         }
     }
 
-    /// What is wrong with a path by its text; of a relative one, the files are looked for that it could mean.
+    /// What is wrong with a path by its text. Which file a relative one is meant for, `access/meant` finds out.
     #[must_use]
-    pub(crate) fn misspelled(&self, file_path: &str) -> Vec<PathError> {
+    pub(crate) fn misspelled(file_path: &str) -> Vec<PathError> {
         let path = Path::new(file_path);
         let traverses = path.components().any(|component| component == Component::ParentDir);
         let has_nul = file_path.contains('\0');
@@ -209,8 +221,7 @@ impl Roots {
             problems.push(PathError::NulByte);
         }
         if !path.is_absolute() {
-            let candidates = if traverses || has_nul { Vec::new() } else { self.candidates(path) };
-            problems.push(PathError::NotAbsolute { candidates });
+            problems.push(PathError::NotAbsolute { meant: None });
         }
         if traverses {
             problems.push(PathError::Traversal);
@@ -218,21 +229,14 @@ impl Roots {
         problems
     }
 
-    /// The files that a relative path could mean: beneath each root, and beside each root whose own name the path begins with.
-    fn candidates(&self, path: &Path) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = Vec::new();
-        let text = path.as_os_str();
-        if text.is_empty() || text.len() > PATH_LENGTH || names_a_directory(text) {
-            return found;
-        }
-        let bases = self.paths().flat_map(|root| [Some(root), root.parent()]).flatten();
-        for candidate in bases.map(|base| base.join(path)) {
-            let is_file = || self.place(&candidate).is_ok_and(|place| place.open_file(false).is_ok());
-            if !found.contains(&candidate) && is_file() {
-                found.push(candidate);
-            }
-        }
-        found
+    /// The root that holds a place, by its real path, and its handle; `None` if the place was reached by another path of it.
+    pub(crate) fn root_of(&self, place: &Place) -> Option<(&Path, &Arc<Dir>)> {
+        self.known_root_of(place).map(|root| (root.path.as_path(), &root.directory))
+    }
+
+    fn known_root_of(&self, place: &Place) -> Option<&Root> {
+        let path = place.path.ancestors().nth(place.relative.iter().count())?;
+        self.served.iter().find(|root| root.path == path)
     }
 
     /// The place of an absolute path without `..`, whatever may be done with it.

@@ -30,6 +30,7 @@ pub struct WorkspaceBuilder {
     history: Option<Settings>,
     durability: Durability,
     strict: bool,
+    home: Option<PathBuf>,
     max_file_bytes: Option<u64>,
     max_occurrences: Option<u64>,
     max_inserted_bytes: Option<u64>,
@@ -90,6 +91,11 @@ impl WorkspaceBuilder {
     /// Chooses what an edit survives once it is answered.
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
+    }
+
+    /// Says what clients mean by `~`, so that the error of such a path names the file. It is no root by that.
+    pub fn home(self, directory: Option<PathBuf>) -> Self {
+        Self { home: directory, ..self }
     }
 
     /// Demands that text matches exactly, blanks at line ends included.
@@ -158,7 +164,7 @@ impl WorkspaceBuilder {
 
     fn finish(self, roots: Roots, state: Option<Result<StateDir, StoreError>>) -> Workspace {
         let paths: Vec<PathBuf> = roots.paths().map(Path::to_owned).collect();
-        let mut workspace = Workspace::without_state(roots);
+        let mut workspace = Workspace::without_state(roots.at_home(self.home));
         workspace.in_place = self.in_place.from_roots(&paths);
         workspace.durability = self.durability;
         workspace.matching.strict = self.strict;

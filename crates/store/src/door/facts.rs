@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::access::roots::PathError;
+use crate::access::meant::search::{Purpose, Search};
+use crate::access::roots::{PathError, Roots};
 use crate::access::unserved::Unserved;
+use crate::cancellation::Cancellation;
 use crate::door::builder::WorkspaceBuilder;
 use crate::workspace::Workspace;
 
@@ -55,21 +57,39 @@ impl Workspace {
 
     /// The real path that a client's path means, for reading. The file need not exist.
     pub fn resolve(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
-        Ok(self.roots.resolve(file_path)?.path().to_owned())
+        let place = self.roots.resolve(file_path);
+        Ok(place
+            .map_err(|problems| self.with_meant(file_path, Purpose::Reading, problems))?
+            .path()
+            .to_owned())
     }
 
     /// The same for a file that is to be written, made or removed: [`PathError::Protected`] where that is not allowed.
     pub fn resolve_for_writing(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
-        Ok(self.roots.resolve_for_writing(file_path)?.path().to_owned())
+        let place = self.roots.resolve_for_writing(file_path);
+        Ok(place
+            .map_err(|problems| self.with_meant(file_path, Purpose::Editing, problems))?
+            .path()
+            .to_owned())
     }
 
     /// Why a path cannot be meant as it is spelled: it is relative, or has `..` or U+0000 in it. Empty for any other path,
     /// whether or not it leads into a root.
     ///
-    /// Looks for the file that a relative path could mean, below and beside each root:
-    /// [`candidates`](PathError::NotAbsolute::candidates).
+    /// Looks for the file that a relative path could mean, for this purpose: [`meant`](PathError::NotAbsolute::meant).
     #[must_use]
-    pub fn check_spelling(&self, file_path: &str) -> Vec<PathError> {
-        self.roots.misspelled(file_path)
+    pub fn check_spelling(&self, file_path: &str, purpose: Purpose) -> Vec<PathError> {
+        self.with_meant(file_path, purpose, Roots::misspelled(file_path))
+    }
+
+    /// The problems of a path, with the files that were meant if it is relative.
+    pub(crate) fn with_meant(
+        &self,
+        file_path: &str,
+        purpose: Purpose,
+        problems: Vec<PathError>,
+    ) -> Vec<PathError> {
+        let search = Search::new(&self.roots, purpose, Cancellation::none());
+        problems.into_iter().map(|problem| search.of_path(file_path, problem)).collect()
     }
 }

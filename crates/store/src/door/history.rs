@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::access::meant::search::Purpose;
 use crate::access::roots::PathError;
 use crate::edit::undo::is_in_roots;
 use crate::error::StoreErrorKind;
@@ -29,7 +30,7 @@ impl Workspace {
                 [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
                     Ok(error.path.clone())
                 }
-                _ => Err(problems),
+                _ => Err(self.with_meant(file_path, Purpose::Reading, problems)),
             },
         }
     }

@@ -5,6 +5,7 @@ use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 
+use crate::access::meant::search::{Purpose, Search};
 use crate::door::control::Control;
 use crate::edit::Reason;
 use crate::error::ReadFault;
@@ -98,11 +99,13 @@ impl Workspace {
         mut work: impl FnMut(&Document<'_>) -> Result<T, ReadFault>,
     ) -> Result<T, ReadError> {
         let label = file.encoding.map(Label::parse);
+        let search = Search::new(&self.roots, Purpose::Reading, control.cancellation);
         let (place, label) = match (self.roots.resolve(file.file_path), label) {
             (Ok(place), Some(Some(label))) => (place, Some(label.encoding)),
             (Ok(place), None) => (place, None),
             (place, label) => {
-                let problems = place.err().unwrap_or_default().into_iter().map(Reason::Path);
+                let problems = place.err().unwrap_or_default().into_iter();
+                let problems = problems.map(|problem| Reason::Path(search.of_path(file.file_path, problem)));
                 let unknown = matches!(label, Some(None)).then_some(Reason::UnknownEncoding);
                 return Err(ReadError { problems: problems.chain(unknown).collect() });
             }
@@ -113,6 +116,7 @@ impl Workspace {
                 None => work(document).map(Ok),
             }
         });
-        done.map_err(Reason::Store)?.map_err(|fault| Reason::NotText(fault).into())
+        let done = done.map_err(|error| Reason::Store(search.of_error(file.file_path, error)));
+        done?.map_err(|fault| Reason::NotText(fault).into())
     }
 }

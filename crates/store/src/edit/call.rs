@@ -4,6 +4,7 @@ use std::io;
 
 use mcp_text_editor_core::encoding::Label;
 
+use crate::access::meant::search::{Purpose, Search};
 use crate::commit::in_place::InPlace;
 use crate::edit::attempt::{NamedFile, attempt};
 use crate::edit::outcome::Outcome;
@@ -67,13 +68,36 @@ pub(crate) fn edit(
             Ok(_) => problems.append(&mut found),
         }
         problems.sort_by_key(|problem| problem.entry);
-        return Err(problems);
+        return Err(with_meant(workspace, edits, options, problems));
     }
     let entry = named.first().map_or(0, |file| file.entry);
     let path = named.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
     let error = StoreError::new(Operation::Replace, &path, StoreErrorKind::Changed);
     problems.push(EditProblem { entry, reason: Reason::Store(error) });
     Err(problems)
+}
+
+/// The problems, with the files that were meant by paths that lead to none. A past edit that is taken back names its files itself.
+fn with_meant(
+    workspace: &Workspace,
+    edits: &[Edit<'_>],
+    options: Options<'_>,
+    problems: Vec<EditProblem>,
+) -> Vec<EditProblem> {
+    if options.undoes.is_some() {
+        return problems;
+    }
+    let search = Search::new(&workspace.roots, Purpose::Editing, options.cancellation);
+    let of_problem = |EditProblem { entry, reason }| {
+        let file_path = edits.get(entry).map_or("", |edit| edit.file_path);
+        let reason = match reason {
+            Reason::Path(problem) => Reason::Path(search.of_path(file_path, problem)),
+            Reason::Store(error) => Reason::Store(search.of_error(file_path, error)),
+            other => other,
+        };
+        EditProblem { entry, reason }
+    };
+    problems.into_iter().map(of_problem).collect()
 }
 
 /// Why the name cannot be given to another file, if the error says that: something is mounted there that was not recognised before, or

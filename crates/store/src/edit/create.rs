@@ -10,6 +10,7 @@ use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::scanned::Scanned;
 
+use crate::access::meant::search::{Purpose, Search};
 use crate::access::place::WritablePlace;
 use crate::cancellation::Cancellation;
 use crate::commit::publish_new::{Creation, check_directory};
@@ -51,7 +52,9 @@ pub(crate) fn create(
     let (place, label) = match (workspace.roots.resolve_for_writing(new.file_path), label) {
         (Ok(place), Some(label)) => (place, label),
         (resolved, label) => {
-            let problems = resolved.err().unwrap_or_default().into_iter().map(Reason::Path);
+            let search = Search::new(&workspace.roots, Purpose::Creating, options.cancellation);
+            let problems = resolved.err().unwrap_or_default().into_iter();
+            let problems = problems.map(|problem| Reason::Path(search.of_path(new.file_path, problem)));
             return Err(problems.chain(label.is_none().then_some(Reason::UnknownEncoding)).collect());
         }
     };

@@ -73,7 +73,7 @@ fn of_recovery(error: StoreError) -> StoreError {
     let StoreError { path, kind, source, .. } = error;
     let source = source.or_else(|| Some(std::io::Error::other(kind.to_string())));
     let kind = if matches!(kind, Busy | Cancelled | Changed | FileTooLarge | NoSpace) { kind } else { Io };
-    StoreError { operation: Operation::Recover, path, kind, name: None, source }
+    StoreError { operation: Operation::Recover, path, kind, name: None, meant: None, source }
 }
 
 /// Recovers all files of a record, then removes it; returns whether it is gone.

@@ -13,6 +13,9 @@ mod in_place;
 #[cfg(target_os = "linux")]
 mod inode_flags;
 mod lock;
+// Where letter case counts.
+#[cfg(target_os = "linux")]
+mod meant;
 mod metadata;
 mod paths;
 mod policy;

@@ -332,17 +332,9 @@ fn the_state_directory_is_out_of_bounds() {
     }
     assert_eq!(world.resolve("@/root/dir/statement"), "@/root/dir/statement: NotFound");
     assert!(world.workspace.roots.closes(&world.path("@/root/dir/state/journal")));
-    let NotAbsolute(candidates) = candidates(&world, "dir/state/history.db");
-    assert!(candidates.is_empty(), "not even guessed at");
-}
-
-struct NotAbsolute(Vec<std::path::PathBuf>);
-
-fn candidates(world: &World, path: &str) -> NotAbsolute {
-    match world.workspace.roots.resolve(path).unwrap_err().remove(0) {
-        PathError::NotAbsolute { candidates } => NotAbsolute(candidates),
-        other => panic!("{other:?}"),
-    }
+    assert_eq!(world.meant("dir/state/history.db"), "", "not even guessed at");
+    assert_eq!(world.meant("@/root/history.db"), "", "nor found elsewhere");
+    assert_eq!(world.meant("@/root/dir/stat/history.db"), "", "nor nearby");
 }
 
 /// A bind mount gives a directory a second path, and nothing but its identity tells.

@@ -4,6 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use crate::access::meant::search::{Purpose, Search};
 use crate::access::place::WritablePlace;
 use crate::access::roots::{PathError, Roots};
 use crate::cancellation::Cancellation;
@@ -108,6 +109,32 @@ impl World {
         text.replace(self.path("@").to_str().unwrap(), "@")
     }
 
+    /// The files that a path is taken for which leads to none, to be read; `@` is the temporary directory, and `…` says that there may
+    /// be more.
+    pub(crate) fn meant(&self, path: &str) -> String {
+        self.meant_for(Purpose::Reading, path)
+    }
+
+    /// The same, for whatever the file is wanted.
+    pub(crate) fn meant_for(&self, purpose: Purpose, path: &str) -> String {
+        let path = self.path(path);
+        let (path, roots) = (path.to_str().unwrap(), &self.workspace.roots);
+        let search = Search::new(roots, purpose, Cancellation::none());
+        let meant = match roots.resolve(path).map(|place| place.open_file(false)) {
+            Err(mut problems) => match search.of_path(path, problems.remove(0)) {
+                PathError::NotAbsolute { meant } => meant,
+                _ => None,
+            },
+            Ok(Err(error)) => search.of_error(path, error).meant,
+            Ok(Ok(_)) => panic!("{path} is there"),
+        };
+        let told = meant.map_or_else(String::new, |meant| {
+            let paths: Vec<_> = meant.paths.iter().map(|path| path.to_str().unwrap()).collect();
+            paths.join(", ") + if meant.are_all { "" } else { ", …" }
+        });
+        told.replace(self.path("@").to_str().unwrap(), "@")
+    }
+
     /// All names below the temporary directory, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
@@ -148,10 +175,7 @@ fn collect(top: &Path, directory: &Path, names: &mut Vec<String>) {
 fn describe(problem: &PathError) -> String {
     match problem {
         PathError::Failed(error) => kind(error),
-        PathError::NotAbsolute { candidates } => {
-            let paths: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
-            format!("NotAbsolute [{}]", paths.join(", "))
-        }
+        PathError::NotAbsolute { .. } => "NotAbsolute".to_owned(),
         other => format!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use mcp_text_editor_core::matching::CLOSEST;
 use mcp_text_editor_core::rejection::{At, Dependency, Evidence, FoundBy, Given, Rejection};
 
 use super::call::{AROUND, Call, Named, place, reading};
-use super::meant::{Meant, range};
+use super::correction::{Correction, range};
 use super::{ambiguous, cause};
 use crate::problem::{Code, IfCut, Problem};
 use crate::render::layout::spelled;
@@ -20,7 +20,7 @@ type Hint = (String, Option<IfCut>);
 
 /// Makes the problem of a hash or a text that does not fit.
 pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
-    let meant = |at: At| Meant::of(call, named, at, total_lines);
+    let meant = |at: At| Correction::of(call, named, at, total_lines);
     let (problem, lines, evidence) = match rejection {
         Rejection::RangeHashMismatch { at, lines, digest, is_old_there, evidence, .. } => {
             let made = evidence.made.filter(|made| made.is_sure);
@@ -162,7 +162,7 @@ fn differs(evidence: &Evidence, asked: Option<LineRange>) -> String {
     }
 }
 
-fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> Hint {
+fn content_hint(meant: &Correction<'_>, lines: LineRange, evidence: &Evidence) -> Hint {
     if let Some(hint) = common_hint(meant, evidence) {
         return hint;
     }
@@ -185,7 +185,7 @@ fn content_hint(meant: &Meant<'_>, lines: LineRange, evidence: &Evidence) -> Hin
 }
 
 /// Words the hint where nothing is certain: which of the similar places are to be copied from. A range that is not similar is none.
-fn nearest_hint(meant: &Meant<'_>, asked: LineRange, evidence: &Evidence) -> Hint {
+fn nearest_hint(meant: &Correction<'_>, asked: LineRange, evidence: &Evidence) -> Hint {
     let mut places = evidence.nearest.iter().map(|near| near.of);
     // What a failure that was not looked into is told by is its range.
     let first = places.next().or_else(|| evidence.differs_at.is_none().then_some(asked));
@@ -217,7 +217,7 @@ fn nearest_hint(meant: &Meant<'_>, asked: LineRange, evidence: &Evidence) -> Hin
     (otherwise + &copy, Some(if_cut))
 }
 
-fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> Hint {
+fn no_match_hint(meant: &Correction<'_>, evidence: &Evidence) -> Hint {
     if let Some(hint) = common_hint(meant, evidence) {
         return hint;
     }
@@ -243,7 +243,7 @@ fn no_match_hint(meant: &Meant<'_>, evidence: &Evidence) -> Hint {
 
 /// Words the hint where it is clear what to do: that the edit was made, to merge two patches, or the call by the digest of the place
 /// that was meant.
-fn common_hint(meant: &Meant<'_>, evidence: &Evidence) -> Option<Hint> {
+fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
     if let Some(Dependency { at, merged }) = &evidence.dependency {
         let patch =
             |at| part(meant.call, meant.named, at).split(".ranges").next().unwrap_or_default().to_owned();
@@ -287,7 +287,7 @@ fn otherwise(evidence: &Evidence) -> String {
 }
 
 /// Says which call replaces the old text where it stands as whole lines. There is at least one place.
-fn stands_at(meant: &Meant<'_>, places: &[LineRange]) -> String {
+fn stands_at(meant: &Correction<'_>, places: &[LineRange]) -> String {
     if let (Some(part), [first, ..]) = (&meant.part, places) {
         return match (meant.all_at(places), places.iter().find(|place| !meant.is_taken(**place))) {
             (Some(all), _) => {

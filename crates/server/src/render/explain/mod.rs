@@ -4,6 +4,7 @@
 mod ambiguous;
 mod call;
 mod cause;
+mod correction;
 mod edit;
 mod exists;
 mod file_system;

@@ -3,6 +3,7 @@
 use mcp_text_editor_store::{PathError, Protection, Workspace};
 
 use super::call::Call;
+use super::meant::which;
 use super::store::store;
 use crate::problem::{Code, Problem};
 use crate::render::directories;
@@ -23,13 +24,9 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathError) -> Prob
 /// are not worded here.
 pub(crate) fn misspelled(workspace: &Workspace, file_path: &str, problem: &PathError) -> Problem {
     match problem {
-        PathError::NotAbsolute { candidates } => {
-            let named: Vec<&str> = candidates.iter().filter_map(|path| path.to_str()).collect();
-            let hint = match named.as_slice() {
-                [] => allowed("give the whole path, beginning with an allowed directory:", workspace),
-                [one] => format!("use {one}"),
-                many => format!("use one of {}", many.join(", ")),
-            };
+        PathError::NotAbsolute { meant } => {
+            let whole = || allowed("give the whole path, beginning with an allowed directory:", workspace);
+            let hint = which(meant.as_deref()).unwrap_or_else(whole);
             Problem::new(Code::PathNotAbsolute, format!("File path must be absolute: {file_path}"), hint)
         }
         PathError::Traversal => Problem::new(

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::call::Call;
 use super::exists::dangling;
 use super::file_system;
+use super::meant::which;
 use super::stopped::{cancelled, out_of_time};
 use crate::problem::{Code, Problem};
 use crate::render::paths::{list, shown};
@@ -18,14 +19,9 @@ use crate::tool_id::ToolId;
 pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
     let (code, reason, hint) = match &error.kind {
         _ if let Some(told) = of_name(call, file_path, error) => told,
-        StoreErrorKind::NotFound if !call.tool.is_read_only() => {
-            (Code::NotFound, format!("there is no file {file_path}"), to_create(call, file_path))
+        StoreErrorKind::NotFound => {
+            (Code::NotFound, format!("there is no file {file_path}"), missing(call, file_path, error))
         }
-        StoreErrorKind::NotFound => (
-            Code::NotFound,
-            format!("there is no file {file_path}"),
-            "check the path; names are case-sensitive".to_owned(),
-        ),
         StoreErrorKind::AlreadyExists => {
             let hint = call.naming(
                 ToolId::Patch,
@@ -99,7 +95,9 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
     };
     let problem = Problem::new(code, reason, hint).of_file(file_path);
     match code {
-        Code::NotFound if !call.tool.is_read_only() => problem.suggest(ToolId::Create),
+        Code::NotFound if !call.tool.is_read_only() && error.meant.is_none() => {
+            problem.suggest(ToolId::Create)
+        }
         Code::AlreadyExists => problem.suggest(ToolId::Patch),
         Code::Conflict => problem.suggest(ToolId::Get),
         _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(ToolId::Patch),
@@ -109,14 +107,22 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
     }
 }
 
-/// Says which call creates the file.
-fn to_create(call: Call<'_>, file_path: &str) -> String {
+/// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call that creates it.
+fn missing(call: Call<'_>, file_path: &str, error: &StoreError) -> String {
+    let check = || "check the path; names are case-sensitive".to_owned();
+    let meant = which(error.meant.as_deref());
+    if call.tool.is_read_only() {
+        return meant.unwrap_or_else(check);
+    }
     let create = json!({"file_path": file_path, "contents": "…"});
-    call.naming(
-        ToolId::Create,
-        |name| format!("to create it, call {name} {create}"),
-        || "check the path; names are case-sensitive".to_owned(),
-    )
+    match meant {
+        None => call.naming(ToolId::Create, |name| format!("to create it, call {name} {create}"), check),
+        Some(meant) => call.naming(
+            ToolId::Create,
+            |name| format!("{meant}; to create the one that you named, call {name} {create}"),
+            || meant.clone(),
+        ),
+    }
 }
 
 /// Words a dangling link, or a slash at the end of a path, if that is the reason of the error.

@@ -1,0 +1,172 @@
+//! Files of the same name in other directories: [`elsewhere`].
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::file_names::{FoldedName, is_git};
+
+use crate::access::meant::likeness::Asked;
+use crate::access::meant::listing::{Entry, Listing};
+
+/// How many directories deep a walk goes.
+const DEPTH: usize = 32;
+
+/// The file by which a directory says that it holds nothing but what can be made again (<https://bford.info/cachedir/>).
+const CACHE: &str = "CACHEDIR.TAG";
+/// Where npm keeps what it fetched, often more files than all others together.
+const FETCHED: &str = "node_modules";
+
+/// A file of the name that was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Namesake {
+    /// How much of its path is that of the path that was asked for; more is likelier.
+    pub(super) shares: Shares,
+    /// Its path from the root on.
+    pub(super) path: PathBuf,
+}
+
+/// How much two paths of one name have in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Shares {
+    /// The names at the end.
+    tail: usize,
+    /// The names that both have in the same order, those at the end included.
+    all: usize,
+}
+
+/// The files of the name at the end of a path, and the links, the likeliest first.
+///
+/// The walk begins in the deepest directory of the path that exists, and goes on from its parents; each time from the top downwards.
+/// It leaves out `.git`, what is marked as a cache, fetched packages, and the directories that are `closed`.
+pub(super) fn elsewhere(
+    listing: &mut Listing<'_>,
+    relative: &Path,
+    closed: &dyn Fn(&Path) -> bool,
+) -> Vec<Namesake> {
+    let Some(name) = relative.file_name().and_then(OsStr::to_str) else { return Vec::new() };
+    let asked = Asked::new(name);
+    let mut found = Vec::new();
+    let mut done: Option<&Path> = None;
+    for top in relative.ancestors().skip(1) {
+        let mut pending = VecDeque::from([top.to_owned()]);
+        while let Some(directory) = pending.pop_front() {
+            if done == Some(&directory) {
+                continue;
+            }
+            if listing.is_over() {
+                listing.is_cut = true;
+                break;
+            }
+            let entries = listing.entries(&directory);
+            if directory != top && entries.iter().any(|(name, _)| name == CACHE) {
+                continue;
+            }
+            for (name, entry) in entries {
+                match entry {
+                    Entry::File | Entry::Link => {
+                        if asked.is_folded(&name) {
+                            let path = directory.join(&name);
+                            found.push(Namesake { shares: Shares::of(relative, &path), path });
+                        }
+                    }
+                    Entry::Directory => {
+                        let path = directory.join(&name);
+                        let is_left_out = name == FETCHED || is_git(&FoldedName::new(OsStr::new(&name)));
+                        if !is_left_out && path.iter().count() < DEPTH && !closed(&path) {
+                            pending.push_back(path);
+                        }
+                    }
+                }
+            }
+        }
+        done = Some(top);
+    }
+    found.sort_by(|one, other| other.shares.cmp(&one.shares).then_with(|| one.path.cmp(&other.path)));
+    found
+}
+
+impl Shares {
+    fn of(asked: &Path, found: &Path) -> Self {
+        let names = |path: &Path| -> Vec<FoldedName> { path.iter().map(FoldedName::new).collect() };
+        let (asked, found) = (names(asked), names(found));
+        let tail = asked.iter().rev().zip(found.iter().rev()).take_while(|(one, other)| one == other).count();
+        Self { tail, all: in_common(&asked, &found) }
+    }
+}
+
+/// The length of the longest common subsequence.
+fn in_common(one: &[FoldedName], other: &[FoldedName]) -> usize {
+    let mut above = vec![0; other.len() + 1];
+    for name in one {
+        let mut row = vec![0];
+        for (other, pair) in other.iter().zip(above.windows(2)) {
+            let (diagonal, up) = (pair.first().copied().unwrap_or(0), pair.last().copied().unwrap_or(0));
+            let left = row.last().copied().unwrap_or(0);
+            row.push(if name == other { diagonal + 1 } else { up.max(left) });
+        }
+        above = row;
+    }
+    above.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use std::sync::Arc;
+
+    use cap_std::ambient_authority;
+    use cap_std::fs::Dir;
+
+    use super::*;
+    use crate::cancellation::Cancellation;
+
+    /// What is found of a path when so many entries may be seen, and whether that was not all.
+    fn found(root: &Arc<Dir>, entries: usize, path: &str) -> (Vec<String>, bool) {
+        let mut listing = Listing::new(root, entries, Cancellation::none());
+        let found = elsewhere(&mut listing, Path::new(path), &|_| false);
+        (found.into_iter().map(|one| one.path.to_str().unwrap().to_owned()).collect(), listing.is_cut)
+    }
+
+    #[test]
+    fn a_walk_is_bounded_and_begins_nearby() {
+        let directory = tempfile::tempdir().unwrap();
+        for path in ["a/b/c/x.rs", "a/b/d/x.rs", "a/x.rs", "e/x.rs"] {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let root = Arc::new(Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap());
+        let check = |entries, expected: &[&str], is_cut| {
+            let expected = expected.iter().map(|path| (*path).to_owned()).collect();
+            assert_eq!(found(&root, entries, "a/b/q/x.rs"), (expected, is_cut), "{entries} entries");
+        };
+        check(0, &[], true);
+        // `c` and `d` of `a/b`; what is in them; `b` and `x.rs` of `a`; `a` and `e` of the root; what is in `e`.
+        check(2, &[], true);
+        check(3, &["a/b/c/x.rs"], true);
+        check(4, &["a/b/c/x.rs", "a/b/d/x.rs"], true);
+        // A directory that would be cut is left out as a whole.
+        check(5, &["a/b/c/x.rs", "a/b/d/x.rs"], true);
+        check(6, &["a/b/c/x.rs", "a/b/d/x.rs", "a/x.rs"], true);
+        check(9, &["a/b/c/x.rs", "a/b/d/x.rs", "a/x.rs", "e/x.rs"], false);
+        check(99, &["a/b/c/x.rs", "a/b/d/x.rs", "a/x.rs", "e/x.rs"], false);
+    }
+
+    #[test]
+    fn what_paths_have_in_common() {
+        let check = |one: &str, other: &str, tail, all| {
+            assert_eq!(
+                Shares::of(Path::new(one), Path::new(other)),
+                Shares { tail, all },
+                "{one} and {other}"
+            );
+        };
+        check("x", "x", 1, 1);
+        check("a/x", "b/x", 1, 1);
+        check("a/b/x", "A/c/B/X", 2, 3);
+        check("a/b/c/x", "c/a/b/x", 1, 3);
+        check("a/a/x", "a/x", 2, 2);
+    }
+}

@@ -1,0 +1,157 @@
+//! How alike two names are: the one that was asked for, and one that is there. Pure.
+
+use std::ffi::OsStr;
+
+use mcp_text_editor_core::file_names::FoldedName;
+use strsim::osa_distance;
+
+/// The most characters in which names may differ and still be taken for one another, where they are long enough.
+pub(super) const FAR: usize = 2;
+/// Names of which the part before the first dot is no longer than this may differ in one character at most: of `map.test.ts` and
+/// `nan.test.ts`, or `bash` and `fish`, neither is a slip.
+const SHORT: usize = 4;
+
+/// How a name resembles the one that was asked for, the likeliest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Likeness {
+    /// It is the same.
+    Same,
+    /// Only what some file systems ignore differs: letter case, or what cannot be seen.
+    Folded,
+    /// So many characters are missing, too many, other ones, or swapped with their neighbour; letter case is not counted.
+    Near(usize),
+    /// Only what follows the last dot differs.
+    Extension,
+    /// Only digits differ: of `test_1` and `test_2` neither is likely to be a slip.
+    Digits,
+}
+
+/// A name that was asked for, taken apart once and compared with many.
+#[derive(Debug)]
+pub(super) struct Asked {
+    name: String,
+    folded: FoldedName,
+    lower: String,
+    head: usize,
+}
+
+impl Asked {
+    pub(super) fn new(name: &str) -> Self {
+        let lower = name.to_lowercase();
+        let head = head(&lower);
+        Self { name: name.to_owned(), folded: FoldedName::new(OsStr::new(name)), lower, head }
+    }
+
+    /// How alike another name is; `None` if it is not.
+    pub(super) fn likeness(&self, listed: &str) -> Option<Likeness> {
+        if self.name == listed {
+            return Some(Likeness::Same);
+        }
+        if self.is_folded(listed) {
+            return Some(Likeness::Folded);
+        }
+        let lower = listed.to_lowercase();
+        if without_digits(&lower).eq(without_digits(&self.lower)) {
+            return Some(Likeness::Digits);
+        }
+        self.distance(&lower)
+            .map(Likeness::Near)
+            .or_else(|| (stem(&lower) == stem(&self.lower)).then_some(Likeness::Extension))
+    }
+
+    /// Whether another name is the same but for letter case, and what else some file systems ignore.
+    pub(super) fn is_folded(&self, listed: &str) -> bool {
+        // Most names differ in the first letter, which is soon seen where both are plain ones: these fold to themselves alone.
+        if let (Some(one), Some(other)) = (plain_first(&self.name), plain_first(listed))
+            && !one.eq_ignore_ascii_case(&other)
+        {
+            return false;
+        }
+        self.folded == FoldedName::new(OsStr::new(listed))
+    }
+
+    /// The distance of another name in lower case, if it is small for names of this length (Damerau and Levenshtein's, each place
+    /// changed once).
+    fn distance(&self, lower: &str) -> Option<usize> {
+        let shorter = head(lower).min(self.head);
+        // A name of one character has nothing left in common with one that differs.
+        let most = if shorter <= SHORT { shorter.saturating_sub(1).min(1) } else { FAR };
+        if lower.len().abs_diff(self.lower.len()) > most * 4 {
+            return None;
+        }
+        let distance = osa_distance(&self.lower, lower);
+        (distance <= most).then_some(distance)
+    }
+}
+
+/// What stands before the last dot of a name; all of a name that has none, or that begins with it.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
+}
+
+/// How many characters stand before the first dot of a name that does not begin it.
+fn head(name: &str) -> usize {
+    let dots = name.chars().take_while(|letter| *letter == '.').count();
+    dots + name.chars().skip(dots).take_while(|letter| *letter != '.').count()
+}
+
+fn plain_first(name: &str) -> Option<u8> {
+    name.bytes().next().filter(u8::is_ascii_alphanumeric)
+}
+
+fn without_digits(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|letter| !letter.is_numeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Likeness::{Digits, Extension, Folded, Near, Same};
+    use super::*;
+
+    #[test]
+    fn how_alike_names_are() {
+        let check = |asked: &str, listed: &str, expected: Option<Likeness>| {
+            assert_eq!(Asked::new(asked).likeness(listed), expected, "{asked} and {listed}");
+            // Which of the two was asked for makes no difference.
+            assert_eq!(Asked::new(listed).likeness(asked), expected, "{listed} and {asked}");
+        };
+        check("main.rs", "main.rs", Some(Same));
+        check("Main.rs", "main.RS", Some(Folded));
+        check("STRASSE", "straße", Some(Folded));
+        check("sun.rs", "ſun.rs", Some(Folded));
+        check("\u{200b}main.rs", "Main.rs", Some(Folded));
+        check("main\u{200b}.rs", "main.rs", Some(Folded));
+        check("main.rs", "mian.rs", Some(Near(1)));
+        check("Main.rs", "mian.rs", Some(Near(1)));
+        check("main.rs", "maine.rs", Some(Near(1)));
+        check("handler.rs", "hanlderr.rs", Some(Near(2)));
+        check("handler.rs", "hundlars.rs", None);
+        check("main.c", "main.h", Some(Near(1)));
+        check("main.rs", "main.py", Some(Extension));
+        check("model.rs", "model.py", Some(Near(2)));
+        check("main.rs", "main.java", Some(Extension));
+        check("README", "README.md", Some(Extension));
+        check(".gitignore", ".gitattributes", None);
+        check("main.rs", "", None);
+        // Short names.
+        check("a.rs", "b.rs", None);
+        check("a", "ab", None);
+        check("ab.rs", "ac.rs", Some(Near(1)));
+        check("abc.rs", "acd.rs", None);
+        check("abc.rs", "abc.py", Some(Extension));
+        check("map.test.ts", "nan.test.ts", None);
+        check("bash.md", "fish.md", None);
+        check("bash.md", "bsah.md", Some(Near(1)));
+        check(".env", ".enw", Some(Near(1)));
+        check(".envs", ".evn", None);
+        // Digits.
+        check("test_1.py", "test_2.py", Some(Digits));
+        check("v1", "v2", Some(Digits));
+        check("v1", "V12", Some(Digits));
+        check("test_1.py", "tset_2.py", Some(Near(2)));
+        // Characters count, not bytes.
+        check("größe.txt", "grösse.txt", Some(Folded));
+        check("größe.txt", "grüße.txt", Some(Near(1)));
+        check("漢字テスト", "漢字テキト", Some(Near(1)));
+    }
+}

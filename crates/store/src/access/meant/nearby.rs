@@ -1,0 +1,75 @@
+//! Files whose path resembles the one that was asked for, name by name: [`nearby`].
+
+use std::path::{Path, PathBuf};
+
+use crate::access::meant::likeness::{Asked, FAR, Likeness};
+use crate::access::meant::listing::{Entry, Listing};
+
+/// A file that was perhaps meant, named from the root on.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Near {
+    /// How its path resembles the one that was asked for: as its least likely name does, and with the distances of all added up.
+    pub(super) likeness: Likeness,
+    pub(super) path: PathBuf,
+}
+
+/// A directory on one of the ways to a file that was perhaps meant.
+#[derive(Clone)]
+struct Way {
+    directory: PathBuf,
+    likeness: Likeness,
+}
+
+/// The files, and links, to which the path leads if names on the way are taken for others that are there, the likeliest first. The
+/// path begins at the root of the listing.
+pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path) -> Vec<Near> {
+    let Some(names) = relative.iter().map(|name| name.to_str()).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let Some((last, parents)) = names.split_last() else { return Vec::new() };
+    let mut ways = vec![Way { directory: PathBuf::new(), likeness: Likeness::Same }];
+    for name in parents {
+        let asked = Asked::new(name);
+        ways = ways.iter().flat_map(|way| way.onward(listing, &asked)).collect();
+    }
+    let asked = Asked::new(last);
+    let mut found = Vec::new();
+    for way in ways {
+        for (name, entry) in listing.entries(&way.directory) {
+            let is_directory = entry == Entry::Directory;
+            let likeness = asked.likeness(&name).filter(|_| !is_directory);
+            if let Some(likeness) = likeness.and_then(|likeness| joined(way.likeness, likeness)) {
+                found.push(Near { likeness, path: way.directory.join(name) });
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+impl Way {
+    /// The ways on by a directory of this name, or one like it. Digits have to be right: a file in another of many numbered
+    /// directories is found as a namesake.
+    fn onward(&self, listing: &mut Listing<'_>, asked: &Asked) -> Vec<Self> {
+        let like = |(name, entry): (String, Entry)| {
+            let is_directory = entry == Entry::Directory;
+            let likeness = asked.likeness(&name).filter(|_| is_directory)?;
+            if matches!(likeness, Likeness::Extension | Likeness::Digits) {
+                return None;
+            }
+            let likeness = joined(self.likeness, likeness)?;
+            Some(Self { directory: self.directory.join(name), likeness })
+        };
+        listing.entries(&self.directory).into_iter().filter_map(like).collect()
+    }
+}
+
+/// How a path resembles another if one name does so and the rest so; `None` if both together are too unlike.
+fn joined(one: Likeness, other: Likeness) -> Option<Likeness> {
+    use Likeness::{Digits, Extension, Folded, Near, Same};
+    match (one.min(other), one.max(other)) {
+        (Near(one), Near(other)) => (one + other <= FAR).then_some(Near(one + other)),
+        (Same | Folded, least) => Some(least),
+        (Extension | Digits | Near(_), _) => None,
+    }
+}

@@ -1,0 +1,220 @@
+//! The search for the file that was meant by a path that leads to none: [`Search`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::source::read_range;
+
+use crate::access::meant::elsewhere::{Namesake, elsewhere};
+use crate::access::meant::likeness::Likeness;
+use crate::access::meant::listing::Listing;
+use crate::access::meant::nearby::{Near, nearby};
+use crate::access::meant::notation::{names_a_file, readings};
+use crate::access::place::OpenFile;
+use crate::access::roots::{ForWriting, PATH_LENGTH, PathError, Roots};
+use crate::cancellation::Cancellation;
+use crate::error::{Meant, Operation, StoreError, StoreErrorKind};
+
+/// How many entries of directories are looked at for names that resemble those of a path, and again for the same name elsewhere; in
+/// all roots together.
+const ENTRIES: usize = 20_000;
+/// The most names that a path may have for that.
+const NAMES: usize = 64;
+/// The most files that are named.
+const NAMED: usize = 3;
+/// How many equally likely files are opened, to see whether they can be named.
+const OPENED: usize = 16;
+/// How much of a file is looked at for NUL bytes, which show that it is binary.
+const HEAD: u64 = 8192;
+
+/// What a file is wanted for whose path is wrong. Only one with which that can be done was meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// To be read.
+    Reading,
+    /// To be edited: what is protected is not named.
+    Editing,
+    /// To be made: then there need only be its directory, and a path is only put in the usual notation.
+    Creating,
+}
+
+/// Looks for the files that were meant by the paths of one call, once these have failed.
+///
+/// Each file that is named was resolved and opened as a call would do it, so nothing is told of what is outside the roots or out of
+/// bounds.
+#[derive(Debug)]
+pub(crate) struct Search<'a> {
+    roots: &'a Roots,
+    writing: ForWriting<'a>,
+    purpose: Purpose,
+    cancellation: Cancellation<'a>,
+}
+
+/// Where a path leads that is looked for: a root, and the path from there on.
+struct Ground<'a> {
+    path: &'a Path,
+    root: &'a Arc<Dir>,
+    relative: PathBuf,
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(roots: &'a Roots, purpose: Purpose, cancellation: Cancellation<'a>) -> Self {
+        Self { roots, writing: roots.for_writing(), purpose, cancellation }
+    }
+
+    /// The problem of a path, with the files that were meant if it was not absolute.
+    pub(crate) fn of_path(&self, file_path: &str, problem: PathError) -> PathError {
+        match problem {
+            PathError::NotAbsolute { .. } => PathError::NotAbsolute { meant: self.meant(file_path) },
+            other => other,
+        }
+    }
+
+    /// The error of opening a file, with the files that were meant if there is none of that name.
+    pub(crate) fn of_error(&self, file_path: &str, error: StoreError) -> StoreError {
+        let is_missing = error.kind == StoreErrorKind::NotFound
+            && error.operation == Operation::Open
+            && error.name.is_none();
+        if is_missing { StoreError { meant: self.meant(file_path), ..error } } else { error }
+    }
+
+    /// The files that a path was perhaps meant for, those of the likeliest kind alone; `None` if there are none.
+    fn meant(&self, file_path: &str) -> Option<Box<Meant>> {
+        let readings = readings(file_path, self.roots.home());
+        if self.purpose == Purpose::Creating {
+            let found = self.named(self.targets(&readings), |path| self.can_be_made(path));
+            return told(found, false);
+        }
+        let written = Some(PathBuf::from(file_path)).filter(|path| names_a_file(path));
+        let exact = self.targets(written.iter().chain(&readings));
+        told(self.named(exact, |path| self.reached(path).map(|(real, _)| real)), false)
+            .or_else(|| self.alike(&self.grounds(&readings)))
+    }
+
+    /// The paths that an absolute path, or a relative one taken from a root or from beside it, can stand for.
+    fn targets<'b>(&self, paths: impl IntoIterator<Item = &'b PathBuf>) -> Vec<PathBuf> {
+        let mut targets = Vec::new();
+        for path in paths {
+            if path.is_absolute() {
+                targets.push(path.clone());
+            } else {
+                let bases = self.roots.paths().flat_map(|root| [Some(root), root.parent()]).flatten();
+                targets.extend(bases.map(|base| base.join(path)));
+            }
+        }
+        targets.retain(|path| path.as_os_str().len() <= PATH_LENGTH);
+        targets.into_iter().map(|path| path.components().collect()).collect()
+    }
+
+    /// Where in the roots files are looked for that resemble these paths.
+    fn grounds(&self, readings: &[PathBuf]) -> Vec<Ground<'a>> {
+        let mut grounds: Vec<Ground<'a>> = Vec::new();
+        for target in self.targets(readings) {
+            let Ok(place) = self.roots.place(&target) else { continue };
+            let Some((path, root)) = self.roots.root_of(&place) else { continue };
+            let is_known =
+                grounds.iter().any(|ground| ground.path == path && ground.relative == place.relative);
+            if !is_known && place.relative.iter().count() <= NAMES {
+                grounds.push(Ground { path, root, relative: place.relative });
+            }
+        }
+        grounds
+    }
+
+    /// The files whose paths resemble what is looked for, of the first kind of which there are any.
+    fn alike(&self, grounds: &[Ground<'_>]) -> Option<Box<Meant>> {
+        let (mut near, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
+        for ground in grounds {
+            let mut listing = Listing::new(ground.root, left, self.cancellation);
+            let found = nearby(&mut listing, &ground.relative);
+            near.extend(found.into_iter().map(|near| Near { path: ground.path.join(near.path), ..near }));
+            (left, is_cut) = (listing.left, is_cut || listing.is_cut);
+        }
+        near.sort();
+        let (weak, strong): (Vec<_>, Vec<_>) =
+            near.into_iter().partition(|near| near.likeness == Likeness::Digits);
+        let of_group = |group: &[Near]| {
+            let paths = group.iter().map(|near| near.path.clone());
+            told(self.named(paths, |path| self.text_at(path)), is_cut)
+        };
+        strong
+            .chunk_by(|one, other| one.likeness == other.likeness)
+            .find_map(of_group)
+            .or_else(|| self.namesakes(grounds))
+            .or_else(|| of_group(&weak))
+    }
+
+    /// The files of the same name elsewhere, those of which the path has most in common with what is looked for.
+    fn namesakes(&self, grounds: &[Ground<'_>]) -> Option<Box<Meant>> {
+        let (mut found, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
+        for ground in grounds {
+            let mut listing = Listing::new(ground.root, left, self.cancellation);
+            let closed = |directory: &Path| self.roots.closes(&ground.path.join(directory));
+            let namesakes = elsewhere(&mut listing, &ground.relative, &closed);
+            found.extend(
+                namesakes.into_iter().map(|one| Namesake { path: ground.path.join(one.path), ..one }),
+            );
+            (left, is_cut) = (listing.left, is_cut || listing.is_cut);
+        }
+        found.sort_by(|one, other| other.shares.cmp(&one.shares).then_with(|| one.path.cmp(&other.path)));
+        found.chunk_by(|one, other| one.shares == other.shares).find_map(|group| {
+            let paths = group.iter().map(|one| one.path.clone());
+            told(self.named(paths, |path| self.text_at(path)), is_cut)
+        })
+    }
+
+    /// Those of the paths that can be named, one for each real path; one more than are named tells that there are more.
+    fn named(
+        &self,
+        paths: impl IntoIterator<Item = PathBuf>,
+        real: impl Fn(&Path) -> Option<PathBuf>,
+    ) -> Vec<PathBuf> {
+        let mut found: Vec<(PathBuf, PathBuf)> = Vec::new();
+        for path in paths.into_iter().take(OPENED) {
+            if found.len() > NAMED || self.cancellation.is_cancelled() {
+                break;
+            }
+            if let Some(real) = real(&path)
+                && !found.iter().any(|(_, known)| *known == real)
+            {
+                found.push((path, real));
+            }
+        }
+        found.into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// The real path of a file that may be done with what is wanted, and the file.
+    fn reached(&self, path: &Path) -> Option<(PathBuf, OpenFile)> {
+        let place = match self.purpose {
+            Purpose::Reading => self.roots.resolve(path.to_str()?).ok()?,
+            Purpose::Editing | Purpose::Creating => self.writing.resolve(path.to_str()?).ok()?.into_place(),
+        };
+        let file = place.open_file(false).ok()?;
+        Some((place.path, file))
+    }
+
+    /// The same for a file that does not look binary.
+    fn text_at(&self, path: &Path) -> Option<PathBuf> {
+        let (real, file) = self.reached(path)?;
+        let head = read_range(&file, 0..HEAD.min(file.identity().size)).ok()?;
+        let mut scanner = Scanner::without_digest(None);
+        scanner.feed(&head);
+        (!scanner.is_binary()).then_some(real)
+    }
+
+    /// The real path of a file that may be made in a directory that exists, or is there.
+    fn can_be_made(&self, path: &Path) -> Option<PathBuf> {
+        let place = self.writing.resolve(path.to_str()?).ok()?;
+        let can_be = place.missing.is_empty() && (place.is_free() || place.open_file(false).is_ok());
+        can_be.then(|| place.path().to_owned())
+    }
+}
+
+/// What is told of the files that were found; `is_cut` if there may be more.
+fn told(mut found: Vec<PathBuf>, is_cut: bool) -> Option<Box<Meant>> {
+    let are_all = found.len() <= NAMED && !is_cut;
+    found.truncate(NAMED);
+    (!found.is_empty()).then(|| Box::new(Meant { paths: found, are_all }))
+}

@@ -1,0 +1,414 @@
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use crate::access::meant::search::{Purpose, Search};
+use crate::access::policy::Policy;
+use crate::access::roots::Roots;
+use crate::cancellation::Cancellation;
+use crate::tests::world::World;
+
+/// Has the workspace serve these directories.
+fn serve(world: &mut World, roots: &[&str]) {
+    let roots: Vec<PathBuf> = roots.iter().map(|root| world.path(root)).collect();
+    let home = world.path("@/root/home");
+    world.workspace.roots = Roots::open_with(&roots, Policy::default()).unwrap().at_home(Some(home));
+}
+
+#[test]
+fn the_likeliest_kind_is_named_alone() {
+    let world = World::new();
+    let asked = "@/root/src/handler.rs";
+    let mut steps = vec![
+        ("@/root/src/handler2.rs", "only digits differ"),
+        ("@/root/lib/deep/handler.rs", "the same name elsewhere"),
+        ("@/root/src/handler.java", "another extension"),
+        ("@/root/src/hanlderr.rs", "at distance 2"),
+        ("@/root/src/hadnler.rs", "at distance 1"),
+        ("@/root/src/Handler.rs", "in other letter case"),
+    ];
+    std::fs::create_dir(world.path("@/root/src")).unwrap();
+    assert_eq!(world.meant(asked), "");
+    for (path, why) in &steps {
+        world.write(path, "");
+        assert_eq!(world.meant(asked), *path, "{why}");
+    }
+    while let Some((path, _)) = steps.pop() {
+        std::fs::remove_file(world.path(path)).unwrap();
+        assert_eq!(world.meant(asked), steps.last().map_or("", |(path, _)| path));
+    }
+}
+
+#[test]
+fn equally_likely_files_are_listed() {
+    let world = World::new();
+    let asked = "@/root/config.yml";
+    for (name, told) in [
+        ("config.yaml", "@/root/config.yaml"),
+        ("confi.yml", "@/root/confi.yml, @/root/config.yaml"),
+        ("confit.yml", "@/root/confi.yml, @/root/config.yaml, @/root/confit.yml"),
+        ("configs.yml", "@/root/confi.yml, @/root/config.yaml, @/root/configs.yml, …"),
+    ] {
+        world.write(&format!("@/root/{name}"), "");
+        assert_eq!(world.meant(asked), told);
+    }
+}
+
+#[test]
+fn directories_on_the_way_may_be_misspelled() {
+    let world = World::new();
+    world.write("@/root/crates/Store/src/access.rs", "");
+    let meant = "@/root/crates/Store/src/access.rs";
+    for asked in [
+        "@/root/crates/store/src/access.rs",
+        "@/root/CRATES/STORE/SRC/ACCESS.RS",
+        "@/root/crate/Store/src/access.rs",
+        "@/root/crates/Stroe/src/access.rs",
+        "@/root/crates/stroe/src/acces.rs",
+        "@/root/crates/store/src/access.java",
+        "@/root/Store/src/access.rs",
+        "@/root/crates/Store/src/inner/access.rs",
+        "@/root/crates/Store/access.rs",
+        "@/root/other/access.rs",
+        "@/root/other/ACCESS.rs",
+    ] {
+        assert_eq!(world.meant(asked), meant, "{asked}");
+    }
+    for asked in ["@/root/crats/Stroe/src/acces.rs", "@/root/other/acces.rs", "@/root/crates/Store/src/x.rs"]
+    {
+        assert_eq!(world.meant(asked), "", "{asked}");
+    }
+}
+
+#[test]
+fn of_namesakes_the_one_with_the_longest_common_end_is_named() {
+    let world = World::new();
+    for path in ["a/mod.rs", "b/util/mod.rs", "c/deep/util/mod.rs", "d/util/mod.rs/dir"] {
+        world.write(&format!("@/root/{path}"), "");
+    }
+    assert_eq!(world.meant("@/root/deep/util/mod.rs"), "@/root/c/deep/util/mod.rs");
+    assert_eq!(world.meant("@/root/x/util/mod.rs"), "@/root/b/util/mod.rs, @/root/c/deep/util/mod.rs");
+    // What stands before it counts where that is equal.
+    assert_eq!(world.meant("@/root/c/util/mod.rs"), "@/root/c/deep/util/mod.rs");
+    assert_eq!(
+        world.meant("@/root/x/mod.rs"),
+        "@/root/a/mod.rs, @/root/b/util/mod.rs, @/root/c/deep/util/mod.rs"
+    );
+}
+
+#[test]
+fn what_holds_no_files_of_a_person_is_not_walked() {
+    let world = World::new();
+    for path in
+        [".git/app.rs", "sub/.GIT/app.rs", "node_modules/x/app.rs", "target/app.rs", "target/debug/app.rs"]
+    {
+        world.write(&format!("@/root/{path}"), "");
+    }
+    world.write("@/root/target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
+    assert_eq!(world.meant("@/root/src/app.rs"), "");
+    // A path that begins in one of them leads there.
+    assert_eq!(world.meant("@/root/target/dbug/app.rs"), "@/root/target/debug/app.rs");
+    assert_eq!(
+        world.meant("@/root/target/release/app.rs"),
+        "@/root/target/app.rs, @/root/target/debug/app.rs"
+    );
+    assert_eq!(world.meant("@/root/node_modules/y/app.rs"), "@/root/node_modules/x/app.rs");
+}
+
+#[test]
+fn links_are_named_if_they_stay_inside_and_never_walked() {
+    let world = World::new();
+    world.write("@/root/real/config.toml", "");
+    world.write("@/outside/secret.txt", "");
+    world.write("@/outside/dir/letter.txt", "");
+    world.link("@/root/configs.toml", "real/config.toml");
+    world.link("@/root/secret.txt", "@/outside/secret.txt");
+    world.link("@/root/nothing.txt", "@/outside/nothing.txt");
+    world.link("@/root/dir", "@/outside/dir");
+    world.link("@/root/way", "real");
+    assert_eq!(world.meant("@/root/cnofigs.toml"), "@/root/configs.toml");
+    for asked in ["@/root/Secret.txt", "@/root/nothing.TXT", "@/root/sub/secret.txt", "@/root/letter.txt"] {
+        assert_eq!(world.meant(asked), "", "{asked}");
+    }
+    assert_eq!(world.meant("secrett.txt"), "");
+    // A link on the way is followed as a call follows it; the file has the name that it really has.
+    assert_eq!(world.meant("@/root/way/Config.toml"), "@/root/real/config.toml");
+    // Two names of one file are one.
+    world.link("@/root/real/confik.toml", "config.toml");
+    assert_eq!(world.meant("@/root/real/confi.toml"), "@/root/real/config.toml");
+}
+
+#[test]
+fn of_what_is_outside_nothing_is_told() {
+    let mut world = World::new();
+    world.write("@/outside/there.txt", "");
+    world.write("@/root/there.txt", "");
+    serve(&mut world, &["@/root"]);
+    for name in ["there.txt", "There.txt", "missing.txt", "there.txt ", "sub/there.txt"] {
+        assert_eq!(world.meant(&format!("@/outside/{name}")), "", "{name}");
+        assert_eq!(world.meant(&format!("'@/outside/{name}'")), "", "{name}");
+        assert_eq!(world.meant(&format!("file://@/outside/{name}")), "", "{name}");
+    }
+    assert_eq!(world.meant("outside/there.txt"), "@/root/there.txt", "by its name, from a root on");
+    assert_eq!(world.meant("~/../outside/there.txt"), "");
+}
+
+#[test]
+fn what_is_protected_is_not_proposed_to_be_edited() {
+    let world = World::new();
+    world.write("@/root/.git/config", "");
+    world.write("@/root/.mcp.json", "");
+    for (asked, meant) in [
+        ("@/root/.git/Config", "@/root/.git/config"),
+        (".git/config", "@/root/.git/config"),
+        ("@/root/.mpc.json", "@/root/.mcp.json"),
+        ("@/root/sub/.mcp.json", "@/root/.mcp.json"),
+    ] {
+        assert_eq!(world.meant(asked), meant);
+        assert_eq!(world.meant_for(Purpose::Editing, asked), "");
+    }
+}
+
+#[test]
+fn only_text_is_taken_for_what_was_meant() {
+    let world = World::new();
+    world.write("@/root/logo.png", "\u{89}PNG\0\0");
+    world.write("@/root/wide.txt", "\0a\0b");
+    std::fs::create_dir(world.path("@/root/logo.d")).unwrap();
+    assert_eq!(world.meant("@/root/logo.svg"), "");
+    assert_eq!(world.meant("@/root/Wide.txt"), "");
+    // A path that is right but for its notation is that file's, whatever is in it.
+    assert_eq!(world.meant("wide.txt"), "@/root/wide.txt");
+}
+
+#[test]
+fn a_path_in_another_notation_is_put_right() {
+    let mut world = World::new();
+    world.write("@/root/my dir/t.txt", "");
+    world.write("@/root/home/own.txt", "");
+    world.write("@/root/ blank", "");
+    serve(&mut world, &["@/root"]);
+    let meant = "@/root/my dir/t.txt";
+    for asked in [
+        "my dir/t.txt",
+        "./my dir/t.txt",
+        "root/my dir/t.txt",
+        "~/my dir/t.txt",
+        "~/root/my dir/t.txt",
+        "file://@/root/my%20dir/t.txt",
+        "file://@/root/my dir/t.txt",
+        "file://my dir/t.txt",
+        "\"@/root/my dir/t.txt\"",
+        "'my dir/t.txt'",
+        "`@/root/my dir/t.txt`",
+        " @/root/my dir/t.txt",
+        "@/root/my dir/t.txt ",
+        "@/root/my dir/t.txt\n",
+        " '~/my dir/t.txt'\n",
+        // With a slip besides.
+        "'@/root/my dir/T.txt'",
+        "my_dir/t.txt",
+        "~/my dri/t.txt",
+        "@/root/mydir/t.txt\n",
+    ] {
+        assert_eq!(world.meant(asked), meant, "{asked:?}");
+    }
+    assert_eq!(world.meant("~/own.txt"), "@/root/home/own.txt");
+    assert_eq!(world.meant("~/home/own.txt"), "@/root/home/own.txt");
+    // As it is written it is a file's.
+    assert_eq!(world.meant(" blank"), "@/root/ blank");
+    for asked in ["~", "~/", "", " ", "''", "file://", "my dir", "my dir/t.txt/", "my dir/\0t.txt"] {
+        assert_eq!(world.meant(asked), "", "{asked:?}");
+    }
+}
+
+#[test]
+fn a_relative_path_is_taken_from_each_root() {
+    let mut world = World::new();
+    for path in ["one/src/a.rs", "two/src/a.rs", "two/src/b.rs", "three/c.rs"] {
+        world.write(&format!("@/{path}"), "");
+    }
+    serve(&mut world, &["@/one", "@/two", "@/two/src"]);
+    assert_eq!(world.meant("src/a.rs"), "@/one/src/a.rs, @/two/src/a.rs");
+    assert_eq!(world.meant("src/b.rs"), "@/two/src/b.rs");
+    assert_eq!(world.meant("two/src/a.rs"), "@/two/src/a.rs");
+    assert_eq!(world.meant("SRC/B.rs"), "@/two/src/b.rs");
+    assert_eq!(world.meant("lib/b.rs"), "@/two/src/b.rs");
+    assert_eq!(world.meant("three/c.rs"), "");
+    // An absolute path is its own root's.
+    assert_eq!(world.meant("@/one/src/b.rs"), "");
+}
+
+#[test]
+fn a_file_that_is_to_be_made_needs_its_directory_alone() {
+    let mut world = World::new();
+    world.write("@/root/src/there.txt", "");
+    world.write("@/root/home/x", "");
+    serve(&mut world, &["@/root"]);
+    for (asked, meant) in [
+        ("new.txt", "@/root/new.txt"),
+        ("src/new.txt", "@/root/src/new.txt"),
+        ("root/src/new.txt", "@/root/src/new.txt"),
+        ("'src/new.txt'", "@/root/src/new.txt"),
+        ("'new.txt'", "@/root/new.txt"),
+        ("~/new.txt", "@/root/home/new.txt, @/root/new.txt"),
+        ("file://@/root/src/new%20file.txt", "@/root/src/new file.txt"),
+        (" @/root/src/new.txt", "@/root/src/new.txt"),
+        ("src/there.txt", "@/root/src/there.txt"),
+        ("lib/there.txt", ""),
+        ("src", ""),
+        ("src/", ""),
+        (".git/hook", ""),
+        (".mcp.json", ""),
+        ("'@/outside/new.txt'", ""),
+    ] {
+        assert_eq!(world.meant_for(Purpose::Creating, asked), meant, "{asked}");
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_is_not_searched_for() {
+    let world = World::new();
+    world.write("@/root/src/app.rs", "");
+    let cancelled = || true;
+    let roots = &world.workspace.roots;
+    for asked in ["@/root/src/App.rs", "@/root/app.rs"] {
+        let path = world.path(asked);
+        let error = roots.resolve(path.to_str().unwrap()).unwrap().open_file(false).unwrap_err();
+        let search = Search::new(roots, Purpose::Reading, Cancellation::when(&cancelled));
+        assert_eq!(search.of_error(path.to_str().unwrap(), error).meant, None);
+    }
+}
+
+/// How a path resembles one that was asked for, by the words of the contract and no cleverness; less is likelier.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Rank {
+    Case,
+    Distance(usize),
+    Extension,
+    Elsewhere(std::cmp::Reverse<(usize, usize)>),
+    Digits,
+}
+
+fn rank(asked: &str, there: &str) -> Option<Rank> {
+    let (asked, there) = (asked.to_lowercase(), there.to_lowercase());
+    let (one, other): (Vec<&str>, Vec<&str>) = (asked.split('/').collect(), there.split('/').collect());
+    let stem = |name: &str| Path::new(name).file_stem().unwrap().to_str().unwrap().to_owned();
+    let digits = |name: &str| name.replace(|letter: char| letter.is_ascii_digit(), "");
+    if one == other {
+        return Some(Rank::Case);
+    }
+    let (last, others_last) = (one[one.len() - 1], other[other.len() - 1]);
+    if one.len() == other.len() {
+        let distances: Option<Vec<usize>> = one
+            .iter()
+            .zip(&other)
+            .map(|(one, other)| {
+                let head = |name: &str| name.split('.').next().unwrap().chars().count();
+                let shorter = head(one).min(head(other));
+                let most = if shorter <= 4 { shorter.saturating_sub(1).min(1) } else { 2 };
+                let is_close = one == other || (digits(one) != digits(other) && distance(one, other) <= most);
+                is_close.then(|| distance(one, other))
+            })
+            .collect();
+        if let Some(sum) = distances.map(|all| all.iter().sum()).filter(|sum| *sum <= 2) {
+            return Some(Rank::Distance(sum));
+        }
+        if one[..one.len() - 1] == other[..other.len() - 1] {
+            if digits(last) == digits(others_last) {
+                return Some(Rank::Digits);
+            }
+            if stem(last) == stem(others_last) {
+                return Some(Rank::Extension);
+            }
+        }
+    }
+    (last == others_last).then(|| {
+        let tail = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
+        Rank::Elsewhere(std::cmp::Reverse((tail, common(&one, &other))))
+    })
+}
+
+/// The distance of Levenshtein, by its definition, with neighbours swapped for one.
+fn distance(one: &str, other: &str) -> usize {
+    fn of(one: &[char], other: &[char]) -> usize {
+        let (Some((a, left)), Some((b, right))) = (one.split_last(), other.split_last()) else {
+            return one.len() + other.len();
+        };
+        if a == b {
+            return of(left, right);
+        }
+        let mut least = 1 + of(left, right).min(of(left, other)).min(of(one, right));
+        if let ([.., c], [.., d]) = (left, right)
+            && (a, b) == (d, c)
+        {
+            least = least.min(1 + of(&left[..left.len() - 1], &right[..right.len() - 1]));
+        }
+        least
+    }
+    of(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>())
+}
+
+/// How many names two paths have in the same order.
+fn common(one: &[&str], other: &[&str]) -> usize {
+    let (Some((a, left)), Some((b, right))) = (one.split_first(), other.split_first()) else { return 0 };
+    if a == b { 1 + common(left, right) } else { common(left, other).max(common(one, right)) }
+}
+
+fn a_directory() -> impl Strategy<Value = String> {
+    proptest::sample::select(vec!["a", "lib", "Lib", "src", "srcs", "v1"]).prop_map(str::to_owned)
+}
+
+fn a_file() -> impl Strategy<Value = String> {
+    let stem = proptest::sample::select(vec!["a", "ab", "mod", "Mod", "main", "mian", "maine", "t1", "t12"]);
+    (stem, proptest::sample::select(vec![".rs", ".py", ".RS"])).prop_map(|(stem, end)| format!("{stem}{end}"))
+}
+
+fn a_path() -> impl Strategy<Value = String> {
+    (proptest::collection::vec(a_directory(), 0..3), a_file()).prop_map(|(mut names, file)| {
+        names.push(file);
+        names.join("/")
+    })
+}
+
+/// A slip: what is cut out of a path at a place, and what is put there.
+fn spoilt(path: &str, (at, cut, put): (usize, usize, &str)) -> String {
+    let at = at % path.len();
+    let end = (at + cut).min(path.len());
+    format!("{}{put}{}", &path[..at], &path[end..])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// In any tree, after any slip: all files that resemble the path most are named, or three of them; so that the one that was meant
+    /// is among them, unless another is likelier.
+    #[test]
+    fn what_resembles_a_path_most_is_named(
+        tree in proptest::collection::btree_set(a_path(), 1..12),
+        which in any::<proptest::sample::Index>(),
+        slips in proptest::collection::vec((0..99_usize, 0..3_usize, proptest::sample::select(vec!["", "a", "M", "s/", "1", ".p"])), 1..4),
+    ) {
+        let world = World::new();
+        for path in &tree {
+            world.write(&format!("@/root/{path}"), "");
+        }
+        let tree: Vec<&str> = tree.iter().map(String::as_str).collect();
+        let meant = *which.get(&tree);
+        let asked = slips.into_iter().fold(meant.to_owned(), |path, slip| spoilt(&path, slip));
+        let is_plain = !asked.is_empty() && asked.split('/').all(|name| !name.is_empty() && !matches!(name, "." | ".."));
+        prop_assume!(is_plain && !world.path(&format!("@/root/{asked}")).exists());
+        // A file on the way is another error.
+        prop_assume!(!Path::new(&asked).ancestors().skip(1).any(|above| tree.iter().any(|path| Path::new(path) == above)));
+        let ranked: Vec<(Rank, &str)> = tree.iter().filter_map(|path| Some((rank(&asked, path)?, *path))).collect();
+        let best = ranked.iter().map(|(rank, _)| rank).min();
+        let mut expected: Vec<String> =
+            ranked.iter().filter(|(rank, _)| Some(rank) == best).map(|(_, path)| format!("@/root/{path}")).collect();
+        expected.sort_by(|one, other| Path::new(one).cmp(Path::new(other)));
+        if expected.len() > 3 {
+            expected.truncate(3);
+            expected.push("…".to_owned());
+        }
+        prop_assert_eq!(world.meant(&format!("@/root/{asked}")), expected.join(", "), "{} was {}", asked, meant);
+    }
+}
