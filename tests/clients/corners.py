@@ -872,6 +872,20 @@ def the_three_ways_demand_a_guard(p: Place) -> None:
 
 
 @case
+def one_file_may_be_patched_without_a_list(p: Place) -> None:
+    path = p.put("t.txt", "a\nb\na\n")
+    p.ok(PATCH, file_path=path, old_string="b", new_string="B", file_hash=sha(b"a\nb\na\n"))
+    p.ok(PATCH, file_path=path, old_string="a", new_string="A", replace_all=True)
+    p.ok(PATCH, file_path=path, new_string="x", ranges=[{"start": 2, "end": 2, "range_hash": sha(b"B\n")}])
+    p.holds("t.txt", "A\nx\nA\n")
+    p.ok(PATCH, file_path=path, patches=[{"old_string": "x", "new_string": "y"}, {"old_string": "A", "new_string": "", "ranges": [{"start": 3}]}])
+    p.holds("t.txt", "A\ny\n")
+    p.fails("ambiguous_match", PATCH, file_path=path, old_string="\n", new_string="")
+    p.fails("invalid_arguments", PATCH, "files", "file_path", file_path=path, old_string="A", new_string="B", **one_patch(path, "A", "B"))
+    p.holds("t.txt", "A\ny\n")
+
+
+@case
 def unchanged_edits_write_nothing(p: Place) -> None:
     path = p.put("t.txt", "a\nb")
     os.utime(path, (1, 1))

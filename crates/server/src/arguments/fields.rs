@@ -82,6 +82,16 @@ impl<'n> Fields<'n> {
         self.values.get(name).and_then(Value::as_str) == Some("")
     }
 
+    /// Whether the key is given as an empty text, an empty list or false, as clients send it that cannot leave a key
+    /// out. Must be called before the key is asked for.
+    #[must_use]
+    pub fn says_nothing(&self, name: &str) -> bool {
+        let value = self.values.get(name);
+        value.is_some_and(|value| {
+            is_empty_list(value) || matches!(value.as_str(), Some("" | "false")) || *value == false
+        })
+    }
+
     /// Returns the place of an argument of this object.
     #[must_use]
     pub fn place_of(&self, name: &str) -> String {
@@ -92,6 +102,12 @@ impl<'n> Fields<'n> {
     #[must_use]
     pub fn place(&self) -> &str {
         if self.place.is_empty() { "the call" } else { &self.place }
+    }
+
+    /// Returns the place of this object as a sentence has it.
+    #[must_use]
+    pub fn named(&self) -> String {
+        if self.place.is_empty() { self.place().to_owned() } else { format!("`{}`", self.place) }
     }
 
     /// Notes that the arguments are not what the tool takes.

@@ -8,8 +8,6 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("file", "file_path"),
     ("filename", "file_path"),
     ("paths", "files"),
-    ("file_path", "files"),
-    ("patches", "files"),
     ("edits", "patches"),
     ("changes", "patches"),
     ("text", "contents"),

@@ -1,4 +1,4 @@
-//! Arguments that stand a level too high: a patch without `files`, a file without `patches`, lines without `ranges`.
+//! Arguments that stand a level too high: a file without `patches`, lines without `ranges`.
 //! Models often leave these levels out, and one answer with the right form helps more than a problem for each
 //! argument.
 
@@ -21,20 +21,6 @@ const MAX_FORM: usize = 800;
 const MAX_KEYS: usize = 10;
 /// No more of a name than this is repeated.
 const MAX_NAME: usize = 24;
-
-/// Notes a patch call whose file stands where `files` should. Returns whether it is one.
-pub(super) fn file_at_the_top(fields: &mut Fields<'_>) -> bool {
-    if fields.has_items("files") || !names_one_of(fields, &[IN_FILE, IN_PATCH, IN_RANGE].concat()) {
-        return false;
-    }
-    let given = fields.take_all();
-    let mut form = json!({"files": [file(&given)]});
-    if let (Some(dry_run), Some(form)) = (find(&given, "dry_run", &["dry_run"]), form.as_object_mut()) {
-        form.insert("dry_run".to_owned(), short(dry_run));
-    }
-    note_form(fields, "files", &given, &form, &json!({"files": [generic_file()]}));
-    true
-}
 
 /// Notes a file of a patch call whose replacement stands where `patches` should. Returns whether it is one.
 pub(super) fn patch_in_a_file(fields: &mut Fields<'_>) -> bool {

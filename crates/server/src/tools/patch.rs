@@ -38,22 +38,33 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
+/// What says that the short form is meant.
+const SHORT: &[&str] =
+    &["file_path", "old_string", "new_string", "ranges", "replace_all", "patches", "encoding", "file_hash"];
+
+const FILES: &str = "the files to edit, each with `file_path` and `patches`; or for one replacement leave it out, and give \
+     `file_path`, `old_string` and `new_string`";
+
+const FILE_HASH: &str =
+    "If given, the file must still have this hash. Rarely needed: patches guard themselves.";
+
 fn input() -> Map<String, Value> {
-    let ranges = guarded_range_schema(
-        "The range's `range_hash` from a reply: 12 or more of its hex digits. Required where old_string is not given.",
-        &["start"],
-    );
+    let old_string =
+        "The text to replace, exactly as in the file. Without ranges it must occur exactly once.";
+    let new_string = "The text to put there; an empty string deletes.";
+    let replace_all = "Without ranges: replace every occurrence of old_string. Default: false.";
+    let ranges = || {
+        guarded_range_schema(
+            "The range's `range_hash` from a reply: 12 or more of its hex digits. Required where old_string is not given.",
+            &["start"],
+        )
+    };
     let patch = object(
         &[
-            (
-                "old_string",
-                text(
-                    "The text to replace, exactly as in the file. Without ranges it must occur exactly once.",
-                ),
-            ),
-            ("new_string", text("The text to put there; an empty string deletes.")),
-            ("ranges", list("Whole lines to replace. Default: wherever old_string stands.", ranges)),
-            ("replace_all", flag("Without ranges: replace every occurrence of old_string. Default: false.")),
+            ("old_string", text(old_string)),
+            ("new_string", text(new_string)),
+            ("ranges", list("Whole lines to replace. Default: wherever old_string stands.", ranges())),
+            ("replace_all", flag(replace_all)),
         ],
         &["new_string"],
     );
@@ -61,17 +72,25 @@ fn input() -> Map<String, Value> {
         &[
             ("file_path", file_path_schema()),
             ("patches", list("The replacements in this file.", patch)),
-            (
-                "file_hash",
-                text(
-                    "If given, the file must still have this hash. Rarely needed: patches guard themselves.",
-                ),
-            ),
+            ("file_hash", text(FILE_HASH)),
             ("encoding", encoding_schema()),
         ],
         &["file_path", "patches"],
     );
-    arguments(&[("files", list("The files to edit.", file)), ("dry_run", dry_run_schema())], &["files"])
+    arguments(
+        &[
+            ("file_path", text("Absolute path of the one file to edit. This or files.")),
+            ("old_string", text(old_string)),
+            ("new_string", text(new_string)),
+            ("ranges", list("Whole lines to replace. Default: wherever old_string stands.", ranges())),
+            ("replace_all", flag(replace_all)),
+            ("encoding", encoding_schema()),
+            ("file_hash", text(FILE_HASH)),
+            ("files", list("The files to edit. This or file_path.", file)),
+            ("dry_run", dry_run_schema()),
+        ],
+        &[],
+    )
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
@@ -89,28 +108,65 @@ fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<PatchRequest, Fa
 }
 
 fn request(mut fields: Fields<'_>) -> Option<PatchRequest> {
-    if misplaced::file_at_the_top(&mut fields) {
-        return None;
+    let listed = fields.has_items("files");
+    // Beside `files`, what says nothing counts as absent: some clients cannot leave a key out.
+    let says = |name: &&str| fields.has(name) && !(listed && fields.says_nothing(name));
+    let short: Vec<&str> = SHORT.iter().copied().filter(says).collect();
+    if listed && !short.is_empty() {
+        fields.note_invalid(
+            format!("`files` and `{}` are both given", short.join("`, `")),
+            "give either `files`, each with its own `encoding` and `file_hash`, or `file_path`, `old_string` and \
+             `new_string`; null counts as left out",
+        );
     }
-    let files = fields.some_objects("files", "the files to edit, each with `file_path` and `patches`");
-    let files = files.map(|files| each(files, patch_file));
+    let files = if listed || short.is_empty() {
+        read_and_forget(&mut fields);
+        let files = fields.some_objects("files", FILES);
+        files.and_then(|files| each(files, |mut fields| patch_file(&mut fields)))
+    } else {
+        let file = if fields.has("patches") { patch_file(&mut fields) } else { short_form(&mut fields) };
+        fields.objects("files");
+        file.map(|file| vec![file])
+    };
     let dry_run = fields.flag("dry_run", false);
-    Some(PatchRequest { files: files??, dry_run })
+    Some(PatchRequest { files: files?, dry_run })
 }
 
-fn patch_file(mut fields: Fields<'_>) -> Option<PatchFile> {
-    if misplaced::patch_in_a_file(&mut fields) {
+/// Reads a file with one patch, both at the same level.
+fn short_form(fields: &mut Fields<'_>) -> Option<PatchFile> {
+    let file_path = fields.file_path();
+    let patch = patch(fields);
+    let encoding = fields.encoding();
+    let file_hash = fields.tag("file_hash");
+    Some(PatchFile { file_path: file_path?, encoding, file_hash, patches: vec![patch?] })
+}
+
+/// Reads the short form where it is not wanted, so that its names are known and its types are checked.
+fn read_and_forget(fields: &mut Fields<'_>) {
+    fields.optional_path("file_path");
+    fields.text("old_string", Ends::Lines);
+    fields.text("new_string", Ends::Lines);
+    let ranges = fields.objects("ranges").unwrap_or_default();
+    each(ranges, guarded_range);
+    fields.flag("replace_all", false);
+    fields.encoding();
+    fields.tag("file_hash");
+}
+
+/// Reads a file with a list of patches.
+fn patch_file(fields: &mut Fields<'_>) -> Option<PatchFile> {
+    if misplaced::patch_in_a_file(fields) {
         return None;
     }
     let file_path = fields.file_path();
     let encoding = fields.encoding();
     let file_hash = fields.tag("file_hash");
     let patches = fields.some_objects("patches", "the replacements, each with `new_string`");
-    let patches = patches.map(|patches| each(patches, patch));
+    let patches = patches.map(|patches| each(patches, |mut fields| patch(&mut fields)));
     Some(PatchFile { file_path: file_path?, encoding, file_hash, patches: patches?? })
 }
 
-fn patch(mut fields: Fields<'_>) -> Option<Patch> {
+fn patch(fields: &mut Fields<'_>) -> Option<Patch> {
     fields.adopt("old_string");
     let said = fields.has("old_string");
     let old_string = fields.text("old_string", Ends::Lines);
@@ -129,7 +185,7 @@ fn patch(mut fields: Fields<'_>) -> Option<Patch> {
     let replace_all = fields.flag("replace_all", false);
     if !said && places_nothing {
         fields.note_invalid(
-            format!("`{}` does not say what to replace", fields.place()),
+            format!("{} does not say what to replace", fields.named()),
             "give `old_string`, or `ranges` that each have `range_hash`",
         );
     }
@@ -144,7 +200,7 @@ fn patch(mut fields: Fields<'_>) -> Option<Patch> {
     let ranges = ranges?;
     if replace_all && !ranges.is_empty() {
         fields.note_invalid(
-            format!("`{}` has both `replace_all` and `ranges`", fields.place()),
+            format!("{} has both `replace_all` and `ranges`", fields.named()),
             "leave `ranges` out to replace every occurrence, or `replace_all` to replace those lines",
         );
     }

@@ -103,6 +103,61 @@ fn patch_arguments() {
 }
 
 #[test]
+fn short_patch_arguments() {
+    check(
+        "short_patch_arguments",
+        patch::parse,
+        &[
+            json!({"file_path": "/a", "old_string": "x", "new_string": "y"}),
+            json!({"file_path": "/a", "new_string": "y", "ranges": [{"start": 1, "range_hash": HASH}], "encoding": "gbk", "file_hash": HASH, "dry_run": true}),
+            json!({"file_path": "/a", "patches": [{"old_string": "x", "new_string": "y"}, {"old_string": "z", "new_string": ""}], "encoding": "gbk"}),
+            json!({"file_path": "/a"}),
+            json!({"old_string": "x", "new_string": "y"}),
+            json!({"file_path": "/a", "new_string": "y"}),
+            json!({"file_path": "/a", "new_string": "y", "ranges": [{"start": 1}]}),
+            json!({"file_path": "/a", "old_string": "x", "new_string": "y", "ranges": [{"start": 1}], "replace_all": true}),
+            json!({"file_path": "/a", "old_string": "x", "new_string": "y", "patches": [{"old_string": "x", "new_string": "y"}]}),
+            json!({"file_path": "/a", "old_string": "x", "new_string": 5, "odd": 1}),
+            json!({"file_path": "/a", "old_string": "x", "new_string": "y", "files": [{"file_path": "/b", "patches": [{"old_string": "x", "new_string": "y"}]}]}),
+            json!({"encoding": "gbk", "files": [{"file_path": "/b", "patches": [{"old_string": "x", "new_string": "y"}]}]}),
+        ],
+    );
+}
+
+proptest! {
+    #[test]
+    fn the_short_form_means_a_file_with_one_patch(
+        texts in prop::collection::vec(prop::option::of("[ -~\\n\\r\u{0}é]{0,12}"), 2), lines in prop::option::of((-3..9_i64, -3..9_i64)),
+        hash in prop::option::of("[0-9a-f]{11,13}"), all in prop::option::of(any::<bool>()), encoding in prop::option::of("[a-z0-9]{0,6}"),
+        dry_run: bool, odd: bool,
+    ) {
+        let mut patch = Map::new();
+        for (name, text) in ["old_string", "new_string"].into_iter().zip(texts) {
+            patch.extend(text.map(|text| (name.to_owned(), Value::from(text))));
+        }
+        patch.extend(lines.map(|(start, end)| ("ranges".to_owned(), json!([{"start": start, "end": end, "range_hash": hash}]))));
+        patch.extend(all.map(|all| ("replace_all".to_owned(), Value::from(all))));
+        if odd {
+            patch.insert("odd".to_owned(), json!(1));
+        }
+        let mut file = map(json!({"file_path": "/a", "file_hash": hash, "encoding": encoding}));
+        let mut short = file.clone();
+        short.extend(patch.clone());
+        short.insert("dry_run".to_owned(), json!(dry_run));
+        file.insert("patches".to_owned(), json!([patch]));
+        let mut one = file.clone();
+        one.insert("dry_run".to_owned(), json!(dry_run));
+        let limits = Limits::default();
+        let long = patch::parse(map(json!({"files": [file], "dry_run": dry_run})), &limits);
+        for short in [short, one] {
+            let short = patch::parse(short, &limits);
+            let problems = |failed: &Failure| failed.problems.len();
+            prop_assert_eq!(short.as_ref().map_err(problems), long.as_ref().map_err(problems));
+        }
+    }
+}
+
+#[test]
 fn other_arguments() {
     check(
         "create_arguments",
@@ -233,6 +288,8 @@ fn what_strict_clients_send() {
             one(json!({"new_string": "y", "ranges": []})),
             json!({"files": [{"file_path": "/a", "patches": []}]}),
             json!({"files": [], "file_path": "/a", "old_string": "x", "new_string": "y", "encoding": ""}),
+            json!({"files": [], "file_path": "/a", "old_string": "x", "new_string": "y", "ranges": [], "replace_all": false, "encoding": "", "file_hash": "", "dry_run": false}),
+            json!({"files": [{"file_path": "/a", "patches": [{"old_string": "x", "new_string": "y"}]}], "file_path": "", "old_string": "", "new_string": "", "ranges": [], "replace_all": false, "encoding": "", "file_hash": "", "dry_run": false}),
             json!({"files": null, "encoding": null}),
         ],
     );
