@@ -7,35 +7,77 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("path", "file_path"),
     ("file", "file_path"),
     ("filename", "file_path"),
+    ("file_name", "file_path"),
+    ("filepath", "file_path"),
+    ("absolute_path", "file_path"),
+    ("target_file", "file_path"),
     ("paths", "files"),
+    ("file_paths", "files"),
     ("edits", "patches"),
     ("changes", "patches"),
+    ("replacements", "patches"),
+    ("operations", "patches"),
     ("text", "contents"),
     ("text", "new_string"),
     ("body", "contents"),
+    ("data", "contents"),
+    ("code", "contents"),
+    ("content", "contents"),
     ("file_text", "contents"),
+    ("insert_text", "contents"),
+    ("new_str", "contents"),
+    ("new_text", "contents"),
+    ("new_string", "contents"),
+    ("content", "new_string"),
     ("contents", "new_string"),
     ("old_text", "old_string"),
     ("old_str", "old_string"),
+    ("old_content", "old_string"),
+    ("target_content", "old_string"),
     ("old", "old_string"),
+    ("original", "old_string"),
     ("search", "old_string"),
     ("find", "old_string"),
     ("new_text", "new_string"),
     ("new_str", "new_string"),
+    ("new_content", "new_string"),
+    ("replacement_content", "new_string"),
     ("new", "new_string"),
     ("replace", "new_string"),
+    ("replace_with", "new_string"),
     ("replacement", "new_string"),
+    ("updated", "new_string"),
     ("all", "replace_all"),
+    ("allow_multiple", "replace_all"),
     ("line", "after"),
+    ("line_number", "after"),
+    ("line_number", "line"),
+    ("after_line", "after"),
     ("insert_line", "after"),
+    ("insert_after", "after"),
     ("position", "after"),
+    ("before_line", "before"),
+    ("insert_before", "before"),
     ("offset", "line_start"),
+    ("line_begin", "line_start"),
     ("start", "line_start"),
     ("end", "line_end"),
+    ("start_line", "line_start"),
+    ("end_line", "line_end"),
+    ("start_line_one_indexed", "line_start"),
+    ("end_line_one_indexed_inclusive", "line_end"),
     ("line_start", "start"),
     ("line_end", "end"),
+    ("start_line", "start"),
+    ("end_line", "end"),
+    ("from", "start"),
+    ("to", "end"),
     ("line_start", "ranges"),
     ("line_end", "ranges"),
+    ("line_range", "ranges"),
+    ("view_range", "ranges"),
+    ("range", "ranges"),
+    ("lines", "ranges"),
     ("hash", "range_hash"),
     ("hash", "file_hash"),
 ];
@@ -80,11 +122,21 @@ pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .filter(|(distance, _)| *distance == 0 || !OWN_NAMES.contains(&folded.as_str()))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known);
-    let renamed = || {
-        let mut names = OTHER_NAMES.iter().filter(|(other, _)| *other == folded);
-        names.find_map(|(_, here)| known.iter().find(|known| *known == here).copied())
-    };
-    near.or_else(renamed)
+    near.or_else(|| renamed(&folded, known))
+}
+
+/// Returns the argument that a key means which other tools have, or which is spelled in another case.
+pub(crate) fn other_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    if name.len() > MAX_SHOWN {
+        return None;
+    }
+    let folded = fold(name);
+    known.iter().find(|known| **known == folded).copied().or_else(|| renamed(&folded, known))
+}
+
+fn renamed<'a>(folded: &str, known: &[&'a str]) -> Option<&'a str> {
+    let mut names = OTHER_NAMES.iter().filter(|(other, _)| *other == folded);
+    names.find_map(|(_, here)| known.iter().find(|known| *known == here).copied())
 }
 
 /// Spells `filePath`, `file-path` and `File_Path` as `file_path`.

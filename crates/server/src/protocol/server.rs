@@ -110,7 +110,10 @@ impl Server {
         let context = context.clone();
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            (tool.run)(&context, arguments, &cancel)
+            match tools::in_another_form(&context, tool.id, &arguments) {
+                Some(failure) => Err(failure),
+                None => (tool.run)(&context, arguments, &cancel),
+            }
         });
         work.await.unwrap_or_else(|_| Err(panicked(tool, &self.context)))
     }

@@ -3,12 +3,12 @@
 use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Map, Value};
 
+use super::output;
 use super::shared::{
     FILE_HASH, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, guarded_range,
     guarded_range_schema,
 };
 use super::tool::Tool;
-use super::{misplaced, output};
 use crate::actions::edit::{self, DeleteRequest};
 use crate::arguments::{Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
@@ -69,9 +69,6 @@ fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<DeleteRequest, F
 }
 
 fn request(mut fields: Fields<'_>) -> Option<DeleteRequest> {
-    if misplaced::range_at_the_top(&mut fields) {
-        return None;
-    }
     let file_path = fields.file_path();
     let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
     let ranges =

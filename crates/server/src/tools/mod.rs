@@ -6,9 +6,9 @@ pub mod append;
 pub mod create;
 pub mod delete;
 pub mod edits;
+mod forms;
 pub mod get;
 pub mod insert;
-mod misplaced;
 mod output;
 pub mod patch;
 mod shared;
@@ -16,4 +16,5 @@ mod tool;
 pub mod undo;
 
 pub use self::all::ALL;
+pub use self::forms::in_another_form;
 pub use self::tool::{Run, Tool};

@@ -3,9 +3,9 @@
 use mcp_text_editor_core::resolve::Patch;
 use serde_json::{Map, Value};
 
+use super::output;
 use super::shared::{dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema};
 use super::tool::Tool;
-use super::{misplaced, output};
 use crate::actions::edit::{self, PatchFile, PatchRequest};
 use crate::arguments::{Ends, Fields, Notes, each};
 use crate::context::{Cancel, Context, Reply};
@@ -155,9 +155,6 @@ fn read_and_forget(fields: &mut Fields<'_>) {
 
 /// Reads a file with a list of patches.
 fn patch_file(fields: &mut Fields<'_>) -> Option<PatchFile> {
-    if misplaced::patch_in_a_file(fields) {
-        return None;
-    }
     let file_path = fields.file_path();
     let encoding = fields.encoding();
     let file_hash = fields.tag("file_hash");

@@ -213,50 +213,6 @@ fn other_arguments() {
     );
 }
 
-/// What models send who have another tool in mind: one answer, with the right form where the form is wrong.
-#[test]
-fn what_models_send_instead() {
-    let one = |patch: Value| json!({"files": [{"file_path": "/a", "patches": [patch]}]});
-    check(
-        "other_tools_patch_arguments",
-        patch::parse,
-        &[
-            json!({"file_path": "/a", "old_string": "x", "new_string": "y"}),
-            json!({"file_path": "/a", "old_string": "x", "new_string": "y", "replace_all": true, "dry_run": true}),
-            json!({"path": "/a", "edits": [{"oldText": "x", "newText": "y"}, {"old_text": "z", "new_text": ""}], "dryRun": true}),
-            json!({"command": "str_replace", "path": "/a", "old_str": "x", "new_str": "y"}),
-            json!({"file_path": "/a", "patches": [{"old_string": "x", "new_string": "y"}]}),
-            json!({"file_path": "/a", "patches": [{"start": 1, "end": 2, "new_string": "y"}]}),
-            json!({"file_path": "/a", "line_start": 3, "line_end": 4, "contents": "y", "range_hash": HASH}),
-            json!({"file_path": "/a", "old_string": "x".repeat(5_000), "new_string": "y"}),
-            json!({"patches": [{"old_string": "x", "new_string": "y"}]}),
-            json!({"files": [{"file_path": "/a", "old_string": "x", "new_string": "y"}]}),
-            json!({"files": [{"path": "/a", "edits": [{"old_text": "x", "new_text": "y"}]}]}),
-            json!({"files": [{"path": "/a", "patches": [{"old_string": "x", "new_string": "y"}]}]}),
-            one(json!({"search": "x", "replace": "y"})),
-            one(json!({"old_str": "x"})),
-            json!({"edits": "x"}),
-        ],
-    );
-    check(
-        "other_tools_arguments",
-        create::parse,
-        &[
-            json!({"path": "/a", "content": "x"}),
-            json!({"file_path": "/a", "file_text": "x"}),
-            json!({"filename": "/a", "text": "x"}),
-        ],
-    );
-    check(
-        "other_tools_delete_arguments",
-        delete::parse,
-        &[
-            json!({"file_path": "/a", "file_hash": HASH, "start": 3, "end": 4, "range_hash": HASH}),
-            json!({"path": "/a", "line_start": 3, "line_end": 4}),
-        ],
-    );
-}
-
 /// What a client sends that has to send every key: null, `""` and `[]` are absent where nothing else can be meant.
 #[test]
 fn what_strict_clients_send() {

@@ -14,6 +14,7 @@ mod budget;
 mod cli;
 mod directories;
 mod errors;
+mod forms;
 mod hints;
 mod history;
 mod limits;

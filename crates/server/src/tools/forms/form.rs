@@ -1,0 +1,134 @@
+//! The one problem of a call that is in another form.
+
+use serde_json::{Map, Value};
+
+use super::given::Odd;
+use super::part::{Detail, Part};
+use super::reader::Reader;
+use super::{command, levels, other, patch};
+use crate::config::Output;
+use crate::context::Context;
+use crate::limits::Limits;
+use crate::problem::{Code, Failure, Problem};
+use crate::render::layout;
+use crate::tool_id::ToolId;
+use crate::tools::{append, create, delete, get, insert};
+
+/// The most characters of a call that is told.
+const MAX: usize = 5_000;
+
+/// How much of a call is told, the fullest first.
+const DETAILS: [Detail; 5] = [
+    Detail { text: usize::MAX, items: usize::MAX },
+    Detail { text: 200, items: usize::MAX },
+    Detail { text: 40, items: usize::MAX },
+    Detail { text: 40, items: 3 },
+    Detail { text: 0, items: 1 },
+];
+
+/// No more names and notes than these are repeated.
+const MAX_NAMES: usize = 12;
+const MAX_NOTES: usize = 4;
+
+/// Returns the failure of a call that is in another form than the tool takes, with the call as it would be taken.
+/// Returns nothing for any other call, be it right or wrong.
+#[must_use]
+pub fn in_another_form(context: &Context, tool: ToolId, values: &Map<String, Value>) -> Option<Failure> {
+    if levels::of(tool)?.holds(values) {
+        return None;
+    }
+    let mut reader = Reader::new(context);
+    let (meant, call) = match values.get("command") {
+        Some(_) => command::call(values, &mut reader)?,
+        None => form(tool, values, &mut reader)?,
+    };
+    let odd = reader.odd;
+    if odd.names.is_empty() || !takes(meant, &call, &context.config.limits) {
+        return None;
+    }
+    let mut failures = DETAILS.iter().map(|detail| failure(context, tool, meant, &call, &odd, *detail));
+    let mut least = failures.next()?;
+    while !is_told(&least, context) {
+        match failures.next() {
+            Some(next) => least = next,
+            None => break,
+        }
+    }
+    Some(least)
+}
+
+fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let inserts = ["insert_line", "insert_text"].into_iter().any(|name| values.contains_key(name));
+    match tool {
+        ToolId::Get => other::read(values, reader),
+        ToolId::Patch if inserts && reader.offers(ToolId::Insert) => other::insert(values, reader),
+        ToolId::Patch => patch::call(values, reader),
+        ToolId::Create => other::create(values, reader),
+        ToolId::Append => other::append(values, reader),
+        ToolId::Insert => other::insert(values, reader),
+        ToolId::Delete => other::delete(values, reader),
+        ToolId::Edits | ToolId::Undo => None,
+    }
+}
+
+/// Whether the tool takes the call, once its blanks are filled.
+fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
+    let Value::Object(values) = call.filled() else { return false };
+    match tool {
+        ToolId::Get => get::parse(values, limits).is_ok(),
+        ToolId::Patch => crate::tools::patch::parse(values, limits).is_ok(),
+        ToolId::Create => create::parse(values, limits).is_ok(),
+        ToolId::Append => append::parse(values, limits).is_ok(),
+        ToolId::Insert => insert::parse(values, limits).is_ok(),
+        ToolId::Delete => delete::parse(values, limits).is_ok(),
+        ToolId::Edits | ToolId::Undo => false,
+    }
+}
+
+fn failure(
+    context: &Context,
+    tool: ToolId,
+    meant: ToolId,
+    call: &Part,
+    odd: &Odd,
+    detail: Detail,
+) -> Failure {
+    let told = call.told(detail);
+    let verb = if meant == tool { "write".to_owned() } else { format!("call {}", meant.name()) };
+    let fill = if told.is_json { "" } else { ", and put in what <…> stands for" };
+    let hint = format!("{verb} {}{fill}", told.text);
+    let mut reason =
+        format!("{} does not take {}", tool.name(), list(&[&odd.names[..], &odd.misspelled].concat()));
+    for note in odd.notes.iter().take(MAX_NOTES) {
+        reason.push_str("; ");
+        reason.push_str(note);
+    }
+    if !odd.left_out.is_empty() {
+        reason.push_str("; left out: ");
+        reason.push_str(&list(&odd.left_out));
+    }
+    let problem = Problem::new(Code::InvalidArguments, reason, hint).suggest(meant);
+    Failure::of_tool(tool, vec![problem], |tool| context.config.tools.contains(tool))
+}
+
+fn list(names: &[String]) -> String {
+    let shown = names.iter().take(MAX_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Whether the client shows the hint whole.
+fn is_told(failure: &Failure, context: &Context) -> bool {
+    let Some(hint) = failure.problems.first().map(|problem| problem.hint.as_str()) else { return false };
+    let is_whole = || match context.config.output {
+        Output::Text => layout::text_within(failure, &context.room).ends_with(hint),
+        Output::Json => {
+            let told: Value =
+                serde_json::from_str(&layout::json_within(failure, &context.room)).unwrap_or_default();
+            told.get("hint").and_then(Value::as_str) == Some(hint)
+        }
+    };
+    hint.chars().count() <= MAX && is_whole()
+}

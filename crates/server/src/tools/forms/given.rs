@@ -1,0 +1,143 @@
+//! An object of a call that may be in another form, by the names that its values have here, and what was odd about it.
+
+use serde_json::{Map, Value};
+
+use super::levels::Level;
+use crate::arguments::{is_absent, is_empty_list, meant, other_name};
+use crate::clients::ADDED_KEYS;
+use crate::limits::{Limit, Limits};
+use crate::wire::json_weight::weigh;
+
+/// An object of more keys than this is in nobody's form.
+const MAX_KEYS: usize = 20;
+/// No more of what is odd is kept than this.
+const MAX_KEPT: usize = 100;
+/// Arguments that are in no form of this server, and are understood all the same.
+const STRANGE: &[&str] = &["line", "expected_replacements", "limit", "head", "tail"];
+/// No more of a name than this is repeated.
+const MAX_NAME: usize = 40;
+
+/// What tells that a call is in another form, and what is lost by writing it anew.
+#[derive(Default, Debug)]
+pub(super) struct Odd {
+    /// The arguments that this tool does not have, or not there.
+    pub(super) names: Vec<String>,
+    /// The arguments that are misspelled. They alone are no other form.
+    pub(super) misspelled: Vec<String>,
+    /// The arguments that mean nothing here.
+    pub(super) left_out: Vec<String>,
+    /// What else is to be said.
+    pub(super) notes: Vec<String>,
+}
+
+impl Odd {
+    /// Notes an argument that this tool does not have, or not there.
+    pub(super) fn name(&mut self, name: &str) {
+        add(&mut self.names, quoted(name));
+    }
+
+    /// Notes what else this tool does not take.
+    pub(super) fn say(&mut self, what: &str) {
+        add(&mut self.names, what.to_owned());
+    }
+
+    /// Notes an argument that means nothing here.
+    pub(super) fn leave_out(&mut self, name: &str) {
+        add(&mut self.left_out, quoted(name));
+    }
+
+    /// Notes what else is to be said.
+    pub(super) fn note(&mut self, note: String) {
+        add(&mut self.notes, note);
+    }
+}
+
+fn add(list: &mut Vec<String>, entry: String) {
+    if list.len() < MAX_KEPT && !list.contains(&entry) {
+        list.push(entry);
+    }
+}
+
+/// Returns the beginning of a name as a sentence has it.
+pub(super) fn quoted(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => format!("`{}…`", name.get(..end).unwrap_or_default()),
+        None => format!("`{name}`"),
+    }
+}
+
+/// The values of an object by the names that they have here. Each is taken once.
+#[derive(Debug)]
+pub(super) struct Given<'v> {
+    values: Vec<(&'static str, &'v Value)>,
+}
+
+impl<'v> Given<'v> {
+    /// Finds what each argument means. Returns nothing if there are too many of them.
+    pub(super) fn of(values: &'v Map<String, Value>, level: &Level, odd: &mut Odd) -> Option<Self> {
+        if values.len() > MAX_KEYS {
+            return None;
+        }
+        let says = |(name, value): &(&String, &Value)| {
+            !is_absent(name, value) && !ADDED_KEYS.iter().any(|key| key.name == name.as_str())
+        };
+        let own = |name: &str| level.own.iter().find(|own| **own == name).copied();
+        let mut out: Vec<(&'static str, &'v Value)> =
+            values.iter().filter(says).filter_map(|(name, value)| Some((own(name)?, value))).collect();
+        let known = [level.own, level.also].concat();
+        for (name, value) in values.iter().filter(says).filter(|(name, _)| own(name).is_none()) {
+            let moved = level.also.iter().find(|also| **also == name.as_str()).copied();
+            let renamed = moved.or_else(|| other_name(name, &known));
+            let meaning = renamed.or_else(|| meant(name, &known));
+            match meaning.filter(|meaning| out.iter().all(|(taken, _)| taken != meaning)) {
+                Some(meaning) => {
+                    if moved.is_some_and(|moved| !STRANGE.contains(&moved)) {
+                        odd.say(&format!("{} there", quoted(name)));
+                    } else if renamed.is_some() {
+                        odd.name(name);
+                    } else {
+                        add(&mut odd.misspelled, quoted(name));
+                    }
+                    out.push((meaning, value));
+                }
+                None => odd.leave_out(name),
+            }
+        }
+        Some(Self { values: out })
+    }
+
+    /// Takes a value.
+    pub(super) fn take(&mut self, name: &str) -> Option<&'v Value> {
+        let index = self.values.iter().position(|(known, _)| *known == name)?;
+        Some(self.values.swap_remove(index).1)
+    }
+
+    /// Takes a value that says something: not an empty list.
+    pub(super) fn take_list(&mut self, name: &str, limits: &Limits) -> Option<Value> {
+        let value = self.take(name).filter(|value| !is_empty_list(value))?;
+        Some(unspelled(value, limits).unwrap_or_else(|| value.clone()))
+    }
+
+    /// Whether a value is given and was not taken.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.values.iter().any(|(known, _)| *known == name)
+    }
+
+    /// Notes that what was not taken is left out.
+    pub(super) fn leave_rest(&self, odd: &mut Odd) {
+        for (name, _) in &self.values {
+            odd.leave_out(name);
+        }
+    }
+}
+
+/// Returns the list or object that a text spells, if it is within the limits.
+pub(super) fn unspelled(value: &Value, limits: &Limits) -> Option<Value> {
+    let text = value.as_str()?;
+    if !text.trim_start().starts_with(['[', '{']) {
+        return None;
+    }
+    let weight = weigh(text.as_bytes());
+    let is_light = weight.values <= limits.get(Limit::Values) && weight.depth <= limits.get(Limit::Depth);
+    serde_json::from_str(text).ok().filter(|_| is_light)
+}

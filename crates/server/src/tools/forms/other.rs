@@ -1,0 +1,181 @@
+//! Reads, creations, appends, insertions and deletions in another form.
+
+use serde_json::{Map, Value, json};
+
+use super::given::{Given, unspelled};
+use super::levels::{
+    APPEND_CALL, CREATE_CALL, DELETE_CALL, INSERT_CALL, RANGE, READ_CALL, READ_FILE, READ_RANGE,
+};
+use super::part::Part;
+use super::ranges::{self, Range};
+use super::reader::Reader;
+use crate::arguments::spelled_integer;
+use crate::tool_id::ToolId;
+
+type Parts = Vec<(&'static str, Part)>;
+
+/// Writes a creation anew.
+pub(super) fn create(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let mut given = Given::of(values, &CREATE_CALL, &mut reader.odd)?;
+    let mut parts = vec![path(&mut given, reader)];
+    parts.push(text(&mut given, "contents", "the whole text of the file"));
+    parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    Some((ToolId::Create, Part::Object(parts)))
+}
+
+/// Writes an append anew.
+pub(super) fn append(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let mut given = Given::of(values, &APPEND_CALL, &mut reader.odd)?;
+    let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
+    parts.push(text(&mut given, "contents", "the lines to add"));
+    parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    Some((ToolId::Append, Part::Object(parts)))
+}
+
+/// Writes an insertion anew.
+pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let mut given = Given::of(values, &INSERT_CALL, &mut reader.odd)?;
+    let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
+    parts.push(text(&mut given, "contents", "the lines to add"));
+    let place = rest(&mut given, &["after", "before"]);
+    if place.is_empty() {
+        parts.push(("after", Part::Blank("the line after which they come", json!(0))));
+    }
+    parts.extend(place);
+    parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    Some((ToolId::Insert, Part::Object(parts)))
+}
+
+/// Writes a deletion anew.
+pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let mut given = Given::of(values, &DELETE_CALL, &mut reader.odd)?;
+    let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
+    let mut lines = ranges::of(&mut given, &RANGE, reader)?;
+    if lines.is_empty() {
+        lines.push(vec![
+            ("start", Part::Blank("the first line", json!(1))),
+            ("end", Part::Blank("the last line", json!(1))),
+        ]);
+    }
+    for range in &mut lines {
+        if range.iter().all(|(name, _)| *name != "range_hash") {
+            range.push((
+                "range_hash",
+                Part::blank_hash("the range_hash that a read of exactly these lines shows"),
+            ));
+        }
+    }
+    parts.push(("ranges", Part::List(lines.into_iter().map(Part::Object).collect())));
+    parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    Some((ToolId::Delete, Part::Object(parts)))
+}
+
+/// Writes a read anew.
+pub(super) fn read(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let mut given = Given::of(values, &READ_CALL, &mut reader.odd)?;
+    if values.contains_key("offset") && given.has("line_start") {
+        reader.odd.note("`offset` is taken for a line, counted from 1".to_owned());
+    }
+    let mut parts = Parts::new();
+    if let Some(listed) = given.take_list("files", reader.limits()) {
+        let files = listed.as_array()?.iter().map(|item| read_file(item, reader));
+        parts.push(("files", Part::List(files.collect::<Option<_>>()?)));
+    } else {
+        let path = path(&mut given, reader);
+        let is_listed = given.has("ranges");
+        let ranges = read_lines(&mut given, reader)?;
+        if is_listed && !is_plain(&ranges) {
+            let ranges = ranges.into_iter().map(Part::Object).collect();
+            let file = Part::Object(vec![path, ("ranges", Part::List(ranges))]);
+            parts.push(("files", Part::List(vec![file])));
+        } else {
+            let named = |(name, part)| (if name == "start" { "line_start" } else { "line_end" }, part);
+            parts.push(path);
+            parts.extend(ranges.into_iter().flatten().map(named));
+        }
+    }
+    parts.extend(rest(&mut given, &["encoding", "line_numbers"]));
+    given.leave_rest(&mut reader.odd);
+    Some((ToolId::Get, Part::Object(parts)))
+}
+
+/// Whether the short form can name these ranges.
+fn is_plain(ranges: &[Range]) -> bool {
+    matches!(ranges, [range] if range.iter().all(|(name, _)| matches!(*name, "start" | "end")))
+}
+
+fn read_file(item: &Value, reader: &mut Reader<'_>) -> Option<Part> {
+    let unspelled = unspelled(item, reader.limits());
+    match unspelled.as_ref().unwrap_or(item) {
+        Value::String(path) => {
+            reader.odd.say("a file as a text");
+            Some(Part::Object(vec![("file_path", reader.path(Some(json!(path))))]))
+        }
+        Value::Object(values) => {
+            let mut given = Given::of(values, &READ_FILE, &mut reader.odd)?;
+            let mut parts = vec![path(&mut given, reader)];
+            let is_listed = given.has("ranges");
+            let ranges = read_lines(&mut given, reader)?;
+            if is_listed || !ranges.is_empty() {
+                parts.push(("ranges", Part::List(ranges.into_iter().map(Part::Object).collect())));
+            }
+            parts.extend(rest(&mut given, &["encoding"]));
+            given.leave_rest(&mut reader.odd);
+            Some(Part::Object(parts))
+        }
+        _ => None,
+    }
+}
+
+/// Reads the lines that a read asks for. Returns nothing for lines in no form that is understood.
+fn read_lines(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
+    if given.has("ranges") { ranges::of(given, &READ_RANGE, reader) } else { lines(given) }
+}
+
+/// Reads the lines of a read that are given by a start and an end or a number of lines. Returns nothing for a number
+/// that is none.
+fn lines(given: &mut Given<'_>) -> Option<Vec<Range>> {
+    let start = given.take("line_start").cloned();
+    let end = given.take("line_end").cloned();
+    let count = |value: Option<&Value>| match value {
+        Some(value) => spelled_integer(value).filter(|count| *count > 0).map(Some),
+        None => Some(None),
+    };
+    let limit = count(given.take("limit"))?;
+    let head = count(given.take("head"))?;
+    let tail = count(given.take("tail"))?;
+    let first = start.as_ref().map_or(Some(1), spelled_integer)?;
+    let last = match limit {
+        Some(limit) if first >= 0 => Some(first.max(1).saturating_add(limit - 1)),
+        Some(limit) if limit < first.saturating_neg() => Some(first.saturating_add(limit - 1)),
+        _ => None,
+    };
+    let (start, end) = match (head, tail) {
+        (Some(head), _) => (Some(json!(1)), Some(json!(head))),
+        (None, Some(tail)) => (Some(json!(tail.saturating_neg())), None),
+        (None, None) => (start, end.or_else(|| last.map(|last| json!(last)))),
+    };
+    if start.is_none() && end.is_none() {
+        return Some(Vec::new());
+    }
+    let end = end.map(|end| ("end", Part::Value(end)));
+    Some(vec![[("start", Part::Value(start.unwrap_or(json!(1))))].into_iter().chain(end).collect()])
+}
+
+fn path(given: &mut Given<'_>, reader: &mut Reader<'_>) -> (&'static str, Part) {
+    let path = given.take("file_path").cloned();
+    ("file_path", reader.path(path))
+}
+
+fn file_hash(given: &mut Given<'_>) -> (&'static str, Part) {
+    let hash = given.take("file_hash").cloned().map(Part::Value);
+    ("file_hash", hash.unwrap_or_else(|| Part::blank_hash("the file_hash that a read of this file shows")))
+}
+
+fn text(given: &mut Given<'_>, name: &'static str, words: &'static str) -> (&'static str, Part) {
+    (name, given.take(name).cloned().map_or_else(|| Part::blank(words), Part::Value))
+}
+
+fn rest(given: &mut Given<'_>, names: &[&'static str]) -> Parts {
+    names.iter().filter_map(|name| Some((*name, Part::Value(given.take(name)?.clone())))).collect()
+}

@@ -1,0 +1,114 @@
+//! A call as it is told: values, and blanks for what nobody gave.
+
+use serde_json::{Map, Value, json};
+
+use crate::render::escape::json_text;
+
+/// A part of a call.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    /// What was given, or follows from it.
+    Value(Value),
+    /// What was not given: words for it, and a value that the tool would take.
+    Blank(&'static str, Value),
+    /// Named parts.
+    Object(Vec<(&'static str, Part)>),
+    /// Parts without names.
+    List(Vec<Part>),
+}
+
+/// How much of a call is told. What is not has words in its place that no parser takes for JSON: a text that is cut
+/// within its quotes could be sent as it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Detail {
+    /// The most characters of a text.
+    pub(super) text: usize,
+    /// The most items of a list.
+    pub(super) items: usize,
+}
+
+impl Part {
+    /// Makes a blank for a text.
+    pub(super) fn blank(words: &'static str) -> Self {
+        Self::Blank(words, json!("x"))
+    }
+
+    /// Makes a blank for a digest.
+    pub(super) fn blank_hash(words: &'static str) -> Self {
+        Self::Blank(words, json!("0123456789abcdef"))
+    }
+
+    /// Returns the call with something for each blank.
+    pub(super) fn filled(&self) -> Value {
+        match self {
+            Self::Value(value) | Self::Blank(_, value) => value.clone(),
+            Self::Object(parts) => {
+                let parts = parts.iter().map(|(name, part)| ((*name).to_owned(), part.filled()));
+                Value::Object(parts.collect::<Map<_, _>>())
+            }
+            Self::List(parts) => parts.iter().map(Self::filled).collect(),
+        }
+    }
+
+    /// Returns the call in writing. It is JSON unless something in it stands in `<…>`.
+    pub(super) fn told(&self, detail: Detail) -> Told {
+        let mut told = Told { text: String::new(), is_json: true };
+        self.tell("text", detail, &mut told);
+        told
+    }
+
+    fn tell(&self, name: &str, detail: Detail, told: &mut Told) {
+        match self {
+            Self::Value(Value::String(text)) if text.chars().nth(detail.text).is_some() => {
+                told.leave(&format!("{name} as you gave it"));
+            }
+            Self::Value(value) => told.text.push_str(&json_text(value)),
+            Self::Blank(words, _) => told.leave(words),
+            Self::Object(parts) => {
+                told.text.push('{');
+                for (index, (name, part)) in parts.iter().enumerate() {
+                    told.text.push_str(if index == 0 { "\"" } else { ",\"" });
+                    told.text.push_str(name);
+                    told.text.push_str("\":");
+                    part.tell(name, detail, told);
+                }
+                told.text.push('}');
+            }
+            Self::List(parts) => {
+                told.text.push('[');
+                for (index, part) in parts.iter().take(detail.items).enumerate() {
+                    if index > 0 {
+                        told.text.push(',');
+                    }
+                    part.tell(name, detail, told);
+                }
+                match parts.len().saturating_sub(detail.items) {
+                    0 => {}
+                    more => {
+                        told.text.push(',');
+                        told.leave(&format!("{more} more, likewise"));
+                    }
+                }
+                told.text.push(']');
+            }
+        }
+    }
+}
+
+/// A call in writing.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// The text.
+    pub(super) text: String,
+    /// Whether the text is all of the call, and JSON.
+    pub(super) is_json: bool,
+}
+
+impl Told {
+    fn leave(&mut self, words: &str) {
+        self.is_json = false;
+        self.text.push('<');
+        self.text.push_str(words);
+        self.text.push('>');
+    }
+}

@@ -1,0 +1,66 @@
+//! What is needed to write a call anew: what holds for every call, and what was odd about this one.
+
+use std::path::Path;
+
+use mcp_text_editor_store::PathError;
+use serde_json::{Value, json};
+
+use super::given::{Odd, quoted};
+use super::part::Part;
+use crate::context::Context;
+use crate::limits::Limits;
+use crate::tool_id::ToolId;
+
+/// For no more files than this it is looked where a relative path leads.
+const MAX_LOOKS: usize = 20;
+
+/// Reads a call that is in another form.
+#[derive(Debug)]
+pub(super) struct Reader<'c> {
+    pub(super) context: &'c Context,
+    /// What was odd about the call.
+    pub(super) odd: Odd,
+    looks: usize,
+}
+
+impl<'c> Reader<'c> {
+    /// Begins a call.
+    pub(super) fn new(context: &'c Context) -> Self {
+        Self { context, odd: Odd::default(), looks: 0 }
+    }
+
+    /// Returns how much a call may ask for.
+    pub(super) fn limits(&self) -> &'c Limits {
+        &self.context.config.limits
+    }
+
+    /// Whether the tool is offered.
+    pub(super) fn offers(&self, tool: ToolId) -> bool {
+        self.context.config.tools.contains(tool)
+    }
+
+    /// Returns the path of a file: that of the only file that a relative one can mean.
+    pub(super) fn path(&mut self, given: Option<Value>) -> Part {
+        let Some(value) = given else { return Part::blank("the absolute path of the file") };
+        let is_absolute = |path: &str| path.starts_with('/') || Path::new(path).is_absolute();
+        let Some(path) = value.as_str().filter(|path| !is_absolute(path)) else {
+            return Part::Value(value);
+        };
+        self.looks += 1;
+        let problems =
+            if self.looks > MAX_LOOKS { Vec::new() } else { self.context.workspace.check_spelling(path) };
+        let meant = problems.iter().find_map(|problem| match problem {
+            PathError::NotAbsolute { candidates } => match candidates.as_slice() {
+                [one] => one.to_str(),
+                _ => None,
+            },
+            _ => None,
+        });
+        if let Some(meant) = meant {
+            return Part::Value(json!(meant));
+        }
+        self.odd
+            .note(format!("{} is no absolute path, and no file was found that it could mean", quoted(path)));
+        Part::Value(value)
+    }
+}
