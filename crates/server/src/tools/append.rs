@@ -19,11 +19,9 @@ use crate::wire::schema::{arguments, text};
 pub const TOOL: Tool = Tool {
     id: ToolId::Append,
     title: "Append to a text file",
-    description: "Add lines to the end of an existing text file. `file_hash` must be that of the file as it is now, from a \
-        read or from the reply to the last edit; if the file has changed since, nothing is written and the error has \
-        the new hash. The text begins on a line of its own (a missing final newline is added first) and is ended by \
-        one. The reply has the new `file_hash`, so that the next call needs no read, and the lines where the text now \
-        stands.",
+    description: "Add lines at the end of a text file. If the file no longer has this `file_hash`, nothing is written \
+        and the error has the new one. The text begins on a line of its own and is ended by a newline. The \
+        reply has the new `file_hash`, so the next edit needs no read.",
     beside: &[],
     destructive: false,
     idempotent: false,

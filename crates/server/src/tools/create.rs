@@ -17,10 +17,9 @@ use crate::wire::schema::{arguments, text};
 pub const TOOL: Tool = Tool {
     id: ToolId::Create,
     title: "Create a text file",
-    description: "Create a new text file with exactly these contents; missing parent directories are made. It never \
-        overwrites: if the name is taken, the call fails, changes nothing, and returns the file's hash and the call \
-        that would replace it. Line ends are written as given, so end the contents with a newline unless the file is to \
-        have none. The reply has the `file_hash`, with which lines can be appended or inserted at once.",
+    description: "Create a text file with exactly these contents, and missing parent directories. Never overwrites: if the \
+        name is taken, the error has the call that would replace the file. End the contents with a newline unless \
+        the file is to have none. The reply has the `file_hash`.",
     beside: &[(ToolId::Patch, "To change a file that exists use patch_text_file_contents.")],
     destructive: false,
     idempotent: true,
@@ -32,12 +31,9 @@ pub const TOOL: Tool = Tool {
 fn input() -> Map<String, Value> {
     arguments(
         &[
-            ("file_path", text("Absolute path of the file; it must not exist.")),
-            ("contents", text("The whole text of the file; may be empty.")),
-            (
-                "encoding",
-                text("Encoding to write. Default: utf-8. utf-16, utf-32 and utf-8-sig write a BOM."),
-            ),
+            ("file_path", text("Absolute path.")),
+            ("contents", text("The whole text; may be empty.")),
+            ("encoding", text("Default: utf-8. utf-16, utf-32, utf-8-sig write a BOM.")),
             ("dry_run", dry_run_schema()),
         ],
         &["file_path", "contents"],

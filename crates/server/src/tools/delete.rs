@@ -21,15 +21,11 @@ use crate::wire::schema::{arguments, list};
 pub const TOOL: Tool = Tool {
     id: ToolId::Delete,
     title: "Delete lines of a text file",
-    description: "Delete whole lines of a text file, one or several ranges at once. `file_hash` must be that of the file as \
-        it is now, and each range needs the `range_hash` that a read of exactly those lines has shown; read the ranges \
-        first if you have no hashes for them. Line numbers refer to the file before the call, so several ranges need no \
-        adjusting; they must not overlap. If anything does not fit, nothing is deleted, and the error has the present \
-        text and hashes. The reply has the new `file_hash`. The file itself is never removed.",
-    beside: &[(
-        ToolId::Patch,
-        "To delete part of a line use patch_text_file_contents with an empty new_string.",
-    )],
+    description: "Delete whole lines of a text file, one or several ranges at once. Each needs the `range_hash` of exactly \
+        those lines, from a read. Line numbers refer to the file before the call; ranges must not overlap. If \
+        anything does not fit, nothing is deleted, and the error has the present text and hashes. The reply has \
+        the new `file_hash`. The file itself is never removed.",
+    beside: &[(ToolId::Patch, "For part of a line use patch_text_file_contents.")],
     destructive: true,
     idempotent: false,
     input,
@@ -38,10 +34,7 @@ pub const TOOL: Tool = Tool {
 };
 
 fn input() -> Map<String, Value> {
-    let range = guarded_range_schema(
-        "The range's `range_hash` from a read: 12 or more of its hex digits.",
-        &["start", "range_hash"],
-    );
+    let range = guarded_range_schema("From a read of these lines.", &["start", "range_hash"]);
     arguments(
         &[
             ("file_path", file_path_schema()),

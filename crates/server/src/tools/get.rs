@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::output;
-use super::shared::{encoding_schema, end_of, file_path_schema};
+use super::shared::{LINE_END, end_of, file_path_schema};
 use super::tool::Tool;
 use crate::actions::read::{self, ReadFile, ReadRange, ReadRequest};
 use crate::arguments::{Fields, Notes, each};
@@ -17,16 +17,13 @@ use crate::wire::schema::{arguments, flag, integer, list, object, text};
 pub const TOOL: Tool = Tool {
     id: ToolId::Get,
     title: "Read text files",
-    description: "Read text files, whole or by line ranges, many files in one call. Give `file_path` (with `line_start` and \
-        `line_end`) for one file, or `files` for several files or ranges, but not both. Paths are absolute. Lines count \
-        from 1; `start: -50` is the last fifty lines; `ranges: []` returns only facts about the file (lines, size, \
-        encoding, hash).\n\
-        The reply shows each range under a header line with the file's `file_hash` and the range's `range_hash`; then \
-        the lines, each as number, tab, text. The number and the tab are not part of the file: never copy them into an \
-        edit. Keep the hashes: an edit may name lines by `range_hash` instead of repeating their text, and append, \
-        insert and delete require `file_hash`.\n\
-        A long reply is cut at the end of a line and says where to go on. A file that cannot be read does not spoil the \
-        others.",
+    description: "Read text files, whole or by line ranges, many in one call: give `file_path` (with `line_start`, \
+        `line_end`) or `files`. `start: -50` is the last fifty lines; `ranges: []` returns only facts (lines, \
+        size, encoding, hash).\n\
+        Each range has a header line with `file_hash` and `range_hash`, then its lines as number, tab, text; \
+        number and tab are not in the file: never copy them into an edit. Keep the hashes: an edit may name lines \
+        by `range_hash` instead of their text; append, insert and delete need `file_hash`.\n\
+        A long reply is cut and says where to go on. A file that cannot be read spoils no other.",
     beside: &[],
     destructive: false,
     idempotent: true,
@@ -38,50 +35,28 @@ pub const TOOL: Tool = Tool {
 fn input() -> Map<String, Value> {
     let range = object(
         &[
-            (
-                "start",
-                integer("First line, counted from 1; a negative number counts from the end of the file."),
-            ),
-            ("end", integer("Last line, included. Default: the last line of the file.")),
-            (
-                "from_char",
-                integer(
-                    "Begin at this character of the first line, counted from 1, to go on in a very long line.",
-                ),
-            ),
+            ("start", integer("First line, from 1, or -1 from the end.")),
+            ("end", integer(LINE_END)),
+            ("from_char", integer("Go on in a long first line, at this character, from 1.")),
         ],
         &["start"],
     );
     let file = object(
         &[
             ("file_path", file_path_schema()),
-            (
-                "ranges",
-                list(
-                    "Line ranges. Default: the whole file. An empty list: facts about the file only.",
-                    range,
-                ),
-            ),
-            ("encoding", encoding_schema()),
+            ("ranges", list("Default: the whole file. Empty: only facts.", range)),
+            ("encoding", text("Default: that of the call.")),
         ],
         &["file_path"],
     );
     arguments(
         &[
-            ("file_path", text("Absolute path of the one file to read. Not together with files.")),
-            (
-                "line_start",
-                integer(
-                    "With file_path: first line, counted from 1; negative counts from the end. Default: 1.",
-                ),
-            ),
-            ("line_end", integer("With file_path: last line, included. Default: the last line of the file.")),
-            ("files", list("Several files, or several ranges of one. Not together with file_path.", file)),
-            (
-                "encoding",
-                text("Encoding of every file that names none. Default: what its BOM says, else utf-8."),
-            ),
-            ("line_numbers", flag("Whether each line begins with its number and a tab. Default: true.")),
+            ("file_path", text("Absolute path. This or files.")),
+            ("line_start", integer("First line, from 1, or -1 from the end. Default: 1.")),
+            ("line_end", integer(LINE_END)),
+            ("files", list("This or file_path.", file)),
+            ("encoding", text("Such as latin1. Default: by BOM, else utf-8.")),
+            ("line_numbers", flag("Default: true.")),
         ],
         &[],
     )

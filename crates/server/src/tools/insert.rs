@@ -20,15 +20,11 @@ use crate::wire::schema::{arguments, integer, text};
 pub const TOOL: Tool = Tool {
     id: ToolId::Insert,
     title: "Insert into a text file",
-    description: "Insert lines into an existing text file, after or before a line; give exactly one of `after` and \
-        `before`. `after: 0` is the top of the file, `after` its last line is the end. `file_hash` must be that of the \
-        file as it is now, from a read or from the reply to the last edit; if the file has changed since, nothing is \
-        written and the error has the new hash. The inserted text is ended by a newline. The reply has the new \
-        `file_hash`, so that the next call needs no read, and the lines where the text now stands.",
-    beside: &[(
-        ToolId::Patch,
-        "To insert at several places, or in several files, at once use patch_text_file_contents.",
-    )],
+    description: "Insert lines into a text file; give exactly one of `after` and `before`. `after: 0` is the top, `after` \
+        the last line the end. If the file no longer has this `file_hash`, nothing is written and the error has \
+        the new one. The text is ended by a newline. The reply has the new `file_hash`, so the next edit needs no \
+        read.",
+    beside: &[(ToolId::Patch, "For several places at once use patch_text_file_contents.")],
     destructive: false,
     idempotent: false,
     input,
@@ -42,8 +38,8 @@ fn input() -> Map<String, Value> {
             ("file_path", file_path_schema()),
             ("file_hash", file_hash_schema()),
             ("contents", text("The lines to insert; not empty.")),
-            ("after", integer("Insert after this line; 0 is the top of the file. Not together with before.")),
-            ("before", integer("Insert before this line, counted from 1. Not together with after.")),
+            ("after", integer("The line after which they come, or 0.")),
+            ("before", integer("The line before which they come, from 1.")),
             ("encoding", encoding_schema()),
             ("dry_run", dry_run_schema()),
         ],

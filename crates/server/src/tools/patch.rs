@@ -4,7 +4,7 @@ use mcp_text_editor_core::resolve::Patch;
 use serde_json::{Map, Value};
 
 use super::output;
-use super::shared::{dry_run_schema, encoding_schema, file_path_schema, guarded_range, guarded_range_schema};
+use super::shared::{LINE_END, dry_run_schema, encoding_schema, guarded_range};
 use super::tool::Tool;
 use crate::actions::edit::{self, PatchFile, PatchRequest};
 use crate::arguments::{Ends, Fields, Notes, each};
@@ -12,24 +12,22 @@ use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, flag, list, object, text};
+use crate::wire::schema::{arguments, bare, bare_list, flag, integer, list, object, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
     id: ToolId::Patch,
     title: "Edit text files",
-    description: "Replace text in one or many files, all or nothing: if any part fails, no file is changed, and the error \
-        shows the actual text and where the wanted text is. Each patch gives `new_string` and says what it replaces in \
-        one of three ways:\n\
-        1. `old_string` alone: it must occur exactly once in the file (add surrounding lines until it does), or set \
-        `replace_all` to replace every occurrence.\n\
-        2. `ranges` with `range_hash` from a read: those whole lines are replaced, and their text need not be repeated.\n\
-        3. `old_string` with `ranges`: those whole lines must hold exactly `old_string`; with several ranges each is \
-        replaced.\n\
-        Copy the text as it is in the file, indentation included, without the line numbers of a read. To delete text \
-        give an empty `new_string`. Line numbers refer to the files before the call, so several patches of one call \
-        need no adjusting; they must not overlap. The reply has the new `file_hash`, and lines and `range_hash` of each \
-        changed region, so the next edit needs no read.",
+    description: "Replace text in one or many files, all or nothing: if any part fails, nothing is changed, and the error \
+        shows what is there and where the text is. Give one replacement with `file_path`, several in `files`; \
+        each has `new_string`, and says what it replaces:\n\
+        1. `old_string` alone: it must occur exactly once in the file (add surrounding lines), or set \
+        `replace_all`.\n\
+        2. `ranges` with `range_hash` from a reply: those whole lines; their text need not be repeated.\n\
+        3. `old_string` with `ranges`: those whole lines must hold exactly `old_string`.\n\
+        Copy the text exactly, with its indentation and without the line numbers of a read. An empty `new_string` \
+        deletes. Several patches all refer to the file before the call, and must not overlap. The reply has the \
+        new `file_hash` and each changed region's lines and `range_hash`: the next edit needs no read.",
     beside: &[],
     destructive: true,
     idempotent: false,
@@ -45,52 +43,44 @@ const SHORT: &[&str] =
 const FILES: &str = "the files to edit, each with `file_path` and `patches`; or for one replacement leave it out, and give \
      `file_path`, `old_string` and `new_string`";
 
-const FILE_HASH: &str =
-    "If given, the file must still have this hash. Rarely needed: patches guard themselves.";
-
 fn input() -> Map<String, Value> {
-    let old_string =
-        "The text to replace, exactly as in the file. Without ranges it must occur exactly once.";
-    let new_string = "The text to put there; an empty string deletes.";
-    let replace_all = "Without ranges: replace every occurrence of old_string. Default: false.";
-    let ranges = || {
-        guarded_range_schema(
-            "The range's `range_hash` from a reply: 12 or more of its hex digits. Required where old_string is not given.",
-            &["start"],
-        )
-    };
-    let patch = object(
+    let ranges = [
+        ("start", integer("First line, from 1.")),
+        ("end", integer(LINE_END)),
+        ("range_hash", text("Required without old_string.")),
+    ];
+    let patch = [
+        ("old_string", text("The text to replace, exactly as in the file.")),
+        ("new_string", text("The text to put there.")),
+        ("ranges", list("Whole lines to replace.", object(&ranges, &["start"]))),
+        ("replace_all", flag("Replace every occurrence. Not with ranges.")),
+    ];
+    let facts =
+        [("encoding", encoding_schema()), ("file_hash", text("The file must have it. Rarely needed."))];
+    // The same arguments again, one level or two deeper, of which nothing more is to be said.
+    let again = |name, kind| (name, bare(kind));
+    let ranges = [again("start", "integer"), again("end", "integer"), again("range_hash", "string")];
+    let patches = object(
         &[
-            ("old_string", text(old_string)),
-            ("new_string", text(new_string)),
-            ("ranges", list("Whole lines to replace. Default: wherever old_string stands.", ranges())),
-            ("replace_all", flag(replace_all)),
+            again("old_string", "string"),
+            again("new_string", "string"),
+            ("ranges", bare_list(object(&ranges, &["start"]))),
+            again("replace_all", "boolean"),
         ],
         &["new_string"],
     );
     let file = object(
         &[
-            ("file_path", file_path_schema()),
-            ("patches", list("The replacements in this file.", patch)),
-            ("file_hash", text(FILE_HASH)),
-            ("encoding", encoding_schema()),
+            again("file_path", "string"),
+            ("patches", list("The replacements in this file.", patches)),
+            again("encoding", "string"),
+            again("file_hash", "string"),
         ],
         &["file_path", "patches"],
     );
-    arguments(
-        &[
-            ("file_path", text("Absolute path of the one file to edit. This or files.")),
-            ("old_string", text(old_string)),
-            ("new_string", text(new_string)),
-            ("ranges", list("Whole lines to replace. Default: wherever old_string stands.", ranges())),
-            ("replace_all", flag(replace_all)),
-            ("encoding", encoding_schema()),
-            ("file_hash", text(FILE_HASH)),
-            ("files", list("The files to edit. This or file_path.", file)),
-            ("dry_run", dry_run_schema()),
-        ],
-        &[],
-    )
+    let file_path = [("file_path", text("Absolute path. This or files."))];
+    let files = [("files", list("This or file_path.", file)), ("dry_run", dry_run_schema())];
+    arguments(&[&file_path[..], &patch, &facts, &files].concat(), &[])
 }
 
 fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {

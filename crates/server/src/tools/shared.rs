@@ -22,30 +22,32 @@ pub(super) fn guarded_range(mut fields: Fields<'_>) -> Option<GuardedRange> {
 pub(super) fn guarded_range_schema(range_hash: &str, required: &[&str]) -> Value {
     object(
         &[
-            ("start", integer("First line, counted from 1.")),
-            ("end", integer("Last line, included. Default: the last line of the file.")),
+            ("start", integer("First line, from 1.")),
+            ("end", integer(LINE_END)),
             ("range_hash", text(range_hash)),
         ],
         required,
     )
 }
 
+pub(super) const LINE_END: &str = "Last line, included. Default: the end.";
+
 pub(super) const FILE_HASH: &str = "the `file_hash` of the last reply about this file";
 
 pub(super) fn file_path_schema() -> Value {
-    text("Absolute path of the file.")
+    text("Absolute path.")
 }
 
 pub(super) fn file_hash_schema() -> Value {
-    text("The file's `file_hash` from the last reply about it: 12 or more of its hex digits.")
+    text("From the last reply on this file.")
 }
 
 pub(super) fn encoding_schema() -> Value {
-    text("Encoding of the file, such as shift_jis or latin1. Default: what its BOM says, else utf-8.")
+    text("Default: by BOM, else utf-8.")
 }
 
 pub(super) fn dry_run_schema() -> Value {
-    flag("Check everything and return the diff, but write nothing. Default: false.")
+    flag("Only check, and return the diff.")
 }
 
 /// Reads `contents` that must hold something, as appending and inserting take it.

@@ -14,8 +14,12 @@ fn listed(output: Output) -> Vec<Value> {
     server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
 }
 
-/// Refuses what some client refuses.
+/// Refuses what some client refuses, and an argument of which nothing is said, not even further up by the same name.
 fn lint(schema: &Value, place: &str) {
+    lint_object(schema, place, &mut Vec::new());
+}
+
+fn lint_object(schema: &Value, place: &str, told: &mut Vec<String>) {
     let map = schema.as_object().unwrap_or_else(|| panic!("{place}: a bare {schema}"));
     // Not `additionalProperties`: clients would answer a slip in place of the server, and worse.
     let known = ["type", "description", "properties", "required", "items", "enum"];
@@ -32,11 +36,14 @@ fn lint(schema: &Value, place: &str) {
                 );
             }
             for (name, property) in properties {
-                assert!(property.get("description").is_some(), "{place}.{name}: nothing is said of it");
-                lint(property, &format!("{place}.{name}"));
+                if property.get("description").is_some() {
+                    told.push(name.clone());
+                }
+                assert!(told.contains(name), "{place}.{name}: nothing is said of it");
+                lint_object(property, &format!("{place}.{name}"), told);
             }
         }
-        "array" => lint(&map["items"], &format!("{place}[]")),
+        "array" => lint_object(&map["items"], &format!("{place}[]"), told),
         "string" => {
             for word in map.get("enum").and_then(Value::as_array).into_iter().flatten() {
                 assert!(word.is_string(), "{place}");
@@ -98,6 +105,17 @@ fn schemas_are_portable() {
         assert_eq!(tool["annotations"]["openWorldHint"], json!(false), "{name}");
     }
     assert!(listed(Output::Text).iter().all(|tool| tool.get("outputSchema").is_none()));
+}
+
+/// A model is sent the list with each request.
+#[test]
+fn the_list_of_the_six_tools_is_short() {
+    let config = Config { tools: "edit".parse().unwrap(), ..Config::default() };
+    let server = Server::new(Context::new(config, Workspace::builder().build().unwrap()));
+    let length = serde_json::to_string(&server.listed()).unwrap().chars().count();
+    assert!(length <= 9_000, "{length} characters");
+    let told = format!("{} {:03} characters", length / 1_000, length % 1_000);
+    assert!(include_str!("../../../../README.md").contains(&told), "README.md does not say {told}");
 }
 
 #[test]
