@@ -17,11 +17,11 @@ use crate::tools::{append, create, delete, get, insert};
 /// The most characters of a call that is told.
 const MAX: usize = 5_000;
 
-/// How much of a call is told, the fullest first.
+/// How much of a call is told, the fullest first. More than [`MAX`] of anything is too much in any case.
 const DETAILS: [Detail; 5] = [
-    Detail { text: usize::MAX, items: usize::MAX },
-    Detail { text: 200, items: usize::MAX },
-    Detail { text: 40, items: usize::MAX },
+    Detail { text: MAX, items: MAX },
+    Detail { text: 200, items: MAX },
+    Detail { text: 40, items: MAX },
     Detail { text: 40, items: 3 },
     Detail { text: 0, items: 1 },
 ];

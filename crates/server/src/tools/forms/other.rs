@@ -10,6 +10,7 @@ use super::part::Part;
 use super::ranges::{self, Range};
 use super::reader::Reader;
 use crate::arguments::spelled_integer;
+use crate::limits::Limit;
 use crate::tool_id::ToolId;
 
 type Parts = Vec<(&'static str, Part)>;
@@ -78,7 +79,8 @@ pub(super) fn read(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     }
     let mut parts = Parts::new();
     if let Some(listed) = given.take_list("files", reader.limits()) {
-        let files = listed.as_array()?.iter().map(|item| read_file(item, reader));
+        let files = listed.as_array().filter(|items| reader.admits(Limit::Files, items.len()))?;
+        let files = files.iter().map(|item| read_file(item, reader));
         parts.push(("files", Part::List(files.collect::<Option<_>>()?)));
     } else {
         let path = path(&mut given, reader);

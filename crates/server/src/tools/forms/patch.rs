@@ -9,6 +9,7 @@ use super::part::Part;
 use super::reader::Reader;
 use super::{diff, ranges};
 use crate::arguments::spelled_integer;
+use crate::limits::Limit;
 use crate::tool_id::ToolId;
 
 /// Among no more files than these it is looked for one that was named before.
@@ -46,7 +47,7 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     }
     match &listed {
         Some(listed) => {
-            for item in listed.as_array()? {
+            for item in listed.as_array().filter(|items| reader.admits(Limit::Files, items.len()))? {
                 let mut one = Draft { files: std::mem::take(&mut draft.files), ..Draft::default() };
                 file(item.as_object()?, &PATCH_FILE, reader, &mut one)?;
                 draft.files = one.files;
@@ -122,6 +123,10 @@ fn file<'v>(
     draft: &mut Draft<'v>,
 ) -> Option<()> {
     if let Some((name, found)) = diff::of(values) {
+        let hunks: usize = found.iter().map(|file| file.hunks.len()).sum();
+        if !reader.admits(Limit::Files, found.len()) || !reader.admits(Limit::Patches, hunks) {
+            return None;
+        }
         let others = values.iter().filter(|(other, _)| *other != name);
         let others = others.map(|(name, value)| (name.clone(), value.clone())).collect();
         let mut given = Given::of(&others, level, &mut reader.odd)?;
@@ -139,7 +144,7 @@ fn file<'v>(
     let facts = facts(&mut given);
     let mut out = File { path, facts, patches: Vec::new() };
     match given.take_list("patches", reader.limits()) {
-        Some(Value::Array(items)) => {
+        Some(Value::Array(items)) if reader.admits(Limit::Patches, items.len()) => {
             for item in &items {
                 let mut given = Given::of(item.as_object()?, &PATCH, &mut reader.odd)?;
                 let path = given.take("file_path").cloned();

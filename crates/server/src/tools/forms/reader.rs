@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::given::{Odd, quoted};
 use super::part::Part;
 use crate::context::Context;
-use crate::limits::Limits;
+use crate::limits::{Limit, Limits};
 use crate::tool_id::ToolId;
 
 /// For no more files than this it is looked where a relative path leads.
@@ -32,6 +32,11 @@ impl<'c> Reader<'c> {
     /// Returns how much a call may ask for.
     pub(super) fn limits(&self) -> &'c Limits {
         &self.context.config.limits
+    }
+
+    /// Whether a call may have so many of something. More need not be looked at: the tool would not take them.
+    pub(super) fn admits(&self, limit: Limit, count: usize) -> bool {
+        count <= self.limits().size(limit)
     }
 
     /// Whether the tool is offered.
