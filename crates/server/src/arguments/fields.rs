@@ -82,14 +82,10 @@ impl<'n> Fields<'n> {
         self.values.get(name).and_then(Value::as_str) == Some("")
     }
 
-    /// Whether the key is given as an empty text, an empty list or false, as clients send it that cannot leave a key
-    /// out. Must be called before the key is asked for.
+    /// Whether the key is given as false. Must be called before the key is asked for.
     #[must_use]
-    pub fn says_nothing(&self, name: &str) -> bool {
-        let value = self.values.get(name);
-        value.is_some_and(|value| {
-            is_empty_list(value) || matches!(value.as_str(), Some("" | "false")) || *value == false
-        })
+    pub fn is_false(&self, name: &str) -> bool {
+        self.values.get(name).is_some_and(|value| *value == false || value.as_str() == Some("false"))
     }
 
     /// Returns the place of an argument of this object.

@@ -100,7 +100,12 @@ fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<PatchRequest, Fa
 fn request(mut fields: Fields<'_>) -> Option<PatchRequest> {
     let listed = fields.has_items("files");
     // Beside `files`, what says nothing counts as absent: some clients cannot leave a key out.
-    let says = |name: &&str| fields.has(name) && !(listed && fields.says_nothing(name));
+    let says_nothing = |name: &str| match name {
+        "ranges" | "patches" => !fields.has_items(name),
+        "replace_all" => fields.is_false(name),
+        _ => fields.is_empty_text(name),
+    };
+    let says = |name: &&str| fields.has(name) && !(listed && says_nothing(name));
     let short: Vec<&str> = SHORT.iter().copied().filter(says).collect();
     if listed && !short.is_empty() {
         fields.note_invalid(

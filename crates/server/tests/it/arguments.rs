@@ -119,6 +119,7 @@ fn short_patch_arguments() {
             json!({"file_path": "/a", "old_string": "x", "new_string": "y", "patches": [{"old_string": "x", "new_string": "y"}]}),
             json!({"file_path": "/a", "old_string": "x", "new_string": 5, "odd": 1}),
             json!({"file_path": "/a", "old_string": "x", "new_string": "y", "files": [{"file_path": "/b", "patches": [{"old_string": "x", "new_string": "y"}]}]}),
+            json!({"old_string": "false", "new_string": "[]", "files": [{"file_path": "/b", "patches": [{"old_string": "x", "new_string": "y"}]}]}),
             json!({"encoding": "gbk", "files": [{"file_path": "/b", "patches": [{"old_string": "x", "new_string": "y"}]}]}),
         ],
     );

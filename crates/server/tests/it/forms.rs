@@ -106,6 +106,7 @@ fn replacements_of_other_tools() {
             json!({"files": [{"path": "/a", "edits": [{"old_text": "x", "new_text": "y"}]}]}),
             json!({"files": [{"path": "/a", "encoding": "gbk", "patches": [{"old_string": "x", "new_string": "y"}]}], "dry_run": true}),
             one(json!({"search": "x", "replace": "y"})),
+            json!({"path": "/a", "edits": [{"oldText": "x", "newText": "y"}], "old_str": "z", "files": []}),
             // Something is wanting, or wrong besides.
             json!({"path": "/a"}),
             json!({"path": "/a", "old_str": "x"}),
@@ -261,6 +262,7 @@ fn diffs() {
             json!({"patch": "*** Begin Patch\n*** Add File: /new.txt\n+one\n+two\n*** End Patch"}),
             json!({"patch": "*** Add File: /new.txt\n+one\n*** Update File: /a\n*** Move to: /b\n@@\n-x\n+y\n*** Delete File: /c\n"}),
             json!({"patch": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+one\n"}),
+            json!({"file_path": "/b", "patch": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+one\n"}),
             // No diffs, or such as stand where a text of a file may stand.
             json!({"patch": "*** Delete File: /c\n"}),
             json!({"file_path": "/a", "patch": "nothing of the kind"}),

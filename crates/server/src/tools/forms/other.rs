@@ -21,6 +21,7 @@ pub(super) fn create(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     let mut parts = vec![path(&mut given, reader)];
     parts.push(text(&mut given, "contents", "the whole text of the file"));
     parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    given.leave_rest(&mut reader.odd);
     Some((ToolId::Create, Part::Object(parts)))
 }
 
@@ -30,6 +31,7 @@ pub(super) fn append(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
     parts.push(text(&mut given, "contents", "the lines to add"));
     parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    given.leave_rest(&mut reader.odd);
     Some((ToolId::Append, Part::Object(parts)))
 }
 
@@ -44,6 +46,7 @@ pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     }
     parts.extend(place);
     parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    given.leave_rest(&mut reader.odd);
     Some((ToolId::Insert, Part::Object(parts)))
 }
 
@@ -68,6 +71,7 @@ pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     }
     parts.push(("ranges", Part::List(lines.into_iter().map(Part::Object).collect())));
     parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    given.leave_rest(&mut reader.odd);
     Some((ToolId::Delete, Part::Object(parts)))
 }
 

@@ -140,6 +140,7 @@ fn file<'v>(
     }
     let mut given = Given::of(values, level, &mut reader.odd)?;
     draft.take_dry_run(&mut given);
+    given.take("files");
     let path = given.take("file_path").cloned();
     let facts = facts(&mut given);
     let mut out = File { path, facts, patches: Vec::new() };
@@ -149,6 +150,7 @@ fn file<'v>(
                 let mut given = Given::of(item.as_object()?, &PATCH, &mut reader.odd)?;
                 let path = given.take("file_path").cloned();
                 let replacement = patch(&mut given, reader)?;
+                given.leave_rest(&mut reader.odd);
                 match path.filter(|path| out.path.as_ref() != Some(path)) {
                     Some(path) => {
                         add(
@@ -167,6 +169,7 @@ fn file<'v>(
         Some(_) => return None,
         None => out.patches.push(patch(&mut given, reader)?),
     }
+    given.leave_rest(&mut reader.odd);
     if !out.patches.is_empty() {
         add(&mut draft.files, out);
     }
@@ -214,7 +217,12 @@ fn take_diff<'v>(
                     add(&mut draft.files, File { path, facts: std::mem::take(&mut facts), patches });
                 }
             }
-            Fate::Added => draft.added.push(file),
+            Fate::Added => {
+                if path.is_some() {
+                    reader.odd.leave_out("file_path");
+                }
+                draft.added.push(file);
+            }
             Fate::Removed => {
                 let path = quoted(file.path.unwrap_or_default());
                 reader.odd.note(format!("the file {path} is not removed"));
