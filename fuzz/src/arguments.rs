@@ -1,10 +1,16 @@
 //! Arguments of every tool: whatever they are, there is a request or a bounded list of reasons; and spelling them in
-//! another way that means the same changes nothing.
+//! another way that means the same changes nothing. A call in another tool's form is told as one that is taken.
 
+use std::sync::LazyLock;
+
+use mcp_text_editor::config::Config;
+use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::{Code, Failure};
 use mcp_text_editor::render::layout;
-use mcp_text_editor::tools::{append, create, delete, get, insert, patch};
+use mcp_text_editor::tool_id::ToolId;
+use mcp_text_editor::tools::{append, create, delete, get, in_another_form, insert, patch};
+use mcp_text_editor_store::Workspace;
 use serde_json::{Map, Value};
 
 use crate::input::Input;
@@ -37,6 +43,40 @@ pub fn check(data: &[u8]) {
     law(most, &values, twist, append::parse);
     law(most, &values, twist, insert::parse);
     law(most, &values, twist, delete::parse);
+    for tool in ToolId::ALL {
+        form(*tool, &values);
+    }
+}
+
+/// What a tool takes as it stands is not told in another form, and what is told is taken.
+fn form(tool: ToolId, values: &Map<String, Value>) {
+    static CONTEXT: LazyLock<Context> = LazyLock::new(|| {
+        Context::new(
+            Config::default(),
+            Workspace::builder().build().expect("a workspace without directories"),
+        )
+    });
+    let Some(failure) = in_another_form(&CONTEXT, tool, values) else { return };
+    assert!(!is_taken(tool, values.clone()), "{failure:?}");
+    let [problem] = failure.problems.as_slice() else { panic!("{failure:?}") };
+    let told = problem.hint.split_once('{').map(|(_, rest)| format!("{{{rest}"));
+    let told = told.and_then(|told| serde_json::from_str::<Map<String, Value>>(&told).ok());
+    let meant = ToolId::named(&failure.suggestion).expect("a tool");
+    assert!(told.is_none_or(|told| is_taken(meant, told)), "{failure:?}");
+    assert!(layout::text(&failure).ends_with(&problem.hint), "{failure:?}");
+}
+
+fn is_taken(tool: ToolId, values: Map<String, Value>) -> bool {
+    let limits = Limits::default();
+    match tool {
+        ToolId::Get => get::parse(values, &limits).is_ok(),
+        ToolId::Patch => patch::parse(values, &limits).is_ok(),
+        ToolId::Create => create::parse(values, &limits).is_ok(),
+        ToolId::Append => append::parse(values, &limits).is_ok(),
+        ToolId::Insert => insert::parse(values, &limits).is_ok(),
+        ToolId::Delete => delete::parse(values, &limits).is_ok(),
+        ToolId::Edits | ToolId::Undo => false,
+    }
 }
 
 type Parse<T> = fn(Map<String, Value>, &Limits) -> Result<T, Failure>;
