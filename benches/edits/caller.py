@@ -1,0 +1,310 @@
+"""A caller that does what an error says, and nothing else: see docs/edits.md for its rules.
+
+It knows the text that it wanted to replace and the text that it wants there. It does not know where in the file that is now, and it
+never looks at the file but by a call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from typing import Any
+
+import schema
+from case import GET, PATCH, Case, joined, patch
+
+DECODER = json.JSONDecoder()
+#: What stands for text that a hint leaves out.
+PLACEHOLDER = re.compile(r"^(…|\.\.\.|<[^<>]*>)$")
+MADE = re.compile(r"nothing is left to do|already (made|there|stands)", re.IGNORECASE)
+MERGE = re.compile(r"\b(merge|join) (them|it|both|the)|\bone patch\b", re.IGNORECASE)
+
+
+@dataclasses.dataclass
+class Told:
+    """An error, taken apart."""
+
+    code: str
+    reason: str
+    hint: str
+    suggestion: str
+    found: list[tuple[int, int]]
+    #: Of each place in `found` the line that is told beside it, as ("above" or "below", its text).
+    beside: list[tuple[str, str] | None]
+    #: The first similar place, with its text as it is shown.
+    similar: tuple[int, int, list[str]] | None
+    #: The text of the range that was asked for, with the number of its first line.
+    actual: tuple[int, list[str]] | None
+    #: The file's digest now.
+    file_hash: str = ""
+
+
+def span(text: str) -> list[tuple[int, int]]:
+    """The places in words such as `line 4, lines 7-9`."""
+    return [(int(a), int(b or a)) for a, b in re.findall(r"\blines? (\d+)(?:-(\d+))?", text)]
+
+
+def take_apart(text: str) -> Told:
+    head = re.match(r"error: (\w+): (.*)", text)
+    told = Told(head[1] if head else "", head[2] if head else text, "", "", [], [], None, None)
+    shown: list[str] | None = None
+    for line in text.split("\n")[1:]:
+        if shown is not None and (numbered := re.match(r" *(\d+)\t(.*)", line)):
+            if told.actual is not None and shown is told.actual[1] and not shown:
+                told.actual = (int(numbered[1]), shown)
+            shown.append(numbered[2])
+            continue
+        shown = None
+        word, _, rest = line.partition(":")
+        if word.startswith("actual"):
+            shown = []
+            told.actual = (0, shown)
+        elif word == "found at":
+            for part in re.split(r", (?=lines? \d)", rest.strip()):
+                told.found += span(part)[:1]
+                told.beside.append(beside(part))
+        elif word == "similar" and told.similar is None and (places := span(rest)):
+            shown = []
+            told.similar = (*places[0], shown)
+        elif word == "file_hash":
+            told.file_hash = rest.strip()
+        elif word == "suggestion":
+            told.suggestion = rest.strip()
+        elif word == "hint" or word.startswith("hint "):
+            told.hint = (told.hint + "\n" + rest.strip()).strip()
+    return told
+
+
+def beside(part: str) -> tuple[str, str] | None:
+    told = re.search(r'\((above|below) ("(?:[^"\\]|\\.)*")', part)
+    if told is None:
+        return None
+    try:
+        return told[1], json.loads(told[2])
+    except ValueError:
+        return None
+
+
+def has_placeholder(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(has_placeholder(part) for part in value.values())
+    if isinstance(value, list):
+        return any(has_placeholder(part) for part in value)
+    return isinstance(value, str) and PLACEHOLDER.match(value) is not None
+
+
+def calls_in(hint: str, default: str, tools: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Every whole call that stands in a hint, with the tool that is named last before it."""
+    found = []
+    at = hint.find("{")
+    while at >= 0:
+        try:
+            value, stop = DECODER.raw_decode(hint, at)
+        except ValueError:
+            at = hint.find("{", at + 1)
+            continue
+        if isinstance(value, dict) and ("file_path" in value or "files" in value):
+            before = [(hint.rfind(name, 0, at), name) for name in tools]
+            place, name = max(before)
+            found.append((name if place >= 0 else default, value))
+        at = hint.find("{", stop)
+    return found
+
+
+def argument(hint: str, name: str) -> Any:
+    """The value of an argument that a hint quotes as `"name": value`; None where it has none."""
+    told = re.search(rf'"{name}": ?(?=["\[\d])', hint)
+    if told is None:
+        return None
+    try:
+        return DECODER.raw_decode(hint, told.end())[0]
+    except ValueError:
+        return None
+
+
+@dataclasses.dataclass
+class Step:
+    """What the caller does next. `call` is None where it stops; `rule` says by which rule."""
+
+    rule: str
+    call: tuple[str, dict[str, Any]] | None = None
+
+
+class Caller:
+    """The caller of one case. `tools` are the server's input schemas by name."""
+
+    def __init__(self, case: Case, path: str, tools: dict[str, Any]) -> None:
+        self.case = case
+        self.path = path
+        self.tools = tools
+        #: Hints whose call our own schema refuses, with what it refuses.
+        self.refused: list[str] = []
+        #: Whole calls with a placeholder inside quotes: whoever sends them writes the placeholder.
+        self.placeholders = 0
+        #: What to send once a read has told a digest.
+        self.after_read: dict[str, Any] | None = None
+        #: The file's digest as the last error told it.
+        self.file_hash = ""
+        #: Whether a call of it was made, with a warning.
+        self.edited = False
+
+    @property
+    def new(self) -> str:
+        """The new text that is wanted for the lines of `own`."""
+        return joined(self.case.own.new, self.case.end)
+
+    @property
+    def old(self) -> str:
+        return joined(self.case.own.old, self.case.end)
+
+    def send(self, call: tuple[str, dict[str, Any]], place: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The call with this one patch in place of its own; what else it says of the file stays."""
+        _, arguments = call
+        file: dict[str, Any] = {"file_path": self.path}
+        files = arguments.get("files")
+        given = files[0] if isinstance(files, list) and files and isinstance(files[0], dict) else arguments
+        file |= {key: given[key] for key in ("file_path", "file_hash", "encoding") if isinstance(given.get(key), str)}
+        if "file_hash" in file and self.file_hash:
+            file["file_hash"] = self.file_hash
+        return PATCH, {"files": [{**file, "patches": [place]}]}
+
+    def after_error(self, call: tuple[str, dict[str, Any]], text: str) -> Step:
+        """The next step after an error."""
+        told = take_apart(text)
+        tool, arguments = call
+        self.file_hash = told.file_hash
+        offered = calls_in(told.hint, told.suggestion or tool, self.tools)
+        for name, value in offered:
+            wrong = schema.problems(value, self.tools[name]) if name in self.tools else [f"no tool {name}"]
+            if wrong:
+                self.refused.append(f"{name}: {'; '.join(wrong)}")
+        ranges = argument(told.hint, "ranges")
+        for name, value in offered:
+            if has_placeholder(value):
+                self.placeholders += 1
+            elif name != GET or tool == GET:
+                return Step("a call in the hint", (name, value))
+        if tool == PATCH and isinstance(ranges, list) and ranges and not has_placeholder(ranges):
+            one = ranges[0]
+            if isinstance(one, dict) and "range_hash" in one:
+                return Step("ranges by digest", self.send(call, patch(None, self.new, one)))
+            return Step("ranges", self.send(call, patch(self.sent_old(arguments), self.new, one)))
+        if isinstance(path := argument(told.hint, "file_path"), str):
+            return Step("a path", self.at_path(call, path))
+        if path := re.fullmatch(r"use (/\S[^,]*)", told.hint):
+            return Step("a path", self.at_path(call, path[1]))
+        for name in ("file_hash", "range_hash"):
+            value = argument(told.hint, name)
+            if isinstance(value, str) and not has_placeholder(value):
+                if name == "range_hash" and "if " in told.hint and not self.is_meant(told):
+                    continue
+                return Step(f"{name}", self.with_argument(call, name, value))
+        for name, value in offered:
+            if name == GET and not has_placeholder(value):
+                self.after_read = {"ranges": ranges} if isinstance(ranges, list) else {}
+                return Step("a read in the hint", (name, value))
+        if MADE.search(told.hint):
+            return Step("said made")
+        if MERGE.search(told.hint) or MERGE.search(told.reason):
+            return Step("patches merged", self.send(call, patch(self.old, self.new, None)))
+        if tool != PATCH:
+            return Step("nothing to follow")
+        place = told.found[0] if len(told.found) == 1 else self.place_by_neighbour(told)
+        if place is not None:
+            return Step("found at", self.send(call, patch(self.sent_old(arguments), self.new, self.lines(place))))
+        if told.code == "ambiguous_match":
+            return Step("more context", self.send(call, patch(*self.widened(), None)))
+        if told.similar is not None and told.similar[2]:
+            first, last, shown = told.similar
+            if len(shown) == last - first + 1:
+                return Step("similar", self.send(call, patch("\n".join(shown) + "\n", self.new, self.lines((first, last)))))
+        return Step("nothing to follow")
+
+    def after_read_of(self, call: tuple[str, dict[str, Any]], text: str, first: tuple[str, dict[str, Any]]) -> Step:
+        """The next step after a read that an error asked for: the digest that was to be sent from it, or the lines that the caller
+        meant, where they stand once in what was read."""
+        head = re.match(r"(?P<path>.*?) lines (\d+)-(\d+) of \d+ .*?range_hash (?P<hash>[0-9a-f]+)", text)
+        ranges = (self.after_read or {}).get("ranges")
+        self.after_read = None
+        if head is None:
+            return Step("nothing to follow")
+        if isinstance(ranges, list) and ranges and isinstance(ranges[0], dict) and "range_hash" in ranges[0]:
+            one = {**ranges[0], "range_hash": head["hash"]}
+            return Step("ranges by digest after a read", self.send(first, patch(None, self.new, one)))
+        lines = re.findall(r"^ *(\d+)\t(.*)$", text, flags=re.MULTILINE)
+        shown = [line for _, line in lines]
+        wanted = self.case.own.old
+        places = [i for i in range(len(shown) - len(wanted) + 1) if shown[i:i + len(wanted)] == wanted]
+        if len(places) != 1:
+            return Step("nothing to follow")
+        start = int(lines[places[0]][0])
+        return Step("found in a read", self.send(first, patch(self.old, self.new, self.lines((start, start + len(wanted) - 1)))))
+
+    def after_warning(self, call: tuple[str, dict[str, Any]], reply: Any) -> Step:
+        """The next step after an edit that was made with a warning: the lines that it made are replaced by the wanted ones."""
+        region = reply["files"][0]["regions"][0]
+        one = {"start": region["start"], "end": region["end"], "range_hash": region["range_hash"]}
+        call = (PATCH, {"files": [{"file_path": self.path}]})
+        return Step("after a warning", self.send(call, patch(None, self.new, one)))
+
+    @staticmethod
+    def lines(place: tuple[int, int]) -> dict[str, int]:
+        return {"start": place[0], "end": place[1]}
+
+    def sent_old(self, arguments: dict[str, Any]) -> str:
+        """The old text as it was sent; the caller's own where it sent none."""
+        files = arguments.get("files")
+        try:
+            old = files[0]["patches"][0]["old_string"]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            old = arguments.get("old_string")
+        return old if isinstance(old, str) else self.old
+
+    def at_path(self, call: tuple[str, dict[str, Any]], path: str) -> tuple[str, dict[str, Any]]:
+        tool, arguments = call
+        if isinstance(files := arguments.get("files"), list) and files and isinstance(files[0], dict):
+            return tool, {**arguments, "files": [{**files[0], "file_path": path}]}
+        return tool, {**arguments, "file_path": path}
+
+    def with_argument(self, call: tuple[str, dict[str, Any]], name: str, value: str) -> tuple[str, dict[str, Any]]:
+        """The call with another digest in it."""
+        tool, arguments = call
+        arguments = json.loads(json.dumps(arguments))
+        place = arguments["files"][0] if "files" in arguments else arguments
+        if name == "range_hash":
+            for one in [r for p in place.get("patches", [place]) for r in p.get("ranges", [])]:
+                one[name] = value
+            for one in place.get("patches", []):
+                one.pop("old_string", None)
+                one["new_string"] = self.new
+        else:
+            place[name] = value
+        return tool, arguments
+
+    def is_meant(self, told: Told) -> bool:
+        """Whether the text that an error shows in the range is the text that the caller meant."""
+        if told.actual is None:
+            return False
+        return [line.rstrip() for line in told.actual[1]] == [line.rstrip() for line in self.case.own.old]
+
+    def place_by_neighbour(self, told: Told) -> tuple[int, int] | None:
+        """The one of several places that the error tells by a line that the caller, too, has seen near its own."""
+        own = self.case.own
+        near = own.text.lines
+        above, below = near[max(0, own.first - 10):own.first], near[own.stop:own.stop + 10]
+        fitting = []
+        for place, mark in zip(told.found, told.beside):
+            if mark is not None:
+                # "below X": the place stands below that line.
+                side = above if mark[0] == "below" else below
+                if any(line.strip().startswith(mark[1].strip().removesuffix("…")) for line in side):
+                    fitting.append(place)
+        return fitting[0] if len(fitting) == 1 else None
+
+    def widened(self) -> tuple[str, str]:
+        """Old and new text with three more lines on either side."""
+        own = self.case.own
+        lines = own.text.lines
+        before, after = list(lines[max(0, own.first - 3):own.first]), list(lines[own.stop:own.stop + 3])
+        return joined([*before, *own.old, *after], ""), joined([*before, *own.new, *after], "")

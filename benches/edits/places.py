@@ -1,0 +1,343 @@
+"""Calls that are spoiled elsewhere than in their text: lines left out, wrong ranges, a file that changed since the read, patches
+that depend on each other, an edit that was made before, and paths.
+
+Each function makes the case of a hunk and a mode, or None where the slip does not apply to it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import re
+import urllib.parse
+from collections.abc import Callable
+
+import slips
+from case import HASHES, LINES, OFF, SHIFTS, TEXT, Case, Region, ending, joined, named, occurrences, patch, patch_call, range_hash
+from case import region, shifted, usual
+from history import Hunk
+
+Maker = Callable[[Hunk, str, random.Random], "Case | None"]
+
+
+def simple(slip: str, spoil: slips.Slip) -> Maker:
+    """The case of a slip of the old text."""
+
+    def make(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+        place = usual(hunk, mode, rng)
+        if place is None:
+            return None
+        sent = spoil(place, rng)
+        return None if sent is None else spoiled(slip, mode, hunk, place, sent, rng)
+
+    return make
+
+
+def spoiled(slip: str, mode: str, hunk: Hunk, place: Region, sent: slips.Sent, rng: random.Random) -> Case:
+    """The case in which these texts are sent for a region."""
+    end = ending(place, rng)
+    if slip == "line ends spelled out":
+        end = ""
+    old, new = joined(sent[0], end), joined(sent[1], end)
+    one, lines = named(place, mode, rng, old, new)
+    wanted = [place.wanted()]
+    if slip == "blanks at line ends missing in both":
+        # The lines that the caller changed are its own: without blanks, as it sent them, or as the commit has them.
+        core = [line.rstrip(" \t") for line in hunk.new]
+        own = [*place.new[:place.above], *core, *place.new[len(place.new) - place.below:]]
+        wanted.append(dataclasses.replace(place, new=own).wanted())
+    return Case(slip, mode, hunk, hunk.data, place, end, patch_call([one]), wanted, ranges=lines)
+
+
+def unspoiled(case: Case) -> bool:
+    """Whether a call by text alone is, as it was sent, a right call for another edit: its old text stands once in the file, exactly, and
+    to replace it gives another file than the wanted one. No server could know."""
+    if case.mode != TEXT:
+        return False
+    _, arguments = case.call("/")
+    patches = arguments.get("files", [{}])[0].get("patches", [])
+    if len(patches) != 1 or "ranges" in patches[0] or not isinstance(patches[0].get("old_string"), str):
+        return False
+    old, new = patches[0]["old_string"], patches[0]["new_string"]
+    text = case.own.text
+    body = text.body()
+    if old == "" or occurrences(body, old) != 1:
+        return False
+    made = body.replace(old, new).replace("\n", text.eol)
+    return text.bom + made.encode() not in case.wanted
+
+
+def wide(hunk: Hunk, mode: str, rng: random.Random) -> Region | None:
+    """The hunk with so much context that lines of it can be left out."""
+    place = region(hunk, rng.randint(4, 12), rng.randint(1, 4))
+    if place.above < 4 or (mode == TEXT and occurrences(place.text.body(), "\n".join(place.old)) != 1):
+        return None
+    return place
+
+
+def left_out(slip: str, mark: Callable[[str, random.Random], list[str]]) -> Maker:
+    """Lines of the context above are left out of both texts; `mark` makes what stands for them."""
+
+    def make(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+        place = wide(hunk, mode, rng)
+        if place is None:
+            return None
+        head = rng.randint(1, 2)
+        tail = place.above - rng.randint(1, max(1, place.above - head - 1))
+        if tail <= head:
+            return None
+        line = place.old[head]
+        stands = mark(line[:len(line) - len(line.lstrip())], rng)
+        if not "".join(place.old[head:tail]).strip():
+            return None
+        cut = lambda lines: [*lines[:head], *stands, *lines[tail:]]  # noqa: E731
+        return spoiled(slip, mode, hunk, place, (cut(place.old), cut(place.new)), rng)
+
+    return make
+
+
+def dots(indent: str, rng: random.Random) -> list[str]:
+    return [rng.choice((indent, "")) + "..."]
+
+
+def comment(indent: str, rng: random.Random) -> list[str]:
+    sign = rng.choice(("//", "//", "#"))
+    return [indent + sign + rng.choice((" ... existing code ...", " ...", " ... rest of the code ..."))]
+
+
+def end_missing(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """The old text lacks the last line of the range; both texts do."""
+    place = usual(hunk, mode, rng)
+    if place is None or place.below < 1 or len(place.old) < 2:
+        return None
+    short = region(hunk, place.above, place.below - 1)
+    if mode == TEXT and occurrences(short.text.body(), "\n".join(short.old)) != 1:
+        return None
+    made = spoiled("a line missing at the end", mode, hunk, short, (short.old, short.new), rng)
+    if mode != TEXT:
+        lines = place.lines if mode == LINES else shifted(place.lines, rng.choice(SHIFTS), len(place.text.lines))
+        return with_lines(made, joined(short.old, made.end), lines)
+    return made
+
+
+def with_lines(case: Case, old: str, lines: dict[str, int]) -> Case:
+    """The case, with its patch by text and these lines."""
+    one = patch(old, joined(case.own.new, case.end), lines)
+    return dataclasses.replace(case, call=patch_call([one]), ranges=lines)
+
+
+def wrong_lines(slip: str, start: int, stop: int) -> Maker:
+    """A range whose ends are off by so many lines."""
+
+    def make(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+        place = usual(hunk, mode, rng)
+        if place is None:
+            return None
+        total, right = len(place.text.lines), place.lines
+        if start == stop:
+            lines = shifted(right, start * rng.choice((-1, 1)), total)
+        else:
+            by = rng.choice((1, 1, 2, 5))
+            lines = {"start": right["start"] - start * by, "end": right["end"] + stop * by}
+            lines = {"start": max(1, lines["start"]), "end": min(total, lines["end"])}
+        if lines == right or lines["start"] > lines["end"]:
+            return None
+        made = spoiled(slip, mode, hunk, place, (place.old, place.new), rng)
+        if mode == HASHES:
+            one = patch(None, joined(place.new, made.end), {**lines, "range_hash": range_hash(place)})
+            return dataclasses.replace(made, call=patch_call([one]))
+        return with_lines(made, joined(place.old, made.end), lines)
+
+    return make
+
+
+def stale_file(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """Lines were put into the file above the place, since it was read."""
+    place = usual(hunk, mode, rng)
+    if place is None:
+        return None
+    lines, at = hunk.text.lines, rng.randint(0, place.first)
+    put = [f"{word[::-1]} {number}" for number in range(rng.choice((1, 2, 5, 17, 40)))
+           for word in [lines[number * 7 % len(lines)]]]
+    put = [line.replace("\ufeff", "") for line in put]
+    made = spoiled("a stale file", mode, hunk, place, (place.old, place.new), rng)
+    text = dataclasses.replace(hunk.text, lines=(*lines[:at], *put, *lines[at:]))
+    own = place.moved(text, len(put))
+    if mode == TEXT and occurrences(text.body(), "\n".join(place.old)) != 1:
+        return None
+    return dataclasses.replace(made, before=text.with_lines(text.lines), own=own, wanted=[own.wanted()])
+
+
+def stale_hash(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """The same, and the call has the file's old digest."""
+    made = stale_file(hunk, mode, rng)
+    if made is None:
+        return None
+    import hashlib
+    digest = hashlib.sha256(hunk.data).hexdigest()[:16]
+    _, arguments = made.call("/")
+    return dataclasses.replace(made, slip="a stale file_hash",
+                               call=patch_call(arguments["files"][0]["patches"], file_hash=digest))
+
+
+def dependent(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """Two patches; the second changes a line that the first one makes."""
+    place = usual(hunk, TEXT, rng)
+    able = [i for i, line in enumerate(hunk.new) if re.search(r"\w{3}", line)]
+    if place is None or not able:
+        return None
+    at = rng.choice(able)
+    line = hunk.new[at]
+    word = re.search(r"\w{3,}", line)
+    assert word is not None
+    draft = line[:word.start()] + word.group() + "_draft" + line[word.end():]
+    if draft in hunk.text.lines:
+        return None
+    first = list(place.new)
+    first[place.above + at] = draft
+    made = spoiled("a patch that depends on another", mode, hunk, place, (place.old, place.new), rng)
+    calls = [patch(joined(place.old, made.end), joined(first, made.end), None), patch(draft, line, None)]
+    return dataclasses.replace(made, call=patch_call(calls))
+
+
+def made_before(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """The same call again: the edit stands already."""
+    place = usual(hunk, mode, rng)
+    if place is None:
+        return None
+    made = spoiled("already made", mode, hunk, place, (place.old, place.new), rng)
+    lines = [*hunk.text.lines[:place.first], *place.new, *hunk.text.lines[place.stop:]]
+    text = dataclasses.replace(hunk.text, lines=tuple(lines))
+    own = dataclasses.replace(place, text=text, stop=place.first + len(place.new))
+    return dataclasses.replace(made, before=made.wanted[0], own=own, made=True)
+
+
+def deletion_mistyped(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """A deletion with a typo: its new text, the lines around it, may well be somewhere in the file."""
+    if hunk.new:
+        return None
+    place = usual(hunk, mode, rng)
+    sent = slips.typo(place, rng) if place else None
+    return None if place is None or sent is None else spoiled("a deletion with a typo", mode, hunk, place, sent, rng)
+
+
+def little_context(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """Old text that stands in several places."""
+    for lines in range(0, 4):
+        place = region(hunk, lines, lines)
+        old = "\n".join(place.old)
+        if old.strip() and occurrences(place.text.body(), old) > 1:
+            return spoiled("too little context", mode, hunk, place, (place.old, place.new), rng)
+    return None
+
+
+# Paths
+
+#: Makes another path of the root and the path in it; None where it would be the same.
+Misspelt = Callable[[str, str, random.Random], "str | None"]
+
+
+def in_name(change: Callable[[str, random.Random], str]) -> Misspelt:
+    def make(root: str, name: str, rng: random.Random) -> str | None:
+        folder, base = os.path.split(name)
+        other = change(base, rng)
+        return os.path.join(root, folder, other) if other != base else None
+
+    return make
+
+
+def other_case(name: str, rng: random.Random) -> str:
+    return rng.choice((name.lower(), name.upper(), name[:1].swapcase() + name[1:]))
+
+
+def mistyped_name(name: str, rng: random.Random) -> str:
+    stem, dot, rest = name.partition(".") if not name.startswith(".") else (name, "", "")
+    if len(stem) < 4:
+        return name
+    i = rng.randrange(1, len(stem) - 1)
+    a, b = stem[i], stem[i + 1]
+    middle = rng.choice((b + a, b, a + a + b, "x" + b))
+    return stem[:i] + middle + stem[i + 2:] + dot + rest
+
+
+EXTENSIONS = {".py": ".pyi", ".js": ".ts", ".ts": ".js", ".tsx": ".ts", ".rs": ".rst", ".c": ".h", ".h": ".c", ".md": ".mdx",
+              ".go": ".golang", ".yml": ".yaml", ".yaml": ".yml", ".rst": ".md", ".html": ".htm", ".mjs": ".js", ".json": ".jsonc"}
+
+
+def other_extension(name: str, _: random.Random) -> str:
+    stem, extension = os.path.splitext(name)
+    return stem + EXTENSIONS[extension] if extension in EXTENSIONS else name
+
+
+def wrong_directory(root: str, name: str, rng: random.Random) -> str | None:
+    parts = name.split("/")
+    if len(parts) == 1:
+        return os.path.join(root, rng.choice(("src", "lib")), name)
+    kind, i = rng.choice(("dropped", "added", "none")), rng.randrange(len(parts) - 1)
+    if kind == "dropped":
+        parts = parts[:i] + parts[i + 1:]
+    elif kind == "added":
+        parts = [*parts[:i + 1], rng.choice(("src", "lib", "core")), *parts[i + 1:]]
+    else:
+        parts = parts[-1:]
+    return os.path.join(root, *parts)
+
+
+PATHS: dict[str, Misspelt] = {
+    "path: other case": in_name(other_case),
+    "path: a typo": in_name(mistyped_name),
+    "path: other extension": in_name(other_extension),
+    "path: wrong directory": wrong_directory,
+    "path: relative": lambda root, name, rng: name,
+    "path: ~/": lambda root, name, rng: f"~/{os.path.basename(root)}/{name}",
+    "path: file://": lambda root, name, rng: "file://" + urllib.parse.quote(os.path.join(root, name)),
+    "path: quoted": lambda root, name, rng: rng.choice('"\'`').join(("", os.path.join(root, name), "")),
+    "path: padded": lambda root, name, rng: rng.choice((" {}", "{} ", "{}\n", " {} ")).format(os.path.join(root, name)),
+}
+
+
+def misspelt(slip: str, spell: Misspelt) -> Maker:
+    def make(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+        place = usual(hunk, mode, rng)
+        if place is None or spell("/r", hunk.path, random.Random(0)) is None:
+            return None
+        made = spoiled(slip, mode, hunk, place, (place.old, place.new), rng)
+        seed = rng.random()
+
+        def path(root: str, name: str) -> str:
+            # Where the random choice changes nothing another one is made.
+            for attempt in range(20):
+                other = spell(root, name, random.Random(f"{seed} {attempt}"))
+                if other is not None and other != os.path.join(root, name):
+                    return other
+            return os.path.join(root, name)
+
+        return dataclasses.replace(made, path=path)
+
+    return make
+
+
+ALL_TEXT = (TEXT, LINES, OFF)
+RANGED = (LINES, HASHES)
+ANY = (TEXT, LINES, HASHES)
+
+#: Every slip of this module, with the modes in which it is tried.
+MAKERS: dict[str, tuple[tuple[str, ...], Maker]] = {
+    "lines left out": (ALL_TEXT, left_out("lines left out", lambda indent, rng: [])),
+    "lines left out for `...`": (ALL_TEXT, left_out("lines left out for `...`", dots)),
+    "lines left out for a comment": (ALL_TEXT, left_out("lines left out for a comment", comment)),
+    "a line missing at the end": (ALL_TEXT, end_missing),
+    "range too long": ((LINES,), wrong_lines("range too long", 0, 1)),
+    "range too short": ((LINES,), wrong_lines("range too short", 0, -1)),
+    "range off by 1": (RANGED, wrong_lines("range off by 1", 1, 1)),
+    "range off by 3": (RANGED, wrong_lines("range off by 3", 3, 3)),
+    "range off by 20": (RANGED, wrong_lines("range off by 20", 20, 20)),
+    "a stale file": (ANY, stale_file),
+    "a stale file_hash": (ANY, stale_hash),
+    "a patch that depends on another": ((TEXT,), dependent),
+    "already made": (ANY, made_before),
+    "a deletion with a typo": (ALL_TEXT, deletion_mistyped),
+    "too little context": ((TEXT,), little_context),
+    **{slip: ((TEXT,), misspelt(slip, spell)) for slip, spell in PATHS.items()},
+}

@@ -1,0 +1,76 @@
+"""Tables and dialogues of what was played."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+
+from play import FALSE_MADE, GIVEN_UP, LATER, MADE, ONCE, OUTCOMES, TWO, WRONG_ONCE, WRONG_TWO, Played
+
+COLUMNS = {ONCE: "once", TWO: "two", LATER: "later", MADE: "made", GIVEN_UP: "gave up", WRONG_ONCE: "wrong 1", WRONG_TWO: "wrong 2",
+           FALSE_MADE: "false"}
+
+
+@dataclasses.dataclass
+class Results:
+    """All that was played: `other` calls were left out because they are right calls for another edit."""
+
+    played: list[Played]
+    hunks: int
+    other: int
+    seconds: float
+
+    def count(self, outcome: str) -> int:
+        return sum(case.outcome == outcome for case in self.played)
+
+    def refused(self) -> list[str]:
+        return [f"{case.slip}, {case.mode}: {words}" for case in self.played for words in case.refused]
+
+
+def row(name: str, mode: str, played: list[Played]) -> str:
+    counts = Counter(case.outcome for case in played)
+    stands = [case for case in played if case.outcome in (ONCE, TWO, LATER)]
+    errors = [length for case in played for length in case.errors]
+    mean = lambda numbers: round(sum(numbers) / len(numbers)) if numbers else 0  # noqa: E731
+    cells = [f"{counts[outcome] or '.':>7}" for outcome in OUTCOMES]
+    sizes = [mean([case.sent for case in stands]), mean([case.received for case in stands]), mean(errors)]
+    return f"{name[:36]:<36} {mode:<10} {len(played):>6} {' '.join(cells)} {' '.join(f'{size:>6}' for size in sizes)}"
+
+
+def table(results: Results) -> str:
+    """A line for each slip and mode, and the total."""
+    heads = " ".join(f"{COLUMNS[outcome]:>7}" for outcome in OUTCOMES)
+    out = [f"{'slip':<36} {'mode':<10} {'cases':>6} {heads} {'sent':>6} {'recvd':>6} {'error':>6}"]
+    groups: dict[tuple[str, str], list[Played]] = {}
+    for case in results.played:
+        groups.setdefault((case.slip, case.mode), []).append(case)
+    order = list(dict.fromkeys(slip for slip, _ in groups))
+    for (slip, mode), played in sorted(groups.items(), key=lambda group: order.index(group[0][0])):
+        out.append(row(slip, mode, played))
+    for mode in dict.fromkeys(mode for _, mode in groups):
+        out.append(row("all", mode, [case for case in results.played if case.mode == mode]))
+    out.append(row("all", "", results.played))
+    calls = sum(case.calls for case in results.played)
+    total = len(results.played) or 1
+    stands = sum(results.count(outcome) for outcome in (ONCE, TWO, MADE))
+    out.append("")
+    out.append(f"{results.hunks} hunks, {len(results.played)} cases, {calls} calls, {results.seconds:.1f} s "
+               f"({calls / max(results.seconds, 0.001):.0f} calls/s); {100 * stands / total:.2f} % stand by the second call")
+    out.append(f"hints that our own schema refuses: {len(results.refused())}; hints with a placeholder in quotes: "
+               f"{sum(case.placeholders for case in results.played)}; left out, as right calls for another edit: {results.other}")
+    out += [f"  refused: {words}" for words in results.refused()[:5]]
+    return "\n".join(out)
+
+
+def show(results: Results, slip: str, outcome: str, most: int) -> None:
+    """Prints whole dialogues of cases of a slip that ended so; without an outcome, of those that did not end well."""
+    good = (ONCE, TWO, MADE)
+    chosen = [case for case in results.played if case.slip.startswith(slip)
+              and (case.outcome == outcome if outcome else case.outcome not in good)]
+    for case in chosen[:most]:
+        print(f"==== {case.slip}, {case.mode}: {case.outcome} ({', '.join(case.rules)})  {case.key}")
+        for tool, arguments, text in case.dialogue:
+            print(f"-> {tool} {json.dumps(arguments, ensure_ascii=False)}\n<- {text}")
+        print()
+    print(f"{len(chosen)} such cases\n")

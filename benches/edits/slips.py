@@ -1,0 +1,289 @@
+"""Old text as models spoil it. A slip takes the region of an edit and gives old and new text as they would be sent, or None where it
+changes nothing; all of them leave the path, the lines and the digests alone (see `places.py` and `forms.py` for those).
+
+New text is spoiled along where a model misreads a file (tabs, quotes, entities …), and left as it is where it mistypes one text.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections.abc import Callable
+
+from case import Region
+
+#: Old lines and new lines as they are sent.
+Sent = tuple[list[str], list[str]]
+Slip = Callable[[Region, random.Random], "Sent | None"]
+
+
+def both(place: Region, spoil: Callable[[str], str]) -> Sent | None:
+    """The same misreading in every line of both texts."""
+    old = [spoil(line) for line in place.old]
+    return (old, [spoil(line) for line in place.new]) if old != place.old else None
+
+
+def one_line(place: Region, rng: random.Random, spoil: Callable[[str], str]) -> Sent | None:
+    """A mistake in one line of the old text; a line of context has it in the new text, too."""
+    able = [i for i, line in enumerate(place.old) if spoil(line) != line]
+    if not able:
+        return None
+    return replaced(place, rng.choice(able), lambda line: [spoil(line)])
+
+
+def replaced(place: Region, at: int, by: Callable[[str], list[str]]) -> Sent:
+    """Other lines for line `at` of the old text, and of the new one if the line is context."""
+    old, new = list(place.old), list(place.new)
+    lines = by(old[at])
+    old[at:at + 1] = lines
+    if at < place.above:
+        new[at:at + 1] = lines
+    elif at >= len(place.old) - place.below:
+        back = len(place.old) - at
+        new[len(new) - back:len(new) - back + 1] = lines
+    return old, new
+
+
+def clean(place: Region, _: random.Random) -> Sent | None:
+    return place.old, place.new
+
+
+def blanks_added(place: Region, rng: random.Random) -> Sent | None:
+    blanks = rng.choice((" ", "  ", "\t"))
+    chosen = set(rng.sample(range(len(place.old)), rng.randint(1, len(place.old))))
+    return [line + blanks if i in chosen else line for i, line in enumerate(place.old)], place.new
+
+
+def blanks_removed(place: Region, _: random.Random) -> Sent | None:
+    old = [line.rstrip(" \t") for line in place.old]
+    return (old, place.new) if old != place.old else None
+
+
+def blanks_missing(place: Region, _: random.Random) -> Sent | None:
+    changed_old = place.old[place.above:len(place.old) - place.below]
+    changed_new = place.new[place.above:len(place.new) - place.below]
+    # A commit that changes nothing but such blanks cannot be said without them.
+    for line in changed_new:
+        if line not in changed_old and line.rstrip(" \t") in [old.rstrip(" \t") for old in changed_old]:
+            return None
+    return both(place, lambda line: line.rstrip(" \t"))
+
+
+def unit(place: Region) -> str:
+    """One level of indentation, as the file has it."""
+    leads = [m.group() for line in place.text.lines if (m := re.match(r"[ \t]+(?=\S)", line))]
+    if sum(lead[0] == "\t" for lead in leads) * 2 > len(leads):
+        return "\t"
+    widths = [len(lead) for lead in leads if lead.isspace() and "\t" not in lead]
+    return "  " if sum(width % 4 == 2 for width in widths) * 4 > len(widths) else "    "
+
+
+def tabs_to_spaces(place: Region, rng: random.Random) -> Sent | None:
+    width = rng.choice((2, 4, 4, 8))
+    return both(place, lambda line: re.sub(r"^\t+", lambda m: " " * width * len(m.group()), line))
+
+
+def spaces_to_tabs(place: Region, _: random.Random) -> Sent | None:
+    width = len(unit(place).expandtabs(4))
+    return both(place, lambda line: re.sub(rf"^(?: {{{width}}})+", lambda m: "\t" * (len(m.group()) // width), line))
+
+
+def indent_less(place: Region, _: random.Random) -> Sent | None:
+    one = unit(place)
+    return both(place, lambda line: line.removeprefix(one))
+
+
+def indent_more(place: Region, _: random.Random) -> Sent | None:
+    one = unit(place)
+    return both(place, lambda line: one + line if line.strip() else line)
+
+
+def indent_of_first(place: Region, _: random.Random) -> Sent | None:
+    old, new = list(place.old), list(place.new)
+    old[0] = old[0].lstrip(" \t")
+    if new:
+        new[0] = new[0].lstrip(" \t")
+    return (old, new) if old != place.old else None
+
+
+def indent_of_first_old(place: Region, _: random.Random) -> Sent | None:
+    """Dropped in the old text alone."""
+    old = [place.old[0].lstrip(" \t"), *place.old[1:]]
+    return (old, place.new) if old != place.old else None
+
+
+def translated(pairs: dict[str, str]) -> Slip:
+    table = str.maketrans(pairs)
+    return lambda place, rng: both(place, lambda line: line.translate(table))
+
+
+def quotes_typographic(place: Region, _: random.Random) -> Sent | None:
+    def curl(line: str) -> str:
+        line = re.sub(r'"([^"]*)"', "“\\1”", line)
+        line = re.sub(r"(?<!\w)'([^']*)'", "‘\\1’", line)
+        return re.sub(r"(?<=\w)'(?=\w)", "’", line)
+
+    return both(place, curl)
+
+
+def no_break_space(place: Region, rng: random.Random) -> Sent | None:
+    if any("\u00a0" in line for line in place.old):
+        return both(place, lambda line: line.replace("\u00a0", " "))
+    return one_line(place, rng, lambda line: re.sub(r"(?<=\S) (?=\S)", "\u00a0", line, count=1))
+
+
+def composition(place: Region, _: random.Random) -> Sent | None:
+    return both(place, lambda line: unicodedata.normalize("NFD", line)) or both(place, lambda line: unicodedata.normalize("NFC", line))
+
+
+def escapes(pairs: tuple[tuple[str, str], ...]) -> Slip:
+    def spoil(line: str) -> str:
+        for plain, spelled in pairs:
+            line = line.replace(plain, spelled)
+        return line
+
+    return lambda place, rng: both(place, spoil)
+
+
+def line_ends_spelled(place: Region, _: random.Random) -> Sent | None:
+    """All line ends as two characters, so that one line is left, which ends like a line."""
+    return (["\\n".join(place.old)], ["\\n".join(place.new)]) if len(place.old) > 1 else None
+
+
+def line_ends_real(place: Region, _: random.Random) -> Sent | None:
+    """A `\\n` or `\\t` of the source, sent as the character."""
+    if not any("\\n" in line or "\\t" in line for line in place.old):
+        return None
+    unescape = lambda lines: "\n".join(lines).replace("\\n", "\n").replace("\\t", "\t").split("\n")  # noqa: E731
+    return unescape(place.old), unescape(place.new)
+
+
+def entities(place: Region, _: random.Random) -> Sent | None:
+    def escape(line: str) -> str:
+        return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+    return both(place, escape)
+
+
+def invisible(place: Region, rng: random.Random) -> Sent | None:
+    able = [i for i, line in enumerate(place.old) if line.strip()]
+    at, character = rng.choice(able), rng.choice("\u200b\ufeff\u00ad")
+    line = place.old[at]
+    where = rng.choice([0, len(line) // 2, len(line)])
+    old = list(place.old)
+    old[at] = line[:where] + character + line[where:]
+    return old, place.new
+
+
+def dashes(place: Region, _: random.Random) -> Sent | None:
+    def other(line: str) -> str:
+        if any(c in line for c in "–—…"):
+            return line.replace("–", "-").replace("—", "-").replace("…", "...")
+        return re.sub(r"(?<=\S)\.\.\.", "…", re.sub(r"(?<=[ \w])-(?=[ \w])", "–", line))
+
+    return both(place, other)
+
+
+def last_line_cut(place: Region, rng: random.Random) -> Sent | None:
+    last = place.old[-1]
+    if len(last.strip()) < 4:
+        return None
+    keep = rng.randint(len(last) - len(last.lstrip()) + 1, len(last) - 1)
+    return replaced(place, len(place.old) - 1, lambda line: [line[:keep]])
+
+
+def first_line_cut(place: Region, rng: random.Random) -> Sent | None:
+    first = place.old[0]
+    if len(first.strip()) < 4:
+        return None
+    drop = rng.randint(len(first) - len(first.lstrip()) + 1, len(first) - 1)
+    return replaced(place, 0, lambda line: [line[drop:]])
+
+
+def gutter(place: Region, rng: random.Random) -> Sent | None:
+    shape = rng.choice(("{}\t{}", "{}\t{}", "{:>6}\t{}", "{:>6}→{}"))
+    start = place.first + 1
+    numbered = lambda lines: [shape.format(start + i, line) for i, line in enumerate(lines)]  # noqa: E731
+    return numbered(place.old), rng.choice((place.new, numbered(place.new)))
+
+
+def letter_case(place: Region, rng: random.Random) -> Sent | None:
+    def swap(line: str) -> str:
+        words = [m for m in re.finditer(r"[A-Za-z]{2,}", line)]
+        if not words:
+            return line
+        word = words[len(line) % len(words)]
+        return line[:word.start()] + word.group()[0].swapcase() + line[word.start() + 1:]
+
+    return one_line(place, rng, swap)
+
+
+def typo(place: Region, rng: random.Random) -> Sent | None:
+    kind, where = rng.choice("swap drop double other".split()), rng.random()
+
+    def mistyped(line: str) -> str:
+        able = [i for i in range(len(line) - 1) if line[i].isalpha() and line[i + 1].isalpha()]
+        if not able:
+            return line
+        i = able[int(where * len(able))]
+        a, b = line[i], line[i + 1]
+        middle = {"swap": b + a, "drop": b, "double": a + a + b, "other": ("x" if a != "x" else "y") + b}[kind]
+        return line[:i] + middle + line[i + 2:]
+
+    return one_line(place, rng, mistyped)
+
+
+def stale_line(place: Region, rng: random.Random) -> Sent | None:
+    """One line as another edit made it: with another name of the same file in it, or with its last part gone."""
+    names = sorted({word for line in place.text.lines for word in re.findall(r"\w{3,}", line)})
+    pick = rng.random()
+
+    def other(line: str) -> str:
+        words = list(re.finditer(r"\w{3,}", line))
+        if not words or len(names) < 2:
+            return line
+        word = words[int(pick * len(words))]
+        name = names[int(pick * 7919) % len(names)]
+        return line[:word.start()] + (name if name != word.group() else name + "_old") + line[word.end():]
+
+    return one_line(place, rng, other)
+
+
+def line_twice(place: Region, rng: random.Random) -> Sent | None:
+    able = [i for i, line in enumerate(place.old) if line.strip()]
+    return replaced(place, rng.choice(able), lambda line: [line, line])
+
+
+#: The slips of old text, by their names in the table.
+SLIPS: dict[str, Slip] = {
+    "none": clean,
+    "blanks at line ends added": blanks_added,
+    "blanks at line ends removed": blanks_removed,
+    "blanks at line ends missing in both": blanks_missing,
+    "tabs as spaces": tabs_to_spaces,
+    "spaces as tabs": spaces_to_tabs,
+    "a level of indentation less": indent_less,
+    "a level of indentation more": indent_more,
+    "first line without indentation": indent_of_first,
+    "first line without, in old alone": indent_of_first_old,
+    "quotes made typographic": quotes_typographic,
+    "quotes made straight": translated({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"}),
+    "no-break space": no_break_space,
+    "other composition (NFC, NFD)": composition,
+    "line ends spelled out": line_ends_spelled,
+    "tabs spelled out": escapes((("\t", "\\t"),)),
+    "quotes spelled out": escapes((('"', '\\"'),)),
+    "an escape sent as its character": line_ends_real,
+    "backslashes doubled": escapes((("\\", "\\\\"),)),
+    "HTML entities": entities,
+    "an invisible character": invisible,
+    "other dashes or ellipses": dashes,
+    "last line cut short": last_line_cut,
+    "first line cut": first_line_cut,
+    "gutter copied": gutter,
+    "letter case": letter_case,
+    "a typo in one line": typo,
+    "a stale line": stale_line,
+    "a line twice": line_twice,
+}
