@@ -7,6 +7,7 @@ never looks at the file but by a call.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 import re
 from typing import Any
@@ -18,6 +19,8 @@ DECODER = json.JSONDecoder()
 #: What stands for text that a hint leaves out.
 PLACEHOLDER = re.compile(r"^(…|\.\.\.|<[^<>]*>)$")
 MADE = re.compile(r"nothing is left to do|already (made|there|stands)", re.IGNORECASE)
+COPY = re.compile(r"copy old_string from the text of (?:the lines you mean: )?(lines? \d+(?:-\d+)?)")
+WITHOUT = re.compile(r"send the patch without ranges, or")
 MERGE = re.compile(r"\b(merge|join) (them|it|both|the)|\bone patch\b", re.IGNORECASE)
 
 
@@ -94,9 +97,10 @@ def has_placeholder(value: Any) -> bool:
     return isinstance(value, str) and PLACEHOLDER.match(value) is not None
 
 
-def calls_in(hint: str, default: str, tools: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Every whole call that stands in a hint, with the tool that is named last before it."""
+def calls_in(hint: str, default: str, tools: dict[str, Any]) -> tuple[list[tuple[str, dict[str, Any]]], str]:
+    """Every whole call that stands in a hint, with the tool that is named last before it; and the hint without them."""
     found = []
+    rest, done = "", 0
     at = hint.find("{")
     while at >= 0:
         try:
@@ -108,8 +112,9 @@ def calls_in(hint: str, default: str, tools: dict[str, Any]) -> list[tuple[str, 
             before = [(hint.rfind(name, 0, at), name) for name in tools]
             place, name = max(before)
             found.append((name if place >= 0 else default, value))
+            rest, done = rest + hint[done:at], stop
         at = hint.find("{", stop)
-    return found
+    return found, rest + hint[done:]
 
 
 def argument(hint: str, name: str) -> Any:
@@ -146,6 +151,8 @@ class Caller:
         self.after_read: dict[str, Any] | None = None
         #: The file's digest as the last error told it.
         self.file_hash = ""
+        #: Which of several patches the last error was about.
+        self.named: int | None = None
         #: Whether a call of it was made, with a warning.
         self.edited = False
 
@@ -159,7 +166,8 @@ class Caller:
         return joined(self.case.own.old, self.case.end)
 
     def send(self, call: tuple[str, dict[str, Any]], place: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The call with this one patch in place of its own; what else it says of the file stays."""
+        """The call with this one patch in place of its own, or of the one of several that the error names; what else it says of the
+        file stays."""
         _, arguments = call
         file: dict[str, Any] = {"file_path": self.path}
         files = arguments.get("files")
@@ -167,6 +175,10 @@ class Caller:
         file |= {key: given[key] for key in ("file_path", "file_hash", "encoding") if isinstance(given.get(key), str)}
         if "file_hash" in file and self.file_hash:
             file["file_hash"] = self.file_hash
+        patches = given.get("patches")
+        if isinstance(patches, list) and len(patches) > 1 and self.named is not None and self.named < len(patches):
+            place = {**place, "new_string": patches[self.named]["new_string"]}
+            return PATCH, {"files": [{**file, "patches": [*patches[:self.named], place, *patches[self.named + 1:]]}]}
         return PATCH, {"files": [{**file, "patches": [place]}]}
 
     def after_error(self, call: tuple[str, dict[str, Any]], text: str) -> Step:
@@ -174,12 +186,14 @@ class Caller:
         told = take_apart(text)
         tool, arguments = call
         self.file_hash = told.file_hash
-        offered = calls_in(told.hint, told.suggestion or tool, self.tools)
+        named = re.match(r"patches\[(\d+)\]", told.reason)
+        self.named = int(named[1]) if named else None
+        offered, words = calls_in(told.hint, told.suggestion or tool, self.tools)
         for name, value in offered:
             wrong = schema.problems(value, self.tools[name]) if name in self.tools else [f"no tool {name}"]
             if wrong:
                 self.refused.append(f"{name}: {'; '.join(wrong)}")
-        ranges = argument(told.hint, "ranges")
+        ranges = argument(words, "ranges")
         for name, value in offered:
             if has_placeholder(value):
                 self.placeholders += 1
@@ -190,12 +204,12 @@ class Caller:
             if isinstance(one, dict) and "range_hash" in one:
                 return Step("ranges by digest", self.send(call, patch(None, self.new, one)))
             return Step("ranges", self.send(call, patch(self.sent_old(arguments), self.new, one)))
-        if isinstance(path := argument(told.hint, "file_path"), str):
+        if isinstance(path := argument(words, "file_path"), str):
             return Step("a path", self.at_path(call, path))
         if path := re.fullmatch(r"use (/\S[^,]*)", told.hint):
             return Step("a path", self.at_path(call, path[1]))
         for name in ("file_hash", "range_hash"):
-            value = argument(told.hint, name)
+            value = argument(words, name)
             if isinstance(value, str) and not has_placeholder(value):
                 if name == "range_hash" and "if " in told.hint and not self.is_meant(told):
                     continue
@@ -207,18 +221,19 @@ class Caller:
         if MADE.search(told.hint):
             return Step("said made")
         if MERGE.search(told.hint) or MERGE.search(told.reason):
+            self.named = None
             return Step("patches merged", self.send(call, patch(self.old, self.new, None)))
         if tool != PATCH:
             return Step("nothing to follow")
+        if WITHOUT.search(told.hint):
+            return Step("without ranges", self.without_ranges(call))
         place = told.found[0] if len(told.found) == 1 else self.place_by_neighbour(told)
         if place is not None:
             return Step("found at", self.send(call, patch(self.sent_old(arguments), self.new, self.lines(place))))
         if told.code == "ambiguous_match":
             return Step("more context", self.send(call, patch(*self.widened(), None)))
-        if told.similar is not None and told.similar[2]:
-            first, last, shown = told.similar
-            if len(shown) == last - first + 1:
-                return Step("similar", self.send(call, patch("\n".join(shown) + "\n", self.new, self.lines((first, last)))))
+        if (shown := self.most_alike(told, self.sent_old(arguments))) is not None:
+            return Step("text shown copied", self.send(call, shown))
         return Step("nothing to follow")
 
     def after_read_of(self, call: tuple[str, dict[str, Any]], text: str, first: tuple[str, dict[str, Any]]) -> Step:
@@ -256,10 +271,19 @@ class Caller:
         """The old text as it was sent; the caller's own where it sent none."""
         files = arguments.get("files")
         try:
-            old = files[0]["patches"][0]["old_string"]  # type: ignore[index]
+            old = files[0]["patches"][self.named or 0]["old_string"]  # type: ignore[index]
         except (KeyError, IndexError, TypeError):
             old = arguments.get("old_string")
         return old if isinstance(old, str) else self.old
+
+    @staticmethod
+    def without_ranges(call: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+        """The call as it was sent, by its text alone."""
+        tool, arguments = call
+        arguments = json.loads(json.dumps(arguments))
+        for one in [one for file in arguments.get("files", []) for one in file["patches"]]:
+            one.pop("ranges", None)
+        return tool, arguments
 
     def at_path(self, call: tuple[str, dict[str, Any]], path: str) -> tuple[str, dict[str, Any]]:
         tool, arguments = call
@@ -281,6 +305,21 @@ class Caller:
         else:
             place[name] = value
         return tool, arguments
+
+    def most_alike(self, told: Told, sent: str) -> dict[str, Any] | None:
+        """The patch with a text that is shown whole as its old text: that of the asked range, if the hint says to copy it, or that of
+        the first similar place; of both, the one that is more like what was sent."""
+        shown = []
+        if told.actual is not None and (asked := COPY.search(told.hint)):
+            first, last = span(asked[1])[0]
+            shown += [(first, last, told.actual[1])] if told.actual[0] == first else []
+        if told.similar is not None:
+            shown.append(told.similar)
+        whole = [(first, last, joined(lines, "\n")) for first, last, lines in shown if len(lines) == last - first + 1]
+        if not whole:
+            return None
+        best = max(whole, key=lambda place: difflib.SequenceMatcher(None, place[2], sent, autojunk=False).ratio())
+        return patch(best[2], self.new, self.lines(best[:2]))
 
     def is_meant(self, told: Told) -> bool:
         """Whether the text that an error shows in the range is the text that the caller meant."""

@@ -10,12 +10,13 @@ import dataclasses
 import re
 import subprocess
 
-#: Files above this many bytes are left out: they are generated more often than written.
-MAX_BYTES = 300_000
-#: Hunks of more lines, old and new together, are left out of the spoiled calls: they are moves, or generated.
+#: Files above this many bytes are left out, and above the second number hunks of them, too: they are generated more often than
+#: written.
+MAX_BYTES, MAX_SPOILED_BYTES = 2_000_000, 300_000
+#: Hunks of more lines, old and new together, are not spoiled: they are moves, or generated.
 MAX_LINES = 60
-#: What a commit may hold to be replayed as one call: files, and characters of old and new text.
-MAX_FILES, MAX_CHARACTERS = 60, 200_000
+#: Nobody edits these by hand.
+GENERATED = re.compile(r"(^|/)(dist|vendor|node_modules)/|lock(\.json|\.yaml)?$|\.min\.|\.(snap|map|svg)$")
 BOM = b"\xef\xbb\xbf"
 
 
@@ -163,6 +164,8 @@ class Repository:
             for change in commit.changes:
                 before, after = self.text(change.before), self.text(change.after)
                 if before is None or after is None or before.eol != after.eol or before.bom != after.bom:
+                    continue
+                if GENERATED.search(change.path) or len(self.blobs[change.before]) > MAX_SPOILED_BYTES:
                     continue
                 for first, count, new_first, new_count in change.hunks:
                     if not 0 < count + new_count <= MAX_LINES:

@@ -7,6 +7,7 @@ Each function makes the case of a hunk and a mode, or None where the slip does n
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import random
 import re
@@ -18,6 +19,8 @@ from case import HASHES, LINES, OFF, SHIFTS, TEXT, Case, Region, ending, joined,
 from case import region, shifted, usual
 from history import Hunk
 
+#: The slip that means another edit, exactly, and is told of by a warning.
+WARNED = "first line without, in old alone"
 Maker = Callable[[Hunk, str, random.Random], "Case | None"]
 
 
@@ -50,17 +53,21 @@ def spoiled(slip: str, mode: str, hunk: Hunk, place: Region, sent: slips.Sent, r
     return Case(slip, mode, hunk, hunk.data, place, end, patch_call([one]), wanted, ranges=lines)
 
 
-def unspoiled(case: Case) -> bool:
-    """Whether a call by text alone is, as it was sent, a right call for another edit: its old text stands once in the file, exactly, and
-    to replace it gives another file than the wanted one. No server could know."""
-    if case.mode != TEXT:
+def is_for_another(case: Case) -> bool:
+    """Whether a call is, as it was sent, a right call for another edit: its old text stands, exactly, once in the file or in the lines
+    that it names, and to replace it gives another file than the wanted one. No server could know."""
+    if case.slip == WARNED:
         return False
     _, arguments = case.call("/")
-    patches = arguments.get("files", [{}])[0].get("patches", [])
-    if len(patches) != 1 or "ranges" in patches[0] or not isinstance(patches[0].get("old_string"), str):
+    files = arguments.get("files")
+    patches = files[0]["patches"] if isinstance(files, list) else []
+    if not isinstance(patches, list) or len(patches) != 1 or not isinstance(patches[0].get("old_string"), str):
         return False
     old, new = patches[0]["old_string"], patches[0]["new_string"]
     text = case.own.text
+    if (ranges := patches[0].get("ranges")) is not None:
+        first, last = int(ranges[0]["start"]) - 1, int(ranges[0]["end"])
+        return first != case.own.first and joined(list(text.lines[first:last]), "\n") == old.removesuffix("\n") + "\n"
     body = text.body()
     if old == "" or occurrences(body, old) != 1:
         return False
@@ -174,7 +181,6 @@ def stale_hash(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
     made = stale_file(hunk, mode, rng)
     if made is None:
         return None
-    import hashlib
     digest = hashlib.sha256(hunk.data).hexdigest()[:16]
     _, arguments = made.call("/")
     return dataclasses.replace(made, slip="a stale file_hash",

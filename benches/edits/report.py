@@ -7,6 +7,7 @@ import json
 from collections import Counter
 
 from play import FALSE_MADE, GIVEN_UP, LATER, MADE, ONCE, OUTCOMES, TWO, WRONG_ONCE, WRONG_TWO, Played
+from replay import BY_HASH, BY_LINES, EXACT, REFUSED, WAYS, WRONG, Replayed
 
 COLUMNS = {ONCE: "once", TWO: "two", LATER: "later", MADE: "made", GIVEN_UP: "gave up", WRONG_ONCE: "wrong 1", WRONG_TWO: "wrong 2",
            FALSE_MADE: "false"}
@@ -20,6 +21,9 @@ class Results:
     hunks: int
     other: int
     seconds: float
+    replayed: list[Replayed]
+    #: Commits that are not text throughout.
+    left_out: int
 
     def count(self, outcome: str) -> int:
         return sum(case.outcome == outcome for case in self.played)
@@ -60,7 +64,35 @@ def table(results: Results) -> str:
     out.append(f"hints that our own schema refuses: {len(results.refused())}; hints with a placeholder in quotes: "
                f"{sum(case.placeholders for case in results.played)}; left out, as right calls for another edit: {results.other}")
     out += [f"  refused: {words}" for words in results.refused()[:5]]
+    if results.replayed:
+        out += ["", *replays(results)]
     return "\n".join(out)
+
+
+def replays(results: Results) -> list[str]:
+    """A line for each way in which commits were replayed."""
+    out = [f"{'commits, each as one call':<36} {EXACT:>10} {REFUSED:>10} {WRONG:>10}"]
+    for way in WAYS:
+        counts = Counter(commit.outcome for commit in results.replayed if commit.way == way)
+        out.append(f"{way:<36} {counts[EXACT]:>10} {counts[REFUSED]:>10} {counts[WRONG]:>10}")
+    out.append(f"left out, because not text throughout, or too large: {results.left_out}")
+    return out
+
+
+def worse(results: Results) -> list[str]:
+    """What is worse than it may be."""
+    total = len(results.played) or 1
+    found = []
+    if count := results.count(WRONG_ONCE):
+        found.append(f"{count} edits were made wrongly at once")
+    for outcome, most in ((WRONG_TWO, 1), (GIVEN_UP, 5)):
+        if (percent := 100 * results.count(outcome) / total) > most:
+            found.append(f"{outcome}: {percent:.2f} %, more than {most} %")
+    for commit in results.replayed:
+        if commit.outcome == WRONG or (commit.outcome == REFUSED and commit.way in (BY_LINES, BY_HASH)):
+            found.append(f"commit {commit.commit} by {commit.way}: {commit.outcome} {commit.why}")
+    found += [f"a hint that our own schema refuses: {words}" for words in results.refused()]
+    return found
 
 
 def show(results: Results, slip: str, outcome: str, most: int) -> None:
