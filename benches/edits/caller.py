@@ -128,6 +128,12 @@ def argument(hint: str, name: str) -> Any:
         return None
 
 
+def likeness(a: str, b: str) -> float:
+    """How alike two texts are, from 0 to 1, by their words."""
+    words = [re.findall(r"\w+|[^\w\s]", text) for text in (a, b)]
+    return difflib.SequenceMatcher(None, *words, autojunk=False).ratio()
+
+
 @dataclasses.dataclass
 class Step:
     """What the caller does next. `call` is None where it stops; `rule` says by which rule."""
@@ -318,7 +324,7 @@ class Caller:
         whole = [(first, last, joined(lines, "\n")) for first, last, lines in shown if len(lines) == last - first + 1]
         if not whole:
             return None
-        best = max(whole, key=lambda place: difflib.SequenceMatcher(None, place[2], sent, autojunk=False).ratio())
+        best = whole[0] if len(whole) == 1 else max(whole, key=lambda place: likeness(place[2], sent))
         return patch(best[2], self.new, self.lines(best[:2]))
 
     def is_meant(self, told: Told) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import dataclasses
+import itertools
 import json
 import multiprocessing
 import os
@@ -21,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import forms
+import peers
 import places
 import report
 import slips
@@ -31,6 +33,8 @@ from replay import Replayed, replay
 
 #: Names of files around the one that is edited, where the path is spoiled.
 AROUND = 300
+#: Among how many hunks those are looked for to which a rare slip applies.
+SEARCHED = 4000
 #: Of fewer hunks nothing is concluded.
 LEAST_HUNKS = 30
 
@@ -42,9 +46,19 @@ MAKERS: dict[str, tuple[tuple[str, ...], places.Maker]] = {
 }
 
 
-def sample(repositories: list[Repository], history: dict[str, list[Commit]], count: int, seed: str) -> list[Hunk]:
-    """So many hunks, as many from each repository as it has and the others leave; no file gives more than a tenth of them."""
-    pools = []
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """A hunk of the sample, by its number in it; `only` for some slips, if it was taken for their sake."""
+
+    number: int
+    hunk: Hunk
+    names: tuple[str, ...]
+    only: frozenset[str] | None
+
+
+def pools(repositories: list[Repository], history: dict[str, list[Commit]], count: int, seed: str) -> list[list[Hunk]]:
+    """The hunks of each repository in an order of chance, the smallest pool first; no file gives more than a tenth of the count."""
+    made = []
     for repository in repositories:
         hunks = repository.hunks(history[repository.path])
         random.Random(f"{seed} {len(hunks)}").shuffle(hunks)
@@ -54,12 +68,33 @@ def sample(repositories: list[Repository], history: dict[str, list[Commit]], cou
             files[hunk.path] += 1
             if files[hunk.path] * 10 <= max(10, count):
                 pool.append(hunk)
-        pools.append(pool)
+        made.append(pool)
+    return sorted(made, key=len)
+
+
+def sample(found: list[list[Hunk]], options: argparse.Namespace) -> list[tuple[Hunk, frozenset[str] | None]]:
+    """So many hunks, as many from each repository as it has and the others leave. For a slip that applies to few of them (there are not
+    many no-break spaces) more are taken, for it alone, until it has a tenth of the count."""
     chosen: list[Hunk] = []
-    pools.sort(key=len)
-    for index, pool in enumerate(pools):
-        chosen += pool[:(count - len(chosen)) // (len(pools) - index)]
-    return chosen
+    left = []
+    for index, pool in enumerate(found):
+        share = (options.hunks - len(chosen)) // (len(found) - index)
+        chosen += pool[:share]
+        left.append(pool[share:])
+    others = [hunk for hunks in itertools.zip_longest(*left) for hunk in hunks if hunk is not None][:SEARCHED]
+    wanted: dict[int, set[str]] = {}
+    for slip in options.slips:
+        missing = options.hunks // 10 - sum(applies(slip, hunk, options.seed) for hunk in chosen)
+        for index, hunk in enumerate(others if missing > 0 else []):
+            if missing > 0 and applies(slip, hunk, options.seed):
+                wanted.setdefault(index, set()).add(slip)
+                missing -= 1
+    return [(hunk, None) for hunk in chosen] + [(others[index], frozenset(slips)) for index, slips in sorted(wanted.items())]
+
+
+def applies(slip: str, hunk: Hunk, seed: str) -> bool:
+    modes, maker = MAKERS[slip]
+    return maker(hunk, modes[0], random.Random(f"{seed} {hunk.key()} {slip} {modes[0]}")) is not None
 
 
 def around(names: list[str], path: str) -> tuple[str, ...]:
@@ -79,21 +114,26 @@ class Job:
 
     server: str
     options: list[str]
-    hunks: list[tuple[int, Hunk, tuple[str, ...]]]
+    hunks: list[Chosen]
     commits: list[tuple[Repository, list[Commit]]]
     slips: list[str]
     modes: list[str]
     seed: str
     share: int
+    #: The name and the command of another server, to be played instead.
+    peer: tuple[str, str] | None = None
 
 
-def cases(job: Job, number: int, hunk: Hunk) -> list[Case | str]:
+def cases(job: Job, chosen: Chosen) -> list[Case | str]:
     """All cases of a hunk; for a call that is right as it was sent, though for another edit, the slip's name."""
     made: list[Case | str] = []
+    hunk = chosen.hunk
     for index, slip in enumerate(job.slips):
+        if chosen.only is not None and slip not in chosen.only:
+            continue
         modes, maker = MAKERS[slip]
         for place, mode in enumerate(modes):
-            if mode not in job.modes or (number + index + place) % job.share:
+            if mode not in job.modes or (chosen.number + index + place) % job.share:
                 continue
             case = maker(hunk, mode, random.Random(f"{job.seed} {hunk.key()} {slip} {mode}"))
             if case is not None:
@@ -103,19 +143,19 @@ def cases(job: Job, number: int, hunk: Hunk) -> list[Case | str]:
 
 def work(job: Job) -> tuple[list[Played], int, list[Replayed], int]:
     """Plays all cases of a job, and replays its commits; also how many calls and how many commits were left out."""
-    player = Player(job.server, job.options)
+    player = peers.Peer(*job.peer) if job.peer else Player(job.server, job.options)
     played, other, replayed, left_out = [], 0, [], 0
     try:
         for repository, commits in job.commits:
-            done, without = replay(player, repository, commits)
-            replayed += done
+            found, without = replay(player, repository, commits)
+            replayed += found
             left_out += without
-        for number, hunk, names in job.hunks:
-            for case in cases(job, number, hunk):
+        for chosen in job.hunks:
+            for case in cases(job, chosen):
                 if isinstance(case, str):
                     other += 1
-                else:
-                    played.append(player.play(case, names if case.path else (hunk.path,)))
+                elif (done := player.play(case, chosen.names if case.path else (case.hunk.path,))) is not None:
+                    played.append(done)
     finally:
         player.close()
     return played, other, replayed, left_out
@@ -124,26 +164,36 @@ def work(job: Job) -> tuple[list[Played], int, list[Replayed], int]:
 def run(options: argparse.Namespace, repositories: list[Repository]) -> report.Results:
     """Plays what the options ask for, in as many processes as they say."""
     history = {repository.path: repository.commits(options.commits) for repository in repositories}
-    hunks = sample(repositories, history, options.hunks, options.seed)
+    hunks = sample(pools(repositories, history, options.hunks, options.seed), options)
     by_path = {repository.path: repository for repository in repositories}
     paths = any(slip in places.PATHS for slip in options.slips)
-    listed = [(i, hunk, around(by_path[hunk.repository].names(hunk.commit), hunk.path) if paths else (hunk.path,))
-              for i, hunk in enumerate(hunks)]
+    listed = []
+    for number, (hunk, only) in enumerate(hunks):
+        names = around(by_path[hunk.repository].names(hunk.commit), hunk.path) if paths and only is None else (hunk.path,)
+        listed.append(Chosen(number, hunk, names, only))
     jobs = []
     for i in range(options.jobs):
         commits = [(repository, history[repository.path][:options.replay][i::options.jobs]) for repository in repositories]
         jobs.append(Job(options.server, options.option, listed[i::options.jobs], commits, options.slips, options.modes, options.seed,
                         options.share))
     start = time.monotonic()
-    # Forked, so that what was read of the repositories is there.
-    forking = multiprocessing.get_context("fork")
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, forking, initializer=hold, initargs=(jobs,)) as pool:
-        done = list(pool.map(work_at, range(len(jobs))))
+    done = in_processes(jobs)
     seconds = time.monotonic() - start
-    return report.Results([case for part in done for case in part[0]], len(hunks), sum(part[1] for part in done), seconds,
-                          [commit for part in done for commit in part[2]], sum(part[3] for part in done))
+    results = report.Results([case for part in done for case in part[0]], len(hunks), sum(part[1] for part in done), seconds,
+                             [commit for part in done for commit in part[2]], sum(part[3] for part in done), {})
+    for name, command in options.peers:
+        done = in_processes([dataclasses.replace(job, commits=[], peer=(name, command)) for job in jobs])
+        results.peers[name] = [case for part in done for case in part[0]]
+    return results
 
 
+def in_processes(jobs: list[Job]) -> list[tuple[list[Played], int, list[Replayed], int]]:
+    """Does the jobs side by side; the processes are forked, so that what was read of the repositories is there."""
+    with concurrent.futures.ProcessPoolExecutor(len(jobs), multiprocessing.get_context("fork"), hold, (jobs,)) as pool:
+        return list(pool.map(work_at, range(len(jobs))))
+
+
+#: The jobs, in a process that was forked for one of them.
 HELD: list[Job] = []
 
 
@@ -171,7 +221,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="slips, by the beginnings of their names, with commas between")
     parser.add_argument("--mode", default="", help=f"modes, with commas between: {', '.join(MODES)}")
     parser.add_argument("--jobs", type=int, default=2, help="servers at a time (default: 2)")
-    parser.add_argument("--json", metavar="FILE", help="write every case there, with its dialogue")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND",
+                        help=f"another server to compare with; its name begins with one of {', '.join(peers.ADAPTERS)}")
+    parser.add_argument("--json", metavar="FILE", help="write all that was played there, with every dialogue")
     parser.add_argument("--show", metavar="SLIP", help="print dialogues of that slip that did not end well")
     parser.add_argument("--most", type=int, default=3, help="how many dialogues to show (default: 3)")
     parser.add_argument("--outcome", default="", help=f"show those that ended so: {', '.join(OUTCOMES)}")
@@ -184,6 +236,9 @@ def arguments() -> argparse.Namespace:
     if options.replay is None:
         options.replay = 0 if begins else 100
     options.modes = [mode for mode in MODES if not options.mode or mode in options.mode.split(",")]
+    options.peers = [tuple(peer.split("=", 1)) for peer in options.peer]
+    if wrong := [peer[0] for peer in options.peers if len(peer) != 2 or peers.adapter(peer[0]) is None]:
+        parser.error(f"no such peer: {', '.join(wrong)}")
     if not options.slips or not options.modes:
         parser.error(f"no such slip, or no such mode; slips are {', '.join(MAKERS)}")
     return options
@@ -210,7 +265,7 @@ def main() -> int:
     print(report.table(results))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump([dataclasses.asdict(case) for case in results.played], file, ensure_ascii=False, indent=1)
+            json.dump(dataclasses.asdict(results), file, ensure_ascii=False, indent=1)
     if not options.check:
         return 0
     worse = report.worse(results)

@@ -1,6 +1,6 @@
 """Edits as people made them: the hunks of a repository's commits, newest first.
 
-Git is asked three times for a repository, however many commits are wanted: for the commits with their hunks, for the blobs, and
+Git is asked a few times for a repository, however many commits are wanted: for the commits with their hunks, for the blobs, and
 for the names in a tree. A bare repository serves as well as a work tree.
 """
 
@@ -110,19 +110,31 @@ class Repository:
         self.path = path
         self.blobs: dict[str, bytes] = {}
         self.texts: dict[str, Text | None] = {}
+        self.command = ["git", "-C", path, "-c", "core.quotePath=false"]
         self._trees: dict[str, list[str]] = {}
 
     def git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        return subprocess.run(["git", "-C", self.path, "-c", "core.quotePath=false", *arguments], input=stdin,
-                              capture_output=True, check=True).stdout
+        return subprocess.run([*self.command, *arguments], input=stdin, capture_output=True, check=True).stdout
 
     def commits(self, most: int) -> list[Commit]:
         """The newest commits that modify a file, without merges, and their blobs read."""
-        out = self.git("log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--diff-filter=M",
-                       "--raw", "--no-abbrev", "--patch", "--unified=0", "--format=commit %H", f"--max-count={most}")
-        commits = list(parse(self.path, out))
-        self.fetch({name for commit in commits for change in commit.changes for name in (change.before, change.after)})
-        return commits
+        found: dict[str, Commit] = {}
+        since = "HEAD"
+        while len(found) < most:
+            done = subprocess.run([*self.command, "log", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color",
+                                   "--diff-filter=M", "--raw", "--no-abbrev", "--patch", "--unified=0", "--format=commit %H",
+                                   f"--max-count={most - len(found)}", since], capture_output=True)
+            commits = parse(self.path, done.stdout)
+            # A snapshot may lack large blobs: git ends at one, and the walk goes on behind that commit.
+            stopped = None if done.returncode == 0 else re.findall(rb"^commit (\w+)$", done.stdout, re.MULTILINE)[-1:]
+            if stopped and commits and commits[-1].name == stopped[0].decode():
+                commits.pop()
+            found.update((commit.name, commit) for commit in commits)
+            if not stopped or since == f"{stopped[0].decode()}^":
+                break
+            since = f"{stopped[0].decode()}^"
+        self.fetch({name for commit in found.values() for change in commit.changes for name in (change.before, change.after)})
+        return list(found.values())
 
     def fetch(self, names: set[str]) -> None:
         """Reads blobs, those aside that are larger than a file may be here."""

@@ -176,6 +176,35 @@ def stale_file(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
     return dataclasses.replace(made, before=text.with_lines(text.lines), own=own, wanted=[own.wanted()])
 
 
+def blanks_of_markdown(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """The file ends half of its lines in two blanks, as Markdown does; neither text has them. Lines that both texts have keep them."""
+    place = usual(hunk, mode, rng)
+    if place is None or any(line != line.rstrip(" \t") for line in (*place.old, *place.new)):
+        return None
+    marked = [line + "  " if line.strip() and rng.random() < 0.5 else line for line in hunk.text.lines]
+    text = dataclasses.replace(hunk.text, lines=tuple(marked))
+    sent_old, sent_new = place.old, place.new
+    made = spoiled("Markdown's blanks missing in both", mode, hunk, place, (sent_old, sent_new), rng)
+    moved = place.moved(text, 0)
+    if moved.old == sent_old or sent_old == sent_new:
+        return None
+    # What is common at the head and at the tail keeps the file's bytes; where a line could be either, both readings do.
+    wanted = []
+    for head_first in (True, False):
+        head = common(sent_old, sent_new)
+        tail = common(sent_old[::-1], sent_new[::-1])
+        shorter = min(len(sent_old), len(sent_new))
+        head, tail = (head, min(tail, shorter - head)) if head_first else (min(head, shorter - tail), tail)
+        new = [*moved.old[:head], *sent_new[head:len(sent_new) - tail], *moved.old[len(sent_old) - tail:]]
+        wanted.append(dataclasses.replace(moved, new=new))
+    return dataclasses.replace(made, before=text.with_lines(text.lines), own=wanted[0], wanted=[one.wanted() for one in wanted])
+
+
+def common(a: list[str], b: list[str]) -> int:
+    """How many lines two texts have in common at the head."""
+    return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+
+
 def stale_hash(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
     """The same, and the call has the file's old digest."""
     made = stale_file(hunk, mode, rng)
@@ -339,6 +368,7 @@ MAKERS: dict[str, tuple[tuple[str, ...], Maker]] = {
     "range off by 1": (RANGED, wrong_lines("range off by 1", 1, 1)),
     "range off by 3": (RANGED, wrong_lines("range off by 3", 3, 3)),
     "range off by 20": (RANGED, wrong_lines("range off by 20", 20, 20)),
+    "Markdown's blanks missing in both": (ALL_TEXT, blanks_of_markdown),
     "a stale file": (ANY, stale_file),
     "a stale file_hash": (ANY, stale_hash),
     "a patch that depends on another": ((TEXT,), dependent),

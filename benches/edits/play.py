@@ -21,6 +21,9 @@ import session  # noqa: E402
 ONCE, TWO, LATER, MADE, GIVEN_UP, WRONG_ONCE, WRONG_TWO, FALSE_MADE = (
     "at once", "in two", "later", "made", "given up", "wrong at once", "wrong in two", "false made")
 OUTCOMES = (ONCE, TWO, LATER, MADE, GIVEN_UP, WRONG_ONCE, WRONG_TWO, FALSE_MADE)
+#: What no edit here needs, and much of the time: a history, and waiting for the disk. And histories have files by which clients start
+#: programs.
+FAST = ("--no-history", "--durability", "process", "--unprotect", "**")
 #: Calls after the first.
 FURTHER = 2
 
@@ -49,14 +52,12 @@ class Played:
 class Player:
     """A server process with a root of its own."""
 
-    def __init__(self, binary: str, options: list[str]) -> None:
+    def __init__(self, binary: str, options: list[str], fixed: tuple[str, ...] = FAST) -> None:
         fast = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
         self.home = os.path.realpath(tempfile.mkdtemp(prefix="mte-edits-", dir=fast))
         self.root = os.path.join(self.home, "work")
         os.mkdir(self.root)
         os.environ["MCP_TEXT_EDITOR_BIN"] = binary
-        # What no edit here needs, and much of the time: a history, and waiting for the disk.
-        fixed = ["--no-history", "--durability", "process"]
         self.server = session.Server(self.root, options=[*fixed, *options], env={"HOME": self.home},
                                      state=os.path.join(self.home, "state"))
         self.tools = {tool["name"]: tool["inputSchema"] for tool in self.server.tools()}

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections import Counter
 
+from peers import comparable
 from play import FALSE_MADE, GIVEN_UP, LATER, MADE, ONCE, OUTCOMES, TWO, WRONG_ONCE, WRONG_TWO, Played
 from replay import BY_HASH, BY_LINES, EXACT, REFUSED, WAYS, WRONG, Replayed
 
@@ -24,6 +25,8 @@ class Results:
     replayed: list[Replayed]
     #: Commits that are not text throughout.
     left_out: int
+    #: What other servers played, by their names.
+    peers: dict[str, list[Played]]
 
     def count(self, outcome: str) -> int:
         return sum(case.outcome == outcome for case in self.played)
@@ -42,10 +45,14 @@ def row(name: str, mode: str, played: list[Played]) -> str:
     return f"{name[:36]:<36} {mode:<10} {len(played):>6} {' '.join(cells)} {' '.join(f'{size:>6}' for size in sizes)}"
 
 
+def heading() -> str:
+    heads = " ".join(f"{COLUMNS[outcome]:>7}" for outcome in OUTCOMES)
+    return f"{'mode':<10} {'cases':>6} {heads} {'sent':>6} {'recvd':>6} {'error':>6}"
+
+
 def table(results: Results) -> str:
     """A line for each slip and mode, and the total."""
-    heads = " ".join(f"{COLUMNS[outcome]:>7}" for outcome in OUTCOMES)
-    out = [f"{'slip':<36} {'mode':<10} {'cases':>6} {heads} {'sent':>6} {'recvd':>6} {'error':>6}"]
+    out = [f"{'slip':<36} {heading()}"]
     groups: dict[tuple[str, str], list[Played]] = {}
     for case in results.played:
         groups.setdefault((case.slip, case.mode), []).append(case)
@@ -66,6 +73,9 @@ def table(results: Results) -> str:
     out += [f"  refused: {words}" for words in results.refused()[:5]]
     if results.replayed:
         out += ["", *replays(results)]
+    for name, played in results.peers.items():
+        ours = comparable(results.played, played)
+        out += ["", f"{'the same cases':<36} {heading()}", row(name, "", played), row("this server", "", ours)]
     return "\n".join(out)
 
 
