@@ -13,13 +13,15 @@ import re
 from typing import Any
 
 import schema
-from case import GET, PATCH, Case, joined, patch
+from case import GET, PATCH, Case, bare, joined, patch
 
 DECODER = json.JSONDecoder()
 #: What stands for text that a hint leaves out.
 PLACEHOLDER = re.compile(r"^(…|\.\.\.|<[^<>]*>)$")
 MADE = re.compile(r"nothing is left to do|already (made|there|stands)", re.IGNORECASE)
 COPY = re.compile(r"copy old_string from the text of (?:the lines you mean: )?(lines? \d+(?:-\d+)?)")
+MADE_IF = re.compile(r"if (lines? \d+(?:-\d+)?) (?:is|are) what you want, nothing is left to do; else")
+WHOLE = re.compile(r"send line \d+ whole")
 WITHOUT = re.compile(r"send the patch without ranges, or")
 MERGE = re.compile(r"\b(merge|join) (them|it|both|the)|\bone patch\b", re.IGNORECASE)
 
@@ -41,6 +43,8 @@ class Told:
     actual: tuple[int, list[str]] | None
     #: The file's digest now.
     file_hash: str = ""
+    #: Every line that is shown, by its number.
+    lines: dict[int, str] = dataclasses.field(default_factory=dict)
 
 
 def span(text: str) -> list[tuple[int, int]]:
@@ -57,6 +61,7 @@ def take_apart(text: str) -> Told:
             if told.actual is not None and shown is told.actual[1] and not shown:
                 told.actual = (int(numbered[1]), shown)
             shown.append(numbered[2])
+            told.lines[int(numbered[1])] = numbered[2]
             continue
         shown = None
         word, _, rest = line.partition(":")
@@ -67,9 +72,9 @@ def take_apart(text: str) -> Told:
             for part in re.split(r", (?=lines? \d)", rest.strip()):
                 told.found += span(part)[:1]
                 told.beside.append(beside(part))
-        elif word == "similar" and told.similar is None and (places := span(rest)):
+        elif word == "similar" and (places := span(rest)):
             shown = []
-            told.similar = (*places[0], shown)
+            told.similar = told.similar or (*places[0], shown)
         elif word == "file_hash":
             told.file_hash = rest.strip()
         elif word == "suggestion":
@@ -80,13 +85,8 @@ def take_apart(text: str) -> Told:
 
 
 def beside(part: str) -> tuple[str, str] | None:
-    told = re.search(r'\((above|below) ("(?:[^"\\]|\\.)*")', part)
-    if told is None:
-        return None
-    try:
-        return told[1], json.loads(told[2])
-    except ValueError:
-        return None
+    told = re.search(r'\((above|below) "(.*)"\)$', part)
+    return None if told is None else (told[1], told[2])
 
 
 def has_placeholder(value: Any) -> bool:
@@ -134,6 +134,12 @@ def likeness(a: str, b: str) -> float:
     return difflib.SequenceMatcher(None, *words, autojunk=False).ratio()
 
 
+def only(part: list[str], lines: list[str]) -> int | None:
+    """Where lines stand among others, if they do once."""
+    places = [i for i in range(len(lines) - len(part) + 1) if lines[i:i + len(part)] == part]
+    return places[0] if len(places) == 1 else None
+
+
 @dataclasses.dataclass
 class Step:
     """What the caller does next. `call` is None where it stops; `rule` says by which rule."""
@@ -143,12 +149,14 @@ class Step:
 
 
 class Caller:
-    """The caller of one case. `tools` are the server's input schemas by name."""
+    """The caller of one case. `tools` are the server's input schemas by name; a `literal` one never fits its new text to lines that it
+    is shown."""
 
-    def __init__(self, case: Case, path: str, tools: dict[str, Any]) -> None:
+    def __init__(self, case: Case, path: str, tools: dict[str, Any], literal: bool) -> None:
         self.case = case
         self.path = path
         self.tools = tools
+        self.literal = literal
         #: Hints whose call our own schema refuses, with what it refuses.
         self.refused: list[str] = []
         #: Whole calls with a placeholder inside quotes: whoever sends them writes the placeholder.
@@ -157,6 +165,11 @@ class Caller:
         self.after_read: dict[str, Any] | None = None
         #: The file's digest as the last error told it.
         self.file_hash = ""
+        #: The last call, what its error told, what the hint offers as whole calls, and the hint without them.
+        self.call: tuple[str, dict[str, Any]] = ("", {})
+        self.told = take_apart("")
+        self.offered: list[tuple[str, dict[str, Any]]] = []
+        self.words = ""
         #: Which of several patches the last error was about.
         self.named: int | None = None
         #: Whether a call of it was made, with a warning.
@@ -170,6 +183,27 @@ class Caller:
     @property
     def old(self) -> str:
         return joined(self.case.own.old, self.case.end)
+
+    def new_for(self, lines: dict[str, Any]) -> str:
+        """The new text for lines that the error names: that of `own`, but less or more of the context where their text is shown whole and
+        is a part of the caller's own old text, or has it as a part."""
+        own = self.case.own
+        shown = [self.told.lines.get(number) for number in range(lines["start"], lines.get("end", lines["start"]) + 1)]
+        texts = [line for line in shown if line is not None]
+        if self.literal or len(texts) < len(shown) or not texts:
+            return self.new
+        there, old, new = bare(texts), bare(own.old), own.new
+        if (at := only(there, old)) is not None:
+            rest = len(old) - at - len(there)
+            # Both ends are in the context: the change itself is not cut.
+            new = new[at:len(new) - rest] if at <= own.above and rest <= own.below else new
+        elif (at := only(old, there)) is not None:
+            new = [*texts[:at], *new, *texts[at + len(old):]]
+        return joined(new, self.case.end if own.is_unended() else "\n")
+
+    def ranges_schema(self) -> dict[str, Any]:
+        file = self.tools[PATCH]["properties"]["files"]["items"]
+        return file["properties"]["patches"]["items"]["properties"]["ranges"]
 
     def send(self, call: tuple[str, dict[str, Any]], place: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The call with this one patch in place of its own, or of the one of several that the error names; what else it says of the
@@ -188,59 +222,126 @@ class Caller:
         return PATCH, {"files": [{**file, "patches": [place]}]}
 
     def after_error(self, call: tuple[str, dict[str, Any]], text: str) -> Step:
-        """The next step after an error."""
+        """The next step after an error: that of the first rule that applies."""
         told = take_apart(text)
-        tool, arguments = call
-        self.file_hash = told.file_hash
+        self.call, self.told, self.file_hash = call, told, told.file_hash
         named = re.match(r"patches\[(\d+)\]", told.reason)
         self.named = int(named[1]) if named else None
-        offered, words = calls_in(told.hint, told.suggestion or tool, self.tools)
-        for name, value in offered:
+        self.offered, self.words = calls_in(told.hint, told.suggestion or call[0], self.tools)
+        self.check_hint()
+        for rule in (self.whole_call, self.made_if, self.told_by_neighbour, self.told_ranges, self.told_argument, self.told_read,
+                     self.told_words, self.told_place):
+            step = rule()
+            if step is not None:
+                return step
+        return Step("nothing to follow")
+
+    def check_hint(self) -> None:
+        """Holds what the hint offers against our own schemas."""
+        for name, value in self.offered:
             wrong = schema.problems(value, self.tools[name]) if name in self.tools else [f"no tool {name}"]
             if wrong:
                 self.refused.append(f"{name}: {'; '.join(wrong)}")
-        ranges = argument(words, "ranges")
-        for name, value in offered:
-            if has_placeholder(value):
-                self.placeholders += 1
-            elif name != GET or tool == GET:
+            self.placeholders += has_placeholder(value)
+        ranges = argument(self.words, "ranges")
+        if self.call[0] == PATCH and ranges is not None and not has_placeholder(ranges):
+            self.refused += schema.problems(ranges, self.ranges_schema(), '"ranges"')
+
+    def whole_call(self) -> Step | None:
+        for name, value in self.offered:
+            if not has_placeholder(value) and (name != GET or self.call[0] == GET):
                 return Step("a call in the hint", (name, value))
-        if tool == PATCH and isinstance(ranges, list) and ranges and not has_placeholder(ranges):
-            one = ranges[0]
-            if isinstance(one, dict) and "range_hash" in one:
-                return Step("ranges by digest", self.send(call, patch(None, self.new, one)))
-            return Step("ranges", self.send(call, patch(self.sent_old(arguments), self.new, one)))
-        if isinstance(path := argument(words, "file_path"), str):
-            return Step("a path", self.at_path(call, path))
-        if path := re.fullmatch(r"use (/\S[^,]*)", told.hint):
-            return Step("a path", self.at_path(call, path[1]))
+        return None
+
+    def made_if(self) -> Step | None:
+        """Where the hint says *if these lines are what you want, nothing is left to do*, and more: whether they are."""
+        condition = MADE_IF.search(self.words)
+        if condition is None:
+            return None
+        first, last = span(condition[1])[0]
+        lines = [self.told.lines.get(number) for number in range(first, last + 1)]
+        wanted = [line.rstrip() for line in self.case.own.new]
+        return Step("said made") if [line and line.rstrip() for line in lines] == wanted else None
+
+    def told_by_neighbour(self) -> Step | None:
+        """One of several places, by a line beside it that the caller has seen beside its own."""
+        if self.call[0] != PATCH or len(self.told.found) < 2 or (place := self.place_by_neighbour(self.told)) is None:
+            return None
+        return Step("told by a neighbour", self.send(self.call, patch(self.sent_old(), self.new, self.lines(place))))
+
+    def told_ranges(self) -> Step | None:
+        ranges = argument(self.words, "ranges")
+        if self.call[0] != PATCH or not isinstance(ranges, list) or not ranges or has_placeholder(ranges):
+            return None
+        # One of several places, of which none is known to be meant, is an example.
+        if self.told.code == "ambiguous_match":
+            return None
+        if "range_hash" in ranges[0]:
+            return Step("ranges by digest", self.send(self.call, patch(None, self.new_for(ranges[0]), ranges[0])))
+        return Step("ranges", self.send(self.call, patch(self.sent_old(), self.new, ranges[0])))
+
+    def told_argument(self) -> Step | None:
+        if isinstance(path := argument(self.words, "file_path"), str):
+            return Step("a path", self.at_path(self.call, path))
+        if path := re.fullmatch(r"use (/\S[^,]*)", self.told.hint):
+            return Step("a path", self.at_path(self.call, path[1]))
         for name in ("file_hash", "range_hash"):
-            value = argument(words, name)
+            value = argument(self.words, name)
             if isinstance(value, str) and not has_placeholder(value):
-                if name == "range_hash" and "if " in told.hint and not self.is_meant(told):
+                if name == "range_hash" and "if " in self.words and not self.is_meant(self.told):
                     continue
-                return Step(f"{name}", self.with_argument(call, name, value))
-        for name, value in offered:
+                return Step(name, self.with_argument(self.call, name, value))
+        return None
+
+    def told_read(self) -> Step | None:
+        ranges = argument(self.words, "ranges")
+        for name, value in self.offered:
             if name == GET and not has_placeholder(value):
                 self.after_read = {"ranges": ranges} if isinstance(ranges, list) else {}
                 return Step("a read in the hint", (name, value))
-        if MADE.search(told.hint):
+        return None
+
+    def told_words(self) -> Step | None:
+        """What a hint says in words alone."""
+        if MADE.search(self.words) and not MADE_IF.search(self.words):
             return Step("said made")
-        if MERGE.search(told.hint) or MERGE.search(told.reason):
-            self.named = None
-            return Step("patches merged", self.send(call, patch(self.old, self.new, None)))
-        if tool != PATCH:
-            return Step("nothing to follow")
-        if WITHOUT.search(told.hint):
-            return Step("without ranges", self.without_ranges(call))
-        place = told.found[0] if len(told.found) == 1 else self.place_by_neighbour(told)
-        if place is not None:
-            return Step("found at", self.send(call, patch(self.sent_old(arguments), self.new, self.lines(place))))
-        if told.code == "ambiguous_match":
-            return Step("more context", self.send(call, patch(*self.widened(), None)))
-        if (shown := self.most_alike(told, self.sent_old(arguments))) is not None:
-            return Step("text shown copied", self.send(call, shown))
-        return Step("nothing to follow")
+        if MERGE.search(self.words):
+            return Step("patches merged", self.merged())
+        if self.call[0] == PATCH and (asked := self.sent_range()) is not None and WHOLE.search(self.words):
+            return Step("a line sent whole", self.send(self.call, patch(self.old, self.new, asked)))
+        if self.call[0] == PATCH and WITHOUT.search(self.words):
+            return Step("without ranges", self.without_ranges(self.call))
+        return None
+
+    def told_place(self) -> Step | None:
+        """A place that the error shows."""
+        if self.call[0] != PATCH:
+            return None
+        if len(self.told.found) == 1:
+            lines = self.lines(self.told.found[0])
+            return Step("found at", self.send(self.call, patch(self.sent_old(), self.new, lines)))
+        if self.told.found:
+            return Step("more context", self.send(self.call, patch(*self.widened(), None)))
+        shown = self.most_alike(self.told, self.sent_old())
+        return None if shown is None else Step("text shown copied", self.send(self.call, shown))
+
+    def merged(self) -> tuple[str, dict[str, Any]]:
+        """One patch for two: the one that the hint writes out, else that from the caller's old text to its new."""
+        keep, drop = re.search(r"patches\[(\d+)\] with", self.words), re.search(r"leave patches\[(\d+)\] out", self.words)
+        new, file = argument(self.words, "new_string"), self.call[1].get("files", [{}])[0]
+        patches = file.get("patches", [])
+        self.named = None
+        if not (isinstance(new, str) and keep and drop and int(keep[1]) < len(patches)):
+            return self.send(self.call, patch(self.old, self.new, None))
+        left = [{**one, "new_string": new} if i == int(keep[1]) else one for i, one in enumerate(patches) if i != int(drop[1])]
+        return PATCH, {"files": [{**file, "patches": left}]}
+
+    def sent_range(self) -> dict[str, Any] | None:
+        """The lines that the call named, if it named any."""
+        try:
+            return self.call[1]["files"][0]["patches"][self.named or 0]["ranges"][0]
+        except (KeyError, IndexError, TypeError):
+            return None
 
     def after_read_of(self, call: tuple[str, dict[str, Any]], text: str, first: tuple[str, dict[str, Any]]) -> Step:
         """The next step after a read that an error asked for: the digest that was to be sent from it, or the lines that the caller
@@ -248,7 +349,7 @@ class Caller:
         head = re.match(r"(?P<path>.*?) lines (\d+)-(\d+) of \d+ .*?range_hash (?P<hash>[0-9a-f]+)", text)
         ranges = (self.after_read or {}).get("ranges")
         self.after_read = None
-        if head is None:
+        if head is None or self.named is not None:
             return Step("nothing to follow")
         if isinstance(ranges, list) and ranges and isinstance(ranges[0], dict) and "range_hash" in ranges[0]:
             one = {**ranges[0], "range_hash": head["hash"]}
@@ -256,10 +357,9 @@ class Caller:
         lines = re.findall(r"^ *(\d+)\t(.*)$", text, flags=re.MULTILINE)
         shown = [line for _, line in lines]
         wanted = self.case.own.old
-        places = [i for i in range(len(shown) - len(wanted) + 1) if shown[i:i + len(wanted)] == wanted]
-        if len(places) != 1:
+        if (at := only(wanted, shown)) is None:
             return Step("nothing to follow")
-        start = int(lines[places[0]][0])
+        start = int(lines[at][0])
         return Step("found in a read", self.send(first, patch(self.old, self.new, self.lines((start, start + len(wanted) - 1)))))
 
     def after_warning(self, call: tuple[str, dict[str, Any]], reply: Any) -> Step:
@@ -273,8 +373,9 @@ class Caller:
     def lines(place: tuple[int, int]) -> dict[str, int]:
         return {"start": place[0], "end": place[1]}
 
-    def sent_old(self, arguments: dict[str, Any]) -> str:
+    def sent_old(self) -> str:
         """The old text as it was sent; the caller's own where it sent none."""
+        arguments = self.call[1]
         files = arguments.get("files")
         try:
             old = files[0]["patches"][self.named or 0]["old_string"]  # type: ignore[index]
@@ -325,7 +426,8 @@ class Caller:
         if not whole:
             return None
         best = whole[0] if len(whole) == 1 else max(whole, key=lambda place: likeness(place[2], sent))
-        return patch(best[2], self.new, self.lines(best[:2]))
+        lines = self.lines(best[:2])
+        return patch(best[2], self.new_for(lines), lines)
 
     def is_meant(self, told: Told) -> bool:
         """Whether the text that an error shows in the range is the text that the caller meant."""

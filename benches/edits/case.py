@@ -101,6 +101,11 @@ def joined(lines: list[str], end: str) -> str:
     return "\n".join(lines) + end if lines else ""
 
 
+def bare(lines: list[str]) -> list[str]:
+    """Lines without the blanks at their ends."""
+    return [line.rstrip(" \t") for line in lines]
+
+
 def range_hash(place: Region) -> str:
     """The digest of the region's bytes, as a read would have told it."""
     text = place.text

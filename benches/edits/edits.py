@@ -120,6 +120,7 @@ class Job:
     modes: list[str]
     seed: str
     share: int
+    literal: bool
     #: The name and the command of another server, to be played instead.
     peer: tuple[str, str] | None = None
 
@@ -143,7 +144,7 @@ def cases(job: Job, chosen: Chosen) -> list[Case | str]:
 
 def work(job: Job) -> tuple[list[Played], int, list[Replayed], int]:
     """Plays all cases of a job, and replays its commits; also how many calls and how many commits were left out."""
-    player = peers.Peer(*job.peer) if job.peer else Player(job.server, job.options)
+    player = peers.Peer(*job.peer) if job.peer else Player(job.server, job.options, literal=job.literal)
     played, other, replayed, left_out = [], 0, [], 0
     try:
         for repository, commits in job.commits:
@@ -175,11 +176,12 @@ def run(options: argparse.Namespace, repositories: list[Repository]) -> report.R
     for i in range(options.jobs):
         commits = [(repository, history[repository.path][:options.replay][i::options.jobs]) for repository in repositories]
         jobs.append(Job(options.server, options.option, listed[i::options.jobs], commits, options.slips, options.modes, options.seed,
-                        options.share))
+                        options.share, options.literal))
     start = time.monotonic()
     done = in_processes(jobs)
     seconds = time.monotonic() - start
-    results = report.Results([case for part in done for case in part[0]], len(hunks), sum(part[1] for part in done), seconds,
+    played = sorted((case for part in done for case in part[0]), key=lambda case: (options.slips.index(case.slip), MODES.index(case.mode)))
+    results = report.Results(played, len(hunks), sum(part[1] for part in done), seconds,
                              [commit for part in done for commit in part[2]], sum(part[3] for part in done), {})
     for name, command in options.peers:
         done = in_processes([dataclasses.replace(job, commits=[], peer=(name, command)) for job in jobs])
@@ -212,7 +214,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--server", required=True, help="the program to measure")
     parser.add_argument("--option", action="append", default=[], help="an option for the program, such as --option=--strict")
     parser.add_argument("--hunks", type=int, default=300, help="hunks to spoil, of all repositories together (default: 300)")
-    parser.add_argument("--share", type=int, default=0, metavar="N", help="try one in N of the cases of each hunk (default: all; of 3 with --check)")
+    parser.add_argument("--share", type=int, default=0, metavar="N",
+                        help="try one in N of the cases of each hunk (default: all; 3 with --check)")
     parser.add_argument("--commits", type=int, default=400, help="newest commits to take them from (default: 400)")
     parser.add_argument("--replay", type=int, metavar="N",
                         help="commits of each repository to replay whole (default: 100; none with --only or --show)")
@@ -227,6 +230,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--show", metavar="SLIP", help="print dialogues of that slip that did not end well")
     parser.add_argument("--most", type=int, default=3, help="how many dialogues to show (default: 3)")
     parser.add_argument("--outcome", default="", help=f"show those that ended so: {', '.join(OUTCOMES)}")
+    parser.add_argument("--literal", action="store_true", help="the caller never fits its new text to lines that it is shown")
+    parser.add_argument("--brief", action="store_true", help="one line for all modes of a slip")
     parser.add_argument("--list", action="store_true", help="print the slips' names, and end")
     options = parser.parse_args()
     options.server = os.path.abspath(options.server)
@@ -262,7 +267,7 @@ def main() -> int:
     results = run(options, [Repository(path) for path in options.repositories])
     if options.show:
         report.show(results, options.show, options.outcome, options.most)
-    print(report.table(results))
+    print(report.table(results, options.brief))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(dataclasses.asdict(results), file, ensure_ascii=False, indent=1)

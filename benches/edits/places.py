@@ -15,12 +15,14 @@ import urllib.parse
 from collections.abc import Callable
 
 import slips
-from case import HASHES, LINES, OFF, SHIFTS, TEXT, Case, Region, ending, joined, named, occurrences, patch, patch_call, range_hash
+from case import HASHES, LINES, OFF, SHIFTS, TEXT, Case, Region, bare, ending, joined, named, occurrences, patch, patch_call, range_hash
 from case import region, shifted, usual
 from history import Hunk
 
 #: The slip that means another edit, exactly, and is told of by a warning.
 WARNED = "first line without, in old alone"
+#: The slip that leaves no line end, not the last one either.
+SPELLED = "line ends spelled out"
 Maker = Callable[[Hunk, str, random.Random], "Case | None"]
 
 
@@ -40,39 +42,61 @@ def simple(slip: str, spoil: slips.Slip) -> Maker:
 def spoiled(slip: str, mode: str, hunk: Hunk, place: Region, sent: slips.Sent, rng: random.Random) -> Case:
     """The case in which these texts are sent for a region."""
     end = ending(place, rng)
-    if slip == "line ends spelled out":
-        end = ""
     old, new = joined(sent[0], end), joined(sent[1], end)
+    if slip == SPELLED:
+        old, new = joined(place.old, end).replace("\n", "\\n"), joined(place.new, end).replace("\n", "\\n")
     one, lines = named(place, mode, rng, old, new)
     wanted = [place.wanted()]
-    if slip == "blanks at line ends missing in both":
-        # The lines that the caller changed are its own: without blanks, as it sent them, or as the commit has them.
-        core = [line.rstrip(" \t") for line in hunk.new]
-        own = [*place.new[:place.above], *core, *place.new[len(place.new) - place.below:]]
-        wanted.append(dataclasses.replace(place, new=own).wanted())
+    if sent[0] != place.old and bare(sent[0]) == bare(place.old):
+        wanted += [one.wanted() for one in kept(place, *sent)]
     return Case(slip, mode, hunk, hunk.data, place, end, patch_call([one]), wanted, ranges=lines)
+
+
+def kept(place: Region, old: list[str], new: list[str]) -> list[Region]:
+    """What the file may hold after an edit whose old text lacks, or has too many, blanks at line ends: what old and new text have in
+    common at head and tail stays as it is in the file, and the rest is as it was sent. Where a line could be of the head or of the
+    tail, either is right."""
+    made = []
+    head, tail = common(bare(old), bare(new)), common(bare(old)[::-1], bare(new)[::-1])
+    shorter = min(len(old), len(new))
+    for first, last in ((head, min(tail, shorter - head)), (min(head, shorter - tail), tail)):
+        lines = [*place.old[:first], *new[first:len(new) - last], *place.old[len(old) - last:]]
+        made.append(dataclasses.replace(place, new=lines))
+    return made
+
+
+def common(a: list[str], b: list[str]) -> int:
+    """How many lines two texts have in common at the head."""
+    return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
 
 def is_for_another(case: Case) -> bool:
     """Whether a call is, as it was sent, a right call for another edit: its old text stands, exactly, once in the file or in the lines
-    that it names, and to replace it gives another file than the wanted one. No server could know."""
+    that it names, and to replace it gives another file than the wanted one; or nothing but blanks at line ends is spoiled in the old
+    text, and more in the new one. No server could know."""
     if case.slip == WARNED:
         return False
     _, arguments = case.call("/")
     files = arguments.get("files")
     patches = files[0]["patches"] if isinstance(files, list) else []
-    if not isinstance(patches, list) or len(patches) != 1 or not isinstance(patches[0].get("old_string"), str):
+    if not isinstance(patches, list) or len(patches) != 1:
         return False
-    old, new = patches[0]["old_string"], patches[0]["new_string"]
     text = case.own.text
+    old, new = patches[0].get("old_string"), patches[0]["new_string"]
     if (ranges := patches[0].get("ranges")) is not None:
         first, last = int(ranges[0]["start"]) - 1, int(ranges[0]["end"])
-        return first != case.own.first and joined(list(text.lines[first:last]), "\n") == old.removesuffix("\n") + "\n"
-    body = text.body()
-    if old == "" or occurrences(body, old) != 1:
-        return False
-    made = body.replace(old, new).replace("\n", text.eol)
-    return text.bom + made.encode() not in case.wanted
+        there = Region(text, first, last, 0, 0, [])
+        if old is None:
+            return case.made and ranges[0]["range_hash"] == range_hash(there)
+        if (case.made or first != case.own.first) and lines_of(old) == there.old:
+            return True
+    elif occurrences(text.body(), old) == 1:
+        return text.bom + text.body().replace(old, new).replace("\n", text.eol).encode() not in case.wanted
+    return not case.made and bare(lines_of(old)) == bare(case.own.old) and bare(lines_of(new)) != bare(case.own.new)
+
+
+def lines_of(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def wide(hunk: Hunk, mode: str, rng: random.Random) -> Region | None:
@@ -188,21 +212,8 @@ def blanks_of_markdown(hunk: Hunk, mode: str, rng: random.Random) -> Case | None
     moved = place.moved(text, 0)
     if moved.old == sent_old or sent_old == sent_new:
         return None
-    # What is common at the head and at the tail keeps the file's bytes; where a line could be either, both readings do.
-    wanted = []
-    for head_first in (True, False):
-        head = common(sent_old, sent_new)
-        tail = common(sent_old[::-1], sent_new[::-1])
-        shorter = min(len(sent_old), len(sent_new))
-        head, tail = (head, min(tail, shorter - head)) if head_first else (min(head, shorter - tail), tail)
-        new = [*moved.old[:head], *sent_new[head:len(sent_new) - tail], *moved.old[len(sent_old) - tail:]]
-        wanted.append(dataclasses.replace(moved, new=new))
+    wanted = kept(moved, sent_old, sent_new)
     return dataclasses.replace(made, before=text.with_lines(text.lines), own=wanted[0], wanted=[one.wanted() for one in wanted])
-
-
-def common(a: list[str], b: list[str]) -> int:
-    """How many lines two texts have in common at the head."""
-    return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
 
 def stale_hash(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:

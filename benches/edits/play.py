@@ -52,7 +52,8 @@ class Played:
 class Player:
     """A server process with a root of its own."""
 
-    def __init__(self, binary: str, options: list[str], fixed: tuple[str, ...] = FAST) -> None:
+    def __init__(self, binary: str, options: list[str], fixed: tuple[str, ...] = FAST, literal: bool = False) -> None:
+        self.literal = literal
         fast = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
         self.home = os.path.realpath(tempfile.mkdtemp(prefix="mte-edits-", dir=fast))
         self.root = os.path.join(self.home, "work")
@@ -101,7 +102,7 @@ class Player:
         path = os.path.join(self.root, case.hunk.path)
         with open(path, "wb") as file:
             file.write(case.before)
-        caller = Caller(case, path, self.tools)
+        caller = Caller(case, path, self.tools, self.literal)
         call = case.call(case.path(self.root, case.hunk.path) if case.path else path)
         first, played = call, Played(case.slip, case.mode, case.hunk.key(), GIVEN_UP, 0, 0, 0, [], "", [], [], 0, [])
         for attempt in range(1 + FURTHER):

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections import Counter
 
+from case import MODES
 from peers import comparable
 from play import FALSE_MADE, GIVEN_UP, LATER, MADE, ONCE, OUTCOMES, TWO, WRONG_ONCE, WRONG_TWO, Played
 from replay import BY_HASH, BY_LINES, EXACT, REFUSED, WAYS, WRONG, Replayed
@@ -50,16 +51,14 @@ def heading() -> str:
     return f"{'mode':<10} {'cases':>6} {heads} {'sent':>6} {'recvd':>6} {'error':>6}"
 
 
-def table(results: Results) -> str:
-    """A line for each slip and mode, and the total."""
+def table(results: Results, brief: bool) -> str:
+    """A line for each slip and mode, or, if it is to be brief, for each slip; and the totals."""
     out = [f"{'slip':<36} {heading()}"]
     groups: dict[tuple[str, str], list[Played]] = {}
     for case in results.played:
-        groups.setdefault((case.slip, case.mode), []).append(case)
-    order = list(dict.fromkeys(slip for slip, _ in groups))
-    for (slip, mode), played in sorted(groups.items(), key=lambda group: order.index(group[0][0])):
-        out.append(row(slip, mode, played))
-    for mode in dict.fromkeys(mode for _, mode in groups):
+        groups.setdefault((case.slip, "" if brief else case.mode), []).append(case)
+    out += [row(slip, mode, played) for (slip, mode), played in groups.items()]
+    for mode in MODES:
         out.append(row("all", mode, [case for case in results.played if case.mode == mode]))
     out.append(row("all", "", results.played))
     calls = sum(case.calls for case in results.played)

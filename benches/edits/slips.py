@@ -61,12 +61,6 @@ def blanks_removed(place: Region, _: random.Random) -> Sent | None:
 
 
 def blanks_missing(place: Region, _: random.Random) -> Sent | None:
-    changed_old = place.old[place.above:len(place.old) - place.below]
-    changed_new = place.new[place.above:len(place.new) - place.below]
-    # A commit that changes nothing but such blanks cannot be said without them.
-    for line in changed_new:
-        if line not in changed_old and line.rstrip(" \t") in [old.rstrip(" \t") for old in changed_old]:
-            return None
     return both(place, lambda line: line.rstrip(" \t"))
 
 
