@@ -54,6 +54,10 @@ agents *CLIENTS: build
 fuzz SECONDS="60" *TARGETS:
     fuzz/run.sh {{SECONDS}} {{TARGETS}}
 
+# How many edits of this repository's history land, spoiled as models spoil them
+edits *ARGS: build
+    python3 benches/edits/edits.py --server "$MCP_TEXT_EDITOR_BIN" --hunks 150 {{ARGS}} .
+
 # How fast core and store are, as ratios to a floor
 bench *ARGS:
     cargo bench --workspace -- {{ARGS}}

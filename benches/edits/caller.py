@@ -18,6 +18,7 @@ from case import GET, PATCH, Case, bare, joined, patch
 DECODER = json.JSONDecoder()
 #: What stands for text that a hint leaves out.
 PLACEHOLDER = re.compile(r"^(…|\.\.\.|<[^<>]*>)$")
+#: What hints say in words.
 MADE = re.compile(r"nothing is left to do|already (made|there|stands)", re.IGNORECASE)
 COPY = re.compile(r"copy old_string from the text of (?:the lines you mean: )?(lines? \d+(?:-\d+)?)")
 MADE_IF = re.compile(r"if (lines? \d+(?:-\d+)?) (?:is|are) what you want, nothing is left to do; else")
@@ -53,6 +54,7 @@ def span(text: str) -> list[tuple[int, int]]:
 
 
 def take_apart(text: str) -> Told:
+    """The parts of an error's text. Of several problems the places and hints are all there, the first problem's first."""
     head = re.match(r"error: (\w+): (.*)", text)
     told = Told(head[1] if head else "", head[2] if head else text, "", "", [], [], None, None)
     shown: list[str] | None = None
@@ -69,6 +71,7 @@ def take_apart(text: str) -> Told:
             shown = []
             told.actual = (0, shown)
         elif word == "found at":
+            shown = []
             for part in re.split(r", (?=lines? \d)", rest.strip()):
                 told.found += span(part)[:1]
                 told.beside.append(beside(part))
@@ -85,6 +88,7 @@ def take_apart(text: str) -> Told:
 
 
 def beside(part: str) -> tuple[str, str] | None:
+    """The line that is told beside a place, and on which side of the line the place is."""
     told = re.search(r'\((above|below) "(.*)"\)$', part)
     return None if told is None else (told[1], told[2])
 
