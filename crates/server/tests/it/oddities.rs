@@ -252,7 +252,7 @@ fn a_root_that_is_not_utf_8_is_not_named() {
     let odd = world.path("").join(OsStr::from_bytes(b"caf\xe9"));
     fs::create_dir_all(odd.join("sub")).unwrap();
     fs::write(odd.join("sub/f.txt"), "text\n").unwrap();
-    world.write("plain/f.txt", "text\n");
+    world.write("plain/other.txt", "text\n");
     // The program is started in the directory, as its path is no text of an argument list here.
     let mut alone = Session::start_in(&odd, &["."]);
     let mut both = Session::start_in(&odd, &[".", world.path("plain").to_str().unwrap()]);

@@ -1,5 +1,6 @@
 //! Reads, creations, appends, insertions and deletions in another form.
 
+use mcp_text_editor_store::Purpose;
 use serde_json::{Map, Value, json};
 
 use super::given::{Given, unspelled};
@@ -18,6 +19,7 @@ type Parts = Vec<(&'static str, Part)>;
 /// Writes a creation anew.
 pub(super) fn create(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, &CREATE_CALL, &mut reader.odd)?;
+    reader.purpose = Purpose::Creating;
     let mut parts = vec![path(&mut given, reader)];
     parts.push(text(&mut given, "contents", "the whole text of the file"));
     parts.extend(rest(&mut given, &["encoding", "dry_run"]));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::PathError;
+use mcp_text_editor_store::{PathError, Purpose};
 use serde_json::{Value, json};
 
 use super::given::{Odd, quoted};
@@ -20,13 +20,15 @@ pub(super) struct Reader<'c> {
     pub(super) context: &'c Context,
     /// What was odd about the call.
     pub(super) odd: Odd,
+    /// What the files are wanted for, where a path is relative.
+    pub(super) purpose: Purpose,
     looks: usize,
 }
 
 impl<'c> Reader<'c> {
     /// Begins a call.
     pub(super) fn new(context: &'c Context) -> Self {
-        Self { context, odd: Odd::default(), looks: 0 }
+        Self { context, odd: Odd::default(), purpose: Purpose::Editing, looks: 0 }
     }
 
     /// Returns how much a call may ask for.
@@ -52,11 +54,14 @@ impl<'c> Reader<'c> {
             return Part::Value(value);
         };
         self.looks += 1;
-        let problems =
-            if self.looks > MAX_LOOKS { Vec::new() } else { self.context.workspace.check_spelling(path) };
-        let meant = problems.iter().find_map(|problem| match problem {
-            PathError::NotAbsolute { candidates } => match candidates.as_slice() {
-                [one] => one.to_str(),
+        let problems = if self.looks > MAX_LOOKS {
+            Vec::new()
+        } else {
+            self.context.workspace.check_spelling(path, self.purpose)
+        };
+        let meant = problems.into_iter().find_map(|problem| match problem {
+            PathError::NotAbsolute { meant: Some(meant) } => match (meant.paths.as_slice(), meant.are_all) {
+                ([one], true) => one.to_str().map(str::to_owned),
                 _ => None,
             },
             _ => None,
