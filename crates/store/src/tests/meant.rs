@@ -304,7 +304,12 @@ fn rank(asked: &str, there: &str) -> Option<Rank> {
             .iter()
             .zip(&other)
             .map(|(one, other)| {
-                let head = |name: &str| name.split('.').next().unwrap().chars().count();
+                // What stands before the first dot that does not begin the name.
+                let head = |name: &str| {
+                    let hidden = name.trim_start_matches('.');
+                    name.chars().count() - hidden.chars().count()
+                        + hidden.split('.').next().unwrap().chars().count()
+                };
                 let shorter = head(one).min(head(other));
                 let most = if shorter <= 4 { shorter.saturating_sub(1).min(1) } else { 2 };
                 let is_close = one == other || (digits(one) != digits(other) && distance(one, other) <= most);
@@ -329,24 +334,24 @@ fn rank(asked: &str, there: &str) -> Option<Rank> {
     })
 }
 
-/// The distance of Levenshtein, by its definition, with neighbours swapped for one.
+/// The distance of Levenshtein, by its definition, with neighbours swapped for one: of every two heads from those of shorter ones.
 fn distance(one: &str, other: &str) -> usize {
-    fn of(one: &[char], other: &[char]) -> usize {
-        let (Some((a, left)), Some((b, right))) = (one.split_last(), other.split_last()) else {
-            return one.len() + other.len();
-        };
-        if a == b {
-            return of(left, right);
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut of = vec![vec![0; other.len() + 1]; one.len() + 1];
+    for i in 0..=one.len() {
+        for j in 0..=other.len() {
+            let mut ways = vec![if i == 0 || j == 0 { i + j } else { usize::MAX }];
+            if i > 0 && j > 0 {
+                let differ = usize::from(one[i - 1] != other[j - 1]);
+                ways.extend([of[i - 1][j] + 1, of[i][j - 1] + 1, of[i - 1][j - 1] + differ]);
+            }
+            if i > 1 && j > 1 && (one[i - 1], one[i - 2]) == (other[j - 2], other[j - 1]) {
+                ways.push(of[i - 2][j - 2] + 1);
+            }
+            of[i][j] = ways.into_iter().min().unwrap();
         }
-        let mut least = 1 + of(left, right).min(of(left, other)).min(of(one, right));
-        if let ([.., c], [.., d]) = (left, right)
-            && (a, b) == (d, c)
-        {
-            least = least.min(1 + of(&left[..left.len() - 1], &right[..right.len() - 1]));
-        }
-        least
     }
-    of(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>())
+    of[one.len()][other.len()]
 }
 
 /// How many names two paths have in the same order.
@@ -379,7 +384,7 @@ fn spoilt(path: &str, (at, cut, put): (usize, usize, &str)) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// In any tree, after any slip: all files that resemble the path most are named, or three of them; so that the one that was meant
     /// is among them, unless another is likelier.
