@@ -211,7 +211,7 @@ mod tests {
             &[Patch::text("a", "    a")],
             &[Patch::text("(b)", " (b)")],
             &[Patch::text("c", "c  ")],
-            // Nothing stands behind the blanks.
+            // Nothing needs to stand behind the blanks.
             &[Patch::text("c", "  ")],
             &[Patch::text("c", "  \nc")],
         ];
@@ -228,8 +228,8 @@ mod tests {
         none
         none
         none
-        none
-        none
+        line 3: (0, 1) and (2, 0), 0 more
+        line 3: (0, 1) and (2, 0), 0 more
         ");
     }
 }

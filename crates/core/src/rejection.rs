@@ -100,6 +100,8 @@ pub struct Evidence {
     pub certain: Option<Certain>,
     /// The places that nearly match, at most three, best first. The range that was named may be one of them.
     pub nearest: Vec<Excerpt>,
+    /// Whether the second of them is as similar as the first, so that either may have been meant.
+    pub is_tied: bool,
     /// The first line that differs from the wanted one: of the range that was named, else of what matches best.
     pub differs_at: Option<LineNumber>,
     /// Why the match failed, if that can be told for sure.

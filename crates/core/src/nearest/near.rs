@@ -18,12 +18,26 @@ pub struct Near {
     /// Their text, each line ended by `\n`: at most 20 lines and 2000 bytes of UTF-8, and of each line what was fed, at most 2000
     /// bytes. No line is missing if it ends in `\n` and has as many lines as [`Near::lines`].
     pub text: String,
+    /// How similar it is, of 1000, and how many lines are as they are wanted.
+    pub(super) rank: (u64, usize),
+    /// Whether it was asked for.
+    pub(super) is_asked: bool,
 }
+
+/// Of two places that differ in similarity by less, of 1000, neither is meant rather than the other.
+const TIED: u64 = 20;
 
 impl Near {
     /// Makes the place of `lines`, of which `texts` are the texts.
     pub(super) fn new(lines: LineRange, texts: &[String]) -> Self {
-        Self { lines, text: excerpt(texts) }
+        Self { lines, text: excerpt(texts), rank: (0, 0), is_asked: false }
+    }
+
+    /// Tells whether one of the two, neither of which was asked for, is meant as well as the other.
+    #[must_use]
+    pub fn is_tied_with(&self, other: &Self) -> bool {
+        let is_asked = self.is_asked || other.is_asked;
+        !is_asked && self.rank.0.abs_diff(other.rank.0) <= TIED && self.rank.1 == other.rank.1
     }
 }
 

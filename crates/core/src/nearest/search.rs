@@ -38,7 +38,7 @@ const WORTH_COMPARING: u64 = 25;
 const SIMILAR: u64 = 550;
 
 /// How similar a place must be to be returned, in percent of the best place's similarity.
-const SHARE_OF_BEST: u64 = 70;
+const SHARE_OF_BEST: u64 = 80;
 
 /// A search for similar places in a file whose lines are fed in order. Its memory is bounded, whatever is fed.
 #[derive(Debug)]
@@ -105,9 +105,13 @@ impl Nearest {
             };
             pairs.map(score).sum::<usize>()
         };
+        for place in &mut places {
+            place.near.rank = (place.similarity, exact(place));
+            place.near.is_asked = Some(place.near.lines) == self.near;
+        }
         places.sort_by_cached_key(|place| {
             let lines = place.near.lines;
-            (Reverse(place.similarity), Some(lines) != self.near, Reverse(exact(place)), rank(lines), lines)
+            (Reverse(place.similarity), !place.near.is_asked, Reverse(place.near.rank.1), rank(lines), lines)
         });
         let floor = places.first().map_or(0, |best| best.similarity * SHARE_OF_BEST / 100).max(SIMILAR);
         let mut best: Vec<Near> = Vec::new();

@@ -354,12 +354,12 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     }
 }
 
-/// Returns the blanks with which a new text begins, other text behind them, if the old one begins with none.
+/// Returns the blanks with which a new text begins, if the old one begins with none.
 fn own_indent(old: &str, new: &str) -> Option<Blanks> {
     let first = new.split('\n').next().unwrap_or_default();
     let text = first.trim_start_matches([' ', '\t']);
     let blanks = first.get(..first.len() - text.len()).and_then(Blanks::of);
-    blanks.filter(|_| !text.is_empty() && !old.starts_with([' ', '\t']))
+    blanks.filter(|_| !old.starts_with([' ', '\t']))
 }
 
 /// Returns `text` with a final newline.

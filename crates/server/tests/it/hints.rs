@@ -372,7 +372,7 @@ fn an_empty_file_is_patched_without_ranges() {
 
 /// The `file_path` that a hint says to send; every tool takes it.
 fn meant(said: &str) -> String {
-    let (_, path) = said.split_once("send \"file_path\": ").unwrap_or_else(|| panic!("{said}"));
+    let (_, path) = said.split_once("did you mean \"file_path\": ").unwrap_or_else(|| panic!("{said}"));
     let mut paths = serde_json::Deserializer::from_str(path).into_iter::<String>();
     paths.next().unwrap().unwrap_or_else(|error| panic!("{error}: {said}"))
 }

@@ -20,6 +20,7 @@ mod history;
 mod limits;
 mod many;
 mod oddities;
+mod places;
 mod progress;
 mod protected;
 mod replies;

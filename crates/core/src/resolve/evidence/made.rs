@@ -16,7 +16,7 @@ const LONG: usize = 16 * 1024;
 impl<S: Source + ?Sized> View<'_, S> {
     /// Tells whether the new text stands in an asked range already, or across one of its ends.
     pub(super) fn made_at(&self, asked: LineRange, old: &str, new: &str) -> Result<Option<Made>, S::Error> {
-        if new.trim().is_empty() || old.contains(new) {
+        if new.trim().is_empty() {
             return Ok(None);
         }
         let mut lines = new.to_owned();
@@ -28,25 +28,26 @@ impl<S: Source + ?Sized> View<'_, S> {
             **place == asked || place.overlaps(asked) && new.trim().chars().count() >= LEAST_CHARS
         };
         match there.iter().find(is_told) {
-            Some(place) => self.made(*place, old, new).map(Some),
+            Some(place) => self.made(*place, old, new),
             None => Ok(None),
         }
     }
 
     /// Tells whether the new text stands in the file already, in one place.
     pub(super) fn made_anywhere(&self, old: &str, new: &str) -> Result<Option<Made>, S::Error> {
-        if new.trim().chars().count() < LEAST_CHARS || old.contains(new) {
+        if new.trim().chars().count() < LEAST_CHARS {
             return Ok(None);
         }
         match self.search(new, false, Tier::Exact, None)?.as_slice() {
-            [place] => self.made(*place, old, new).map(Some),
+            [place] => self.made(*place, old, new),
             _ => Ok(None),
         }
     }
 
     /// Judges a place where the new text stands: that is the edit only if it brought a line that the old text lacks, and no line that
-    /// it took away is still there.
-    fn made(&self, lines: LineRange, old: &str, new: &str) -> Result<Made, S::Error> {
+    /// it took away is still there. A text that is a part of the old one stands wherever that does: it tells nothing while a line that
+    /// it took away is there.
+    fn made(&self, lines: LineRange, old: &str, new: &str) -> Result<Option<Made>, S::Error> {
         let [old_lines, new_lines] =
             [old, new].map(|text| text.lines().map(trim_blanks).collect::<HashSet<_>>());
         let brings = new_lines.iter().any(|line| !line.is_empty() && !old_lines.contains(line));
@@ -57,6 +58,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         let text = self.whole(around, LONG)?;
         let took = |line: &str| !line.is_empty() && old_lines.contains(line) && !new_lines.contains(line);
         let is_gone = text.is_some_and(|text| !text.lines().map(trim_blanks).any(took));
-        Ok(Made { lines, is_sure: brings && is_gone })
+        let tells = is_gone || !old.contains(new);
+        Ok(tells.then_some(Made { lines, is_sure: brings && is_gone }))
     }
 }

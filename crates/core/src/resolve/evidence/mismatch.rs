@@ -53,10 +53,14 @@ impl<S: Source + ?Sized> View<'_, S> {
         evidence.found_at = self.places(&whole_old, true, Some(lines))?;
         if !evidence.found_at.is_empty() {
             evidence.cause = why.filter(|why| {
-                matches!(why, Cause::RangeTooLong | Cause::RangeTooShort)
-                    && evidence.found_at.iter().any(|place| place.overlaps(lines))
+                why.is_slip()
+                    || matches!(why, Cause::RangeTooLong | Cause::RangeTooShort)
+                        && evidence.found_at.iter().any(|place| place.overlaps(lines))
             });
-            if let Some(place) = closest(&evidence.found_at, lines) {
+            // Lines that were named, and differ by a slip alone, are rather meant than others that do not differ.
+            if why.is_some_and(Cause::is_slip) {
+                evidence.certain = Some(Certain { lines, digest: self.digest(lines)?, text: None });
+            } else if let Some(place) = only(&evidence.found_at) {
                 // What stands there is what was sent, so that it need not be shown.
                 evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text: None });
             }
@@ -76,9 +80,11 @@ impl<S: Source + ?Sized> View<'_, S> {
         if !part.is_empty() {
             evidence.found_at = self.places(part, false, Some(lines))?;
         }
-        if let Some(place) = closest(&evidence.found_at, lines) {
+        if let Some(place) = only(&evidence.found_at) {
             let there = self.whole(place, LONG)?;
             let given = there.as_deref().and_then(|there| given(there, old, new));
+            // A line end that the file does not have there cannot be a part of a line.
+            let given = given.filter(|given| *given == Given::Whole || part == old);
             evidence.found_by = FoundBy::Part { of_new: given };
             evidence.cause = why.filter(|why| *why == Cause::CutShort && place == lines);
             if given == Some(Given::Whole) {
@@ -169,7 +175,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         };
         let actual = Some(self.actual(lines)?);
         let found_at = if self.thorough { self.with_digest(lines, tag)? } else { Vec::new() };
-        let certain = match closest(&found_at, lines) {
+        let certain = match only(&found_at) {
             Some(place) => Some(Certain { lines: place, digest: self.digest(place)?, text: None }),
             None => None,
         };
@@ -216,6 +222,10 @@ impl<S: Source + ?Sized> View<'_, S> {
         old: &str,
         wanted: Wanted,
     ) -> Result<(), S::Error> {
+        evidence.is_tied = match nearest.as_slice() {
+            [best, next, ..] => best.is_tied_with(next),
+            _ => false,
+        };
         for near in nearest {
             let difference = self.difference(near.lines, old, wanted)?;
             if evidence.nearest.is_empty() {
@@ -237,12 +247,10 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 }
 
-/// Returns the place that a range was meant to be, of those with the very text: the only one, or the only one that it overlaps.
-fn closest(places: &[LineRange], asked: LineRange) -> Option<LineRange> {
-    let mut met = places.iter().filter(|place| place.overlaps(asked));
-    match (places, met.next(), met.next()) {
-        ([only], ..) => Some(*only),
-        (_, Some(met), None) => Some(*met),
+/// Returns the place that a range was meant to be: the only one.
+fn only(places: &[LineRange]) -> Option<LineRange> {
+    match places {
+        [only] => Some(*only),
         _ => None,
     }
 }

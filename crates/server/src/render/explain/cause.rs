@@ -8,10 +8,8 @@ pub(super) fn words(cause: Cause) -> &'static str {
     match cause {
         Cause::Gutter => "old_string has the line numbers that reads show",
         Cause::Repeated => "a line of old_string is there twice",
-        Cause::SpelledOutEscapes => {
-            "old_string spells out line ends, tabs, quotes or the like (\\n, \\t, \\\") that the file has as such"
-        }
-        Cause::EscapesInFile => "the file spells out (\\n, \\t) what old_string has as the character itself",
+        Cause::SpelledOutEscapes => "old_string spells out (\\n, \\t, \\\") what the file has as such",
+        Cause::EscapesInFile => "the file spells out (\\n, \\t) what old_string has as such",
         Cause::DoubledBackslashes(Wanted) => "old_string has more backslashes than the file",
         Cause::DoubledBackslashes(File) => "the file has more backslashes than old_string",
         Cause::HtmlEntities(Wanted) => {
@@ -19,10 +17,10 @@ pub(super) fn words(cause: Cause) -> &'static str {
         }
         Cause::HtmlEntities(File) => "the file has HTML entities (&lt;) where old_string has the characters",
         Cause::Composition(Wanted) => {
-            "old_string has accents as characters of their own (NFD) where the file has composed ones (NFC)"
+            "accents are characters of their own (NFD) in old_string, composed (NFC) in the file"
         }
         Cause::Composition(File) => {
-            "the file has accents as characters of their own (NFD) where old_string has composed ones (NFC)"
+            "accents are characters of their own (NFD) in the file, composed (NFC) in old_string"
         }
         Cause::Invisible(Wanted) => "old_string has invisible characters that the file lacks",
         Cause::Invisible(File) => "the file has invisible characters that old_string lacks",

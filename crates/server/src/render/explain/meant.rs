@@ -6,12 +6,12 @@ use serde_json::Value;
 /// Names the files, each as it is to be sent; the rest of the call stays as it is. `None` if there are none.
 pub(super) fn which(meant: Option<&Meant>) -> Option<String> {
     let meant = meant?;
-    let paths: Vec<&str> = meant.paths.iter().filter_map(|path| path.to_str()).collect();
-    let sent: Vec<String> = paths.iter().map(|path| Value::from(*path).to_string()).collect();
+    let paths = meant.paths.iter().filter_map(|path| path.to_str());
+    let sent: Vec<String> = paths.map(|path| Value::from(path).to_string()).collect();
     let rest = if meant.are_all { "" } else { "; there may be others" };
-    match (paths.as_slice(), sent.as_slice()) {
-        ([path], [sent]) => Some(format!("did you mean {path}? send \"file_path\": {sent}{rest}")),
-        ([], _) => None,
-        _ => Some(format!("did you mean one of these? send \"file_path\": {}{rest}", sent.join(" or "))),
+    match sent.as_slice() {
+        [] => None,
+        [sent] => Some(format!("did you mean \"file_path\": {sent}?{rest}")),
+        several => Some(format!("did you mean one of these? {}{rest}", several.join(" or "))),
     }
 }

@@ -15,6 +15,10 @@ use crate::tool_id::ToolId;
 /// The hint where the edit was made before.
 const MADE: &str = "if that is what you want, nothing is left to do";
 
+/// The hint where several places are equally similar: an example would be taken for the one that is meant.
+const TIED: &str =
+    "several places are alike: copy the lines of the one that you mean, with enough around them to tell it";
+
 /// A hint, and the one that takes its place if the text that it goes by is cut.
 type Hint = (String, Option<IfCut>);
 
@@ -122,23 +126,25 @@ fn because(evidence: &Evidence, asked: Option<LineRange>, part: impl Fn(At) -> S
     let found = evidence.found_at.first().copied();
     let why = match (evidence.found_by, found, evidence.cause) {
         _ if evidence.made.is_some_and(|made| made.is_sure) => String::new(),
+        (FoundBy::Text, Some(found), Some(why)) if why.is_slip() => {
+            format!(": {}; as it is written it stands at {}", cause::words(why), spelled(found))
+        }
         (FoundBy::Text | FoundBy::Part { .. }, Some(_), Some(why)) => format!(": {}", cause::words(why)),
         (FoundBy::Text, Some(found), None) => format!(": it stands at {}", spelled(found)),
         (FoundBy::Part { .. }, Some(found), None) => format!(": it is a part of {}", spelled(found)),
         (FoundBy::Alike, Some(found), _) if Some(found) == asked => format!(": {}", slip()),
-        (FoundBy::Alike, Some(found), _) => {
-            format!(": {} would be it, but {}", spelled(found), slip())
-        }
+        (FoundBy::Alike, Some(_), _) if asked.is_none() => format!(": {}", slip()),
+        (FoundBy::Alike, Some(found), _) => format!(": at {} {}", spelled(found), slip()),
         (FoundBy::Gap { left_out }, Some(found), Some(Cause::Elided)) => {
             format!(": a line of `...` stands for {} of {}", spelled(left_out), spelled(found))
         }
         (FoundBy::Gap { left_out }, Some(found), _) => {
-            format!(": {} would be it, but it leaves {} out", spelled(found), spelled(left_out))
+            format!(": of {} it leaves {} out", spelled(found), spelled(left_out))
         }
         (_, _, Some(why)) => {
             match evidence.nearest.first().map(|near| near.of).filter(|at| Some(*at) != asked) {
-                Some(near) => format!(": {} would be it, but {}", spelled(near), cause::words(why)),
-                None => format!(": {}", cause::words(why)),
+                Some(near) if asked.is_some() => format!(": at {} {}", spelled(near), cause::words(why)),
+                _ => format!(": {}", cause::words(why)),
             }
         }
         _ => differs(evidence, asked),
@@ -197,6 +203,9 @@ fn nearest_hint(meant: &Correction<'_>, asked: LineRange, evidence: &Evidence) -
         let read = read.map_or_else(String::new, |read| format!(": {read}"));
         return (format!("{otherwise}nothing in the file is like old_string; read it again{read}"), None);
     };
+    if evidence.is_tied {
+        return (format!("{otherwise}{TIED}"), None);
+    }
     let otherwise = otherwise + &meant.apart();
     let named = |place: LineRange| {
         if place == asked { spelled(place) } else { format!("the similar {}", spelled(place)) }
@@ -223,6 +232,7 @@ fn no_match_hint(meant: &Correction<'_>, evidence: &Evidence) -> Hint {
     }
     let otherwise = otherwise(evidence);
     match (evidence.nearest.first(), &evidence.actual) {
+        (Some(_), _) if evidence.is_tied => (format!("{otherwise}{TIED}"), None),
         (Some(near), _) => (
             format!(
                 "{otherwise}if you mean {}, copy old_string from the text shown above, without line numbers",
@@ -268,12 +278,13 @@ fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
         return None;
     }
     let text = match evidence.found_by {
+        FoundBy::Text if evidence.cause.is_some_and(Cause::is_slip) => "adapt new_string likewise, and ",
         FoundBy::Text | FoundBy::Part { .. } => "",
         FoundBy::Gap { .. } => "put what is to stay of the lines left out into new_string, and ",
-        FoundBy::Alike => "write new_string as these lines are written, and ",
+        FoundBy::Alike => "adapt new_string likewise, and ",
     };
     let call = meant.by_digest(place.lines, &place.digest.short());
-    let is_shown = evidence.found_by == FoundBy::Text;
+    let is_shown = evidence.found_by == FoundBy::Text && !evidence.cause.is_some_and(Cause::is_slip);
     let if_cut = (!is_shown).then(|| meant.unnamed(place.lines));
     Some((format!("{}{text}{call}", otherwise(evidence)), if_cut))
 }

@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::{NameFault, SpecialFile, StoreError, StoreErrorKind};
-use serde_json::json;
 
 use super::call::Call;
 use super::exists::dangling;
@@ -20,7 +19,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
     let (code, reason, hint) = match &error.kind {
         _ if let Some(told) = of_name(call, file_path, error) => told,
         StoreErrorKind::NotFound => {
-            (Code::NotFound, format!("there is no file {file_path}"), missing(call, file_path, error))
+            (Code::NotFound, format!("there is no file {file_path}"), missing(call, error))
         }
         StoreErrorKind::AlreadyExists => {
             let hint = call.naming(
@@ -108,18 +107,17 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
 }
 
 /// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call that creates it.
-fn missing(call: Call<'_>, file_path: &str, error: &StoreError) -> String {
+fn missing(call: Call<'_>, error: &StoreError) -> String {
     let check = || "check the path; names are case-sensitive".to_owned();
     let meant = which(error.meant.as_deref());
     if call.tool.is_read_only() {
         return meant.unwrap_or_else(check);
     }
-    let create = json!({"file_path": file_path, "contents": "…"});
     match meant {
-        None => call.naming(ToolId::Create, |name| format!("to create it, call {name} {create}"), check),
+        None => call.naming(ToolId::Create, |name| format!("to create it, call {name}"), check),
         Some(meant) => call.naming(
             ToolId::Create,
-            |name| format!("{meant}; to create the one that you named, call {name} {create}"),
+            |name| format!("{meant} {name} creates the one that you named"),
             || meant.clone(),
         ),
     }

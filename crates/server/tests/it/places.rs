@@ -1,0 +1,182 @@
+//! Places that were meant for certain, and hints that are followed to the letter: after one error the edit stands as it was wanted.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::session::Session;
+use crate::world::{Entry, World};
+
+const PATCH: &str = "patch_text_file_contents";
+
+const FILE: &str = "\
+fn first(count: u32) {
+\tlet text = \"it's — “so”\\n\";
+\tif count < 3 && text != \"a\" {
+\t\tprintln!(\"{text}\");
+\t}
+}
+
+fn second() {
+\tlet other = \"\\\\d+\";
+\tprintln!(\"{other}\");
+\tdone(1, 2);
+}
+";
+
+/// Sends a patch that must fail; what is said of it.
+fn said(world: &World, session: &mut Session, patches: &Value) -> String {
+    let call = json!({"files": [{"file_path": "$ROOT/t.rs", "patches": patches}]});
+    let reply = world.call(session, PATCH, &call);
+    assert!(reply.is_error, "{}", reply.text);
+    reply.text
+}
+
+/// The ranges that a hint gives.
+fn ranges(said: &str) -> Value {
+    let hint = said.rsplit_once("\nhint: ").unwrap().1;
+    let from = hint.split_once("\"ranges\": ").unwrap_or_else(|| panic!("{said}")).1;
+    serde_json::Deserializer::from_str(from).into_iter().next().unwrap().unwrap()
+}
+
+/// Sends an old text, with a range or without, that stands for some lines but for a slip; then replaces them as the hint says.
+fn mended(file: &str, old: &str, range: Option<(u64, u64)>) -> (String, String) {
+    let world = World::new();
+    world.write("t.rs", file);
+    let mut session = world.serve(&[]);
+    let mut patch = json!({"old_string": old, "new_string": "<new>\n"});
+    if let Some((start, end)) = range {
+        patch["ranges"] = json!([{"start": start, "end": end}]);
+    }
+    let said = said(&world, &mut session, &json!([patch]));
+    let again = json!({"new_string": "<new>\n", "ranges": ranges(&said)});
+    let call = json!({"files": [{"file_path": "$ROOT/t.rs", "patches": [again]}]});
+    let reply = world.call(&mut session, PATCH, &call);
+    assert!(!reply.is_error, "{said}\n{}", reply.text);
+    let Some(Entry::File(bytes)) = world.tree().get("t.rs").cloned() else { panic!("{said}") };
+    (said, String::from_utf8(bytes).unwrap())
+}
+
+/// The file with some lines replaced.
+fn with(file: &str, start: usize, end: usize) -> String {
+    let lines: Vec<&str> = file.split_inclusive('\n').collect();
+    lines[..start - 1].concat() + "<new>\n" + &lines[end..].concat()
+}
+
+/// Each slip alone, by text, by the right range, and by ranges that are off: the reason names it, and the hint leads to the lines.
+#[test]
+fn a_slip_is_named_and_its_place_is_certain() {
+    let slips = [
+        (
+            "old_string has the line numbers",
+            "2\t\tlet text = \"it's — “so”\\n\";\n3\t\tif count < 3 && text != \"a\" {\n",
+            2,
+            3,
+        ),
+        (
+            "the file has tabs where old_string has spaces",
+            "    let other = \"\\\\d+\";\n    println!(\"{other}\");\n",
+            9,
+            10,
+        ),
+        ("the indentation differs", "let other = \"\\\\d+\";\nprintln!(\"{other}\");\n", 9, 10),
+        ("the file has typographic quotes", "\tlet text = \"it's — \"so\"\\n\";\n", 2, 2),
+        ("the file has other dashes", "\tlet text = \"it's -- “so”\\n\";\n", 2, 2),
+        ("old_string has typographic quotes", "\tif count < 3 && text != “a” {\n", 3, 3),
+        ("old_string has HTML entities", "\tif count &lt; 3 &amp;&amp; text != \"a\" {\n", 3, 3),
+        ("old_string has no-break spaces", "\tif count\u{a0}< 3 && text != \"a\" {\n", 3, 3),
+        ("old_string has invisible characters", "\tif count < 3 && \u{200b}text != \"a\" {\n", 3, 3),
+        ("old_string spells out", "\\tprintln!(\\\"{other}\\\");\\n\\tdone(1, 2);\\n", 10, 11),
+        ("the file spells out", "\tlet text = \"it's — “so”\n\";\n", 2, 2),
+        ("old_string has more backslashes", "\tlet other = \"\\\\\\\\d+\";\n", 9, 9),
+        ("upper and lower case differ", "\tLet Other = \"\\\\d+\";\n", 9, 9),
+        ("the blanks inside of lines differ", "\tdone(1,2);\n", 11, 11),
+        ("a line of old_string is there twice", "\tdone(1, 2);\n\tdone(1, 2);\n", 11, 11),
+    ];
+    for (cause, old, start, end) in slips {
+        let (first, last) = (start as u64, end as u64);
+        for range in [None, Some((first, last)), Some((first + 1, last + 1)), Some((6, 7))] {
+            let (said, file) = mended(FILE, old, range);
+            assert!(said.contains(cause), "{cause}: {said}");
+            assert!(said.contains(" (alike)\n"), "{said}");
+            assert_eq!(file, with(FILE, start, end), "{cause} {range:?}: {said}");
+        }
+    }
+    // The same glyphs, composed in another way.
+    let file = "first\ncafe\u{301} crème\nlast\n";
+    let (said, mended) = mended(file, "café crème\n", None);
+    assert!(said.contains("accents are characters of their own (NFD) in the file"), "{said}");
+    assert_eq!(mended, with(file, 2, 2));
+}
+
+#[test]
+fn lines_that_were_left_out_are_named() {
+    let head_and_tail = [
+        ("fn first(count: u32) {\n\t}\n}\n", "of lines 1-6 it leaves lines 2-4 out"),
+        ("fn first(count: u32) {\n\t// ... existing code ...\n\t}\n}\n", "stands for lines 2-4 of lines 1-6"),
+        ("fn first(count: u32) {\n...\n\t}\n}\n", "stands for lines 2-4 of lines 1-6"),
+    ];
+    for (old, reason) in head_and_tail {
+        for range in [None, Some((1, 3)), Some((6, 8))] {
+            let (said, file) = mended(FILE, old, range);
+            assert!(said.contains(reason) && said.contains(" (gap)\n"), "{said}");
+            assert_eq!(file, with(FILE, 1, 6), "{said}");
+        }
+    }
+}
+
+/// What the whole error looks like.
+#[test]
+fn errors_of_places() {
+    let world = World::new();
+    world.write("t.rs", FILE);
+    let mut session = world.serve(&[]);
+    let range = |start: u64, end: u64| json!([{"start": start, "end": end}]);
+    let mut told = String::new();
+    for patches in [
+        json!([{"old_string": "    let other = \"\\\\d+\";\n", "new_string": "x\n"}]),
+        json!([{"old_string": "    let other = \"\\\\d+\";\n", "new_string": "x\n", "ranges": range(4, 4)}]),
+        json!([{"old_string": "fn first(count: u32) {\n\t}\n", "new_string": "x\n", "ranges": range(1, 2)}]),
+        // A part of a line, of which the new text is the whole, the same part, or neither.
+        json!([{"old_string": "done(1, 2);", "new_string": "\tdone(1, 3);", "ranges": range(10, 10)}]),
+        json!([{"old_string": "\tdone(1, ", "new_string": "\tdone(2, 3);", "ranges": range(11, 11)}]),
+        json!([{"old_string": "println!(\"{o", "new_string": "x", "ranges": range(10, 10)}]),
+        // The asked range is one of the similar places.
+        json!([{"old_string": "\tdone(3, 4, 5);\n", "new_string": "x\n", "ranges": range(11, 11)}]),
+        json!([{"old_string": "nothing like it at all\n", "new_string": "x\n", "ranges": range(2, 3)}]),
+        // The second patch builds on the first.
+        json!([
+            {"old_string": "\tdone(1, 2);\n", "new_string": "\tdone(2, 3);\n\tover();\n"},
+            {"old_string": "\tover();\n", "new_string": "\tover(1);\n"},
+        ]),
+        json!([
+            {"old_string": "fn second() {\n", "new_string": "fn third() {\n"},
+            {"old_string": "fn third() {\n\tlet other", "new_string": "fn third() {\n\tlet another"},
+        ]),
+        // Made before, and a part that stands there in any case.
+        json!([{"old_string": "\tdone(1);\n", "new_string": "\tdone(1, 2);\n", "ranges": range(11, 11)}]),
+        json!([{"old_string": "\tprintln!(\"{other}\");\n\tmore(1);\n\tdone(1, 2);\n", "new_string": "\tprintln!(\"{other}\");\n\tdone(1, 2);\n"}]),
+    ] {
+        let text = said(&world, &mut session, &patches);
+        let _ = write!(told, "{patches}\n{text}\n\n");
+    }
+    insta::assert_snapshot!(told);
+}
+
+/// What the hint of a dependent patch says makes both changes.
+#[test]
+fn a_patch_that_depends_on_another_is_merged() {
+    let world = World::new();
+    world.write("t.rs", FILE);
+    let mut session = world.serve(&[]);
+    let first = json!({"old_string": "\tdone(1, 2);\n", "new_string": "\tdone(2, 3);\n\tover();\n"});
+    let second = json!({"old_string": "\tover();\n", "new_string": "\tover(1);\n"});
+    let said = said(&world, &mut session, &json!([first, second]));
+    let from = said.split_once("\"new_string\": ").unwrap().1;
+    let merged: Value = serde_json::Deserializer::from_str(from).into_iter().next().unwrap().unwrap();
+    let call = json!({"file_path": "$ROOT/t.rs", "old_string": first["old_string"], "new_string": merged});
+    assert!(!world.call(&mut session, PATCH, &call).is_error);
+    let Some(Entry::File(bytes)) = world.tree().get("t.rs").cloned() else { panic!("{said}") };
+    let wanted = FILE.replace("\tdone(1, 2);\n", "\tdone(2, 3);\n\tover(1);\n");
+    assert_eq!(String::from_utf8(bytes).unwrap(), wanted);
+}
