@@ -374,10 +374,12 @@ def by_range(doc: Document, r: dict[str, Any], old: str | None, new: str, strict
             match = "trailing_whitespace"
     if problems:
         raise Failure(problems)
-    replaced = [(text, doc.terminator_at(min(first + i, last))) for i, text in enumerate(lines_of(new))]
+    replaced = [(encode(doc, text), doc.terminator_at(min(first + i, last))) for i, text in enumerate(lines_of(new))]
     if match is not None and not problems:
         assert old is not None
-        replaced = in_common(doc, first, *([x + "\n" for x in lines] for lines in (there, wanted, lines_of(new))), goes_on=False)
+        spelled = [doc.data[line.start:line.stop] for line in doc.lines[first:last + 1]]
+        replaced = in_common(
+            doc, first, spelled, *([x + "\n" for x in lines] for lines in (there, wanted, lines_of(new))), goes_on=False)
     out = b""
     for i, (text, terminator) in enumerate(replaced):
         if i == len(replaced) - 1 and not doc.lines[last].terminator:
@@ -387,7 +389,7 @@ def by_range(doc: Document, r: dict[str, Any], old: str | None, new: str, strict
                 if old == "\n":
                     raise Unsure("an unended line of blanks against one empty line")
                 terminator = "" if text else terminator
-        out += encode(doc, text + terminator)
+        out += text + encode(doc, terminator)
     start, end = doc.span(first, last)
     return Splice(start, end, out, first, last, match=match)
 
@@ -428,11 +430,15 @@ def by_text(doc: Document, old: str, new: str, every: bool, strict: bool) -> lis
                 new_here = new[:-1]
         pieces = new_here.split("\n")
         ends = [doc.terminator_at(min(first + i, last)) for i in range(len(pieces) - 1)] + [""]
-        replaced = list(zip(pieces, ends))
+        replaced = [(encode(doc, piece), end) for piece, end in zip(pieces, ends)]
         if match is not None:
             goes_on = b < len(text) and text[b] != "\n"
-            replaced = in_common(doc, first, *(split(x) for x in (text[a:b], old, new_here)), goes_on=goes_on)
-        out = b"".join(encode(doc, piece + end) for piece, end in replaced)
+            spelled, at = [], a
+            for line in split(text[a:b]):
+                spelled.append(doc.data[offsets[at]:offsets[at + len(line.removesuffix("\n"))]])
+                at += len(line)
+            replaced = in_common(doc, first, spelled, *(split(x) for x in (text[a:b], old, new_here)), goes_on=goes_on)
+        out = b"".join(piece + encode(doc, end) for piece, end in replaced)
         splices.append(Splice(offsets[a], offsets[b], out, first, last, ranged=False, match=match))
     return splices
 
@@ -443,9 +449,13 @@ def split(text: str) -> list[str]:
     return [x + "\n" for x in ended] + ([last] if last else [])
 
 
-def in_common(doc: Document, first: int, there: list[str], old: list[str], new: list[str], goes_on: bool) -> list[tuple[str, str]]:
-    """The new lines, each with its terminator, where `there` is what was found but for blanks: lines that the old text has in common
-    with the new one, at head and tail, are those of the file. `goes_on`: other text of a line follows."""
+def in_common(
+    doc: Document, first: int, spelled: list[bytes], there: list[str], old: list[str], new: list[str], goes_on: bool
+) -> list[tuple[bytes, str]]:
+    """The bytes of the new lines, each with its terminator, where `there` is what was found but for blanks, and `spelled` its bytes:
+    lines that the old text has in common with the new one, at head and tail, are those of the file, which may have another of two
+    spellings. `goes_on`: other text of a line follows."""
+    spelled = spelled + [b""] * (len(old) - len(there))
     there = there + [""] * (len(old) - len(there))
 
     def alike(k: int, i: int) -> bool:
@@ -459,13 +469,13 @@ def in_common(doc: Document, first: int, there: list[str], old: list[str], new: 
     gone = len(old) - head - tail
     out = []
     for i, line in enumerate(new):
-        text, place = line.removesuffix("\n"), None
+        text, place = encode(doc, line.removesuffix("\n")), None
         if i < head:
             place = i
         elif i >= len(new) - tail:
             place = i - len(new) + len(old)
         if place is not None and old[place].removesuffix("\n") != there[place].removesuffix("\n"):
-            text = there[place].removesuffix("\n")
+            text = spelled[place]
         if place is not None:
             end = doc.terminator_at(first + place)
         elif gone:
