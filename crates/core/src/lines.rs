@@ -86,6 +86,12 @@ impl Lines {
         self.unterminated
     }
 
+    /// Tells whether nothing in the file ends a line, so that it has one line or none.
+    #[must_use]
+    pub(crate) fn have_no_end(&self) -> bool {
+        self.count() == u64::from(self.is_unterminated())
+    }
+
     /// Returns how many lines have which terminator.
     #[must_use]
     pub fn census(&self) -> Census {

@@ -42,14 +42,16 @@ where
 
 /// Returns the regions of an edit, in file order: `plan` turns the file `old` into `new`, whose scan is its own.
 ///
-/// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all lines are one region.
+/// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all lines are one region;
+/// in a file without a line end none has changed.
 /// Both files are read where they differ, and around. Fails only as either source does.
 pub fn regions<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, plan: &Plan) -> Result<Vec<Region>, O::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
 {
-    if old.scan.lines.convention() != new.scan.lines.convention() {
+    let have_ends = !old.scan.lines.have_no_end() && !new.scan.lines.have_no_end();
+    if have_ends && old.scan.lines.convention() != new.scan.lines.convention() {
         let tier = plan.facts.iter().map(|fact| fact.tier).max().unwrap_or(Tier::Exact);
         let digest = new.digest_of(new.scan.lines.bytes())?;
         return Ok(vec![Region {
@@ -323,6 +325,18 @@ mod tests {
     fn lines_that_end_otherwise_all_change() {
         // Without its only LF the file is a classic Mac's.
         insta::assert_snapshot!(check(&[("a\rb\nc\rd\r", &[("b\n", "x", None)])]), @r#""a\rb\nc\rd\r" -> "a\rxc\rd\r": 1-2 to 1-3"#);
+        // Without its last line end a file has none of another kind.
+        insta::assert_snapshot!(check(&[
+            ("a\rb", &[("a", "", Some(1))]),
+            ("a\rb", &[("b", "x", None), ("a\n", "", None)]),
+            ("\rx\r", &[("\n", "", None)]),
+            ("a\rb\r", &[("b\n", "", None), ("a\n", "x", None)]),
+        ]), @r#"
+        "a\rb" -> "b": 1-1 to 1-0
+        "a\rb" -> "x": 1-1 to 1-0, 2-2 to 1-1
+        "\rx\r" -> "x": 1-1 to 1-0, 2-2 to 1-1
+        "a\rb\r" -> "x": 1-2 to 1-1
+        "#);
     }
 
     #[test]
