@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser as _;
 use mcp_text_editor::cli::confine::confine;
-use mcp_text_editor::cli::{self, Action, HistoryAction, call, history, log, tools, workspace};
+use mcp_text_editor::cli::{self, Action, HistoryAction, call, documents, history, log, tools, workspace};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::transport::stdio;
@@ -58,6 +58,10 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         }
         Action::Tools { markdown: false } => {
             writeln!(out, "{}", tools::listing(&server(workspace))?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Document(document) => {
+            documents::write(&document, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
         // Writes the bytes unchanged: `anstream` would take escape sequences out of them.

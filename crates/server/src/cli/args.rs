@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use mcp_text_editor_store::HistorySettings;
 
 use super::limits;
@@ -165,6 +166,16 @@ pub(super) enum Subcommands {
         /// As a document for people
         #[arg(long)]
         markdown: bool,
+    },
+    /// Print the script by which a shell completes this command line
+    Completions {
+        /// The shell that is to read it
+        shell: Shell,
+    },
+    /// Print the manual's page of this program, for man(1)
+    Man {
+        /// A subcommand, whose page it is to be instead
+        command: Vec<String>,
     },
 }
 

@@ -3,6 +3,7 @@
 mod args;
 pub mod call;
 pub mod confine;
+pub mod documents;
 pub mod history;
 pub mod limits;
 pub mod log;

@@ -8,6 +8,7 @@ use std::str::FromStr as _;
 use mcp_text_editor_store::{Durability, HistorySettings, Patterns, Unserved, Wanted, WhyUnserved};
 
 use super::args::{Arguments, DurabilityOption, HistorySubcommands, Mode, Subcommands};
+use super::documents::Document;
 use super::limits;
 use crate::config::{AccessOptions, Config, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;
@@ -55,6 +56,8 @@ pub enum Action {
         /// As a document for people, not as JSON.
         markdown: bool,
     },
+    /// Print what a shell or a manual is to hold of the command line.
+    Document(Document),
 }
 
 /// What a person wants to do with past edits.
@@ -140,6 +143,8 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let action = match command {
         None => Action::Serve,
         Some(Subcommands::Tools { markdown }) => Action::Tools { markdown },
+        Some(Subcommands::Completions { shell }) => Action::Document(Document::Completions(shell)),
+        Some(Subcommands::Man { command }) => Action::Document(Document::Page(command)),
         Some(Subcommands::History { command: Some(HistorySubcommands::Forget { path }), .. }) => {
             Action::History(HistoryAction::Forget { path: path.map(absolute).transpose()? })
         }
@@ -159,7 +164,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     };
     let mut unserved = Vec::new();
     let roots = match action {
-        Action::Tools { .. } | Action::History(_) => Vec::new(),
+        Action::Tools { .. } | Action::Document(_) | Action::History(_) => Vec::new(),
         // Clients show nobody why a server did not start, so it starts in any case and tells the model.
         Action::Serve => {
             let wanted = if directories.is_empty() {

@@ -70,5 +70,6 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
 }
 
 fn state_directory<'a>(state_options: &'a StateOptions, action: &Action) -> Option<&'a Path> {
-    state_options.state_directory.as_deref().filter(|_| !matches!(action, Action::Tools { .. }))
+    let needs_none = matches!(action, Action::Tools { .. } | Action::Document(_));
+    state_options.state_directory.as_deref().filter(|_| !needs_none)
 }

@@ -13,6 +13,7 @@ mod beginning;
 mod budget;
 mod cli;
 mod directories;
+mod documents;
 mod errors;
 mod forms;
 mod hints;
