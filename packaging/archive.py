@@ -1,0 +1,29 @@
+"""An archive of the program and what belongs to it, for people who install by hand and for Homebrew; and what a container's image is made of."""
+
+from __future__ import annotations
+
+import gzip
+
+from facts import PROGRAM, ROOT, SHELLS, Entry, Speaker, Target, licences, tar, version, zipped
+
+
+def build(target: Target, program: bytes, speaker: Speaker) -> tuple[str, bytes]:
+    """The archive's file name, and its bytes: a zip for Windows, else a compressed tar."""
+    name = f"{PROGRAM}-{version()}-{target.triple}"
+    documents = [*((f"man/{page}", text) for page, text in speaker.pages().items()),
+                 *((f"completions/{SHELLS[shell]}", text) for shell, text in speaker.completions().items())]
+    entries = [
+        Entry(f"{name}/{target.file}", program, 0o755),
+        Entry(f"{name}/README.md", (ROOT / "README.md").read_bytes()),
+        *licences(f"{name}/"),
+        *(Entry(f"{name}/{path}", text) for path, text in documents),
+    ]
+    if target.npm[0] == "win32":
+        return f"{name}.zip", zipped(entries)
+    return f"{name}.tar.gz", gzip.compress(tar(entries), mtime=0)
+
+
+def image_layer(target: Target, program: bytes) -> tuple[str, bytes]:
+    """All files of the image, with their modes, for docker/Dockerfile. Whoever the container runs as makes its state in `/state`."""
+    directories = [("state", 0o1777), ("usr", 0o755), ("usr/bin", 0o755), ("work", 0o755)]
+    return f"layer-{target.docker}.tar", tar([Entry(f"usr/bin/{PROGRAM}", program, 0o755)], directories)

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Makes the packages of this version from programs that are built once: see docs/packages.md.
+
+    build.py binaries --target TRIPLE…   build the programs, into OUT/binaries/TRIPLE
+    build.py all                         everything below, for every program in OUT/binaries
+    build.py KIND…                       archive, wheel, npm, mcpb, deb, docker, formula, server, sbom, checksums
+    build.py check [--tag vVERSION]      one version everywhere
+    build.py crates                      what `cargo publish` would do, crate by crate, without doing it
+
+With --program PATH a program that is built already takes the place of OUT/binaries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import archive
+import bundle
+import debian
+import formula
+import npm_packages
+import sbom
+import server_json
+import wheel
+from facts import PROGRAM, RELEASED, ROOT, TARGETS, Speaker, Target, manifest, sha256, version
+
+#: How Python names the machine at hand, and how Node does.
+SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}
+CPUS = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+HERE = (SYSTEMS.get(platform.system()), CPUS.get(platform.machine()))
+
+
+class Problem(Exception):
+    """What keeps a package from being made, in a sentence."""
+
+
+class Build:
+    """Everything that is made in one run. What several packages need is made once."""
+
+    def __init__(self, out: Path, repository: str, programs: dict[str, Path]) -> None:
+        self.out, self.repository = out, repository
+        self.programs = {triple: path.read_bytes() for triple, path in programs.items()}
+        speakers = [path for triple, path in programs.items() if TARGETS[triple].npm == HERE]
+        self.speaker = Speaker(speakers[0]) if speakers else None
+        self.archives: dict[str, tuple[str, bytes]] = {}
+
+    def each(self) -> list[tuple[Target, bytes]]:
+        if not self.programs:
+            raise Problem(f"there is no program: neither --program, nor any in {self.out / 'binaries'}")
+        return [(TARGETS[triple], program) for triple, program in self.programs.items()]
+
+    def said_by(self) -> Speaker:
+        if not self.speaker:
+            raise Problem("manual, completions and the list of tools come from a program that runs on this machine, and there is none")
+        return self.speaker
+
+    def write(self, made: tuple[str, bytes]) -> tuple[str, bytes]:
+        name, data = made
+        path = self.out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        print(f"{len(data):>12,}  {name}")
+        return made
+
+    def archive(self) -> None:
+        for target, program in self.each():
+            self.archives[target.triple] = self.write(archive.build(target, program, self.said_by()))
+
+    def wheel(self) -> None:
+        for target, program in self.each():
+            self.write(wheel.build(target, program, self.repository))
+
+    def npm(self) -> None:
+        for target, program in self.each():
+            self.write(npm_packages.platform(target, program, self.repository))
+        self.write(npm_packages.starter(self.repository))
+
+    def mcpb(self) -> None:
+        for target, program in self.each():
+            self.write(bundle.build(target, program, self.repository, self.said_by()))
+
+    def deb(self) -> None:
+        for target, program in self.each():
+            if target.deb:
+                self.write(debian.build(target, program, self.repository, self.said_by()))
+
+    def docker(self) -> None:
+        """What `docker build OUT/docker` takes. Only a static program runs in an image that has nothing else."""
+        shutil.rmtree(self.out / "docker", ignore_errors=True)
+        for target, program in self.each():
+            if target.triple.endswith("-musl"):
+                name, data = archive.image_layer(target, program)
+                self.write((f"docker/{name}", data))
+                self.write(("docker/Dockerfile", (ROOT / "packaging/docker/Dockerfile").read_bytes()))
+
+    def formula(self) -> None:
+        if not self.archives:
+            self.archive()
+        self.write(formula.build(self.archives, self.repository))
+
+    def server(self) -> None:
+        self.write(server_json.build([bundle.build(target, program, self.repository, self.said_by()) for target, program in self.each()],
+                                     self.repository))
+
+    def sbom(self) -> None:
+        self.write(sbom.build())
+
+    def checksums(self) -> None:
+        """Of every package, as `sha256sum --check` reads them."""
+        files = sorted(path for path in self.out.iterdir() if path.is_file() and path.name != "SHA256SUMS")
+        self.write(("SHA256SUMS", "".join(f"{sha256(path.read_bytes())}  {path.name}\n" for path in files).encode()))
+
+
+#: In the order in which `all` makes them.
+KINDS: dict[str, Callable[[Build], None]] = {
+    "archive": Build.archive, "wheel": Build.wheel, "npm": Build.npm, "mcpb": Build.mcpb, "deb": Build.deb, "docker": Build.docker,
+    "formula": Build.formula, "server": Build.server, "sbom": Build.sbom, "checksums": Build.checksums,
+}
+
+
+def host() -> str:
+    told = subprocess.run(["rustc", "-vV"], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
+    return re.search(r"^host: (\S+)$", told, re.MULTILINE)[1]
+
+
+def binaries(out: Path, triples: list[str]) -> None:
+    """Builds the program for each target. For Linux zig is the C compiler and linker (`pip install cargo-zigbuild ziglang`)."""
+    told = subprocess.run(["cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    built_in = Path(json.loads(told.stdout)["target_directory"])
+    # No path of this machine stands in the program.
+    home = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
+    flags = f"{os.environ.get('RUSTFLAGS', '')} --remap-path-prefix={home}=/cargo --remap-path-prefix={ROOT}=/{PROGRAM}".strip()
+    for triple in triples:
+        command = "zigbuild" if triple.endswith("-musl") else "build"
+        subprocess.run(["cargo", command, "--release", "--locked", "--package", PROGRAM, "--bin", PROGRAM, "--target", triple],
+                       cwd=ROOT, check=True, env={**os.environ, "RUSTFLAGS": flags})
+        file = TARGETS[triple].file
+        place = out / "binaries" / triple
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(built_in / triple / "release" / file, place / file)
+        print(f"{(place / file).stat().st_size:>12,}  {place / file}")
+
+
+def check(tag: str | None, speaker: Speaker | None) -> None:
+    """Fails where another version stands than in Cargo.toml."""
+    number = version()
+    wrong = []
+    dependencies = manifest()["workspace"]["dependencies"]
+    ours = {name: told["version"] for name, told in dependencies.items() if name.startswith(PROGRAM)}
+    locked = {one["name"]: one["version"] for one in tomllib.loads((ROOT / "Cargo.lock").read_text())["package"] if "source" not in one}
+    wrong += [f"[workspace.dependencies] of Cargo.toml has {name} {told}" for name, told in ours.items() if told != number]
+    wrong += [f"Cargo.lock has {name} {told}" for name, told in locked.items() if told != number]
+    wrong += [f"{path.relative_to(ROOT)} names {number}: it should be taken from Cargo.toml"
+              for path in sorted((ROOT / "packaging").rglob("*")) if path.suffix in {".py", ".js", ".md", ".json", ""} and path.is_file()
+              and re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", path.read_text())]
+    if tag is not None and tag != f"v{number}":
+        wrong.append(f"the tag is {tag}")
+    if speaker and speaker.version() != number:
+        wrong.append(f"{speaker.program} says {speaker.version()}")
+    if wrong:
+        raise Problem(f"the version is {number}, but " + "; ".join(wrong))
+    print(f"version {number}")
+
+
+def crates() -> None:
+    """Packs each crate, builds it from its package in the order of their dependencies, and stops where it would be sent."""
+    subprocess.run(["cargo", "publish", "--dry-run", "--workspace", "--locked"], cwd=ROOT, check=True)
+
+
+def repository() -> str:
+    """The owner and the name on GitHub: where the workflow runs, or where this clone came from."""
+    if given := os.environ.get("GITHUB_REPOSITORY"):
+        return given
+    origin = subprocess.run(["git", "remote", "get-url", "origin"], cwd=ROOT, capture_output=True, text=True).stdout
+    found = re.search(r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?\s*$", origin)
+    return found[1] if found else f"example/{PROGRAM}"
+
+
+def programs(out: Path, given: Path | None, triples: list[str]) -> dict[str, Path]:
+    if given:
+        return {(triples or [host()])[0]: given}
+    there = {triple: out / "binaries" / triple / target.file for triple, target in TARGETS.items()}
+    return {triple: path for triple, path in there.items() if path.is_file() and (not triples or triple in triples)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="+", choices=[*KINDS, "all", "binaries", "check", "crates"], metavar="KIND")
+    parser.add_argument("--target", action="append", choices=list(TARGETS), default=[], help="only for these; with binaries: what to build")
+    parser.add_argument("--program", type=Path, help="a program that is built already, for the first --target or for this machine")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    parser.add_argument("--repository", default=repository(), help="OWNER/NAME on GitHub, which the packages name (%(default)s)")
+    parser.add_argument("--tag", help="with check: the tag of the release")
+    options = parser.parse_args()
+    out = options.out.resolve()
+    try:
+        if "binaries" in options.kinds:
+            binaries(out, options.target or [triple for triple in RELEASED if triple.endswith("-musl")])
+        build = Build(out, options.repository, programs(out, options.program, options.target))
+        if "check" in options.kinds:
+            check(options.tag, build.speaker)
+        if "crates" in options.kinds:
+            crates()
+        for kind in KINDS if "all" in options.kinds else [kind for kind in KINDS if kind in options.kinds]:
+            KINDS[kind](build)
+    except Problem as problem:
+        print(f"build.py: {problem}", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError as error:
+        print(f"build.py: {' '.join(map(str, error.cmd))}: exit code {error.returncode}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
