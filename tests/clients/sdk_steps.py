@@ -1,14 +1,17 @@
-"""One editing session, told once for both major versions of the official Python SDK.
+"""One editing session, told once for every client in Python: both major versions of the official SDK, and the libraries on it.
 
-`steps` gets two functions of the SDK's client, reduced to plain values; the SDK itself checks every result's
-`structuredContent` against the tool's `outputSchema`.
+`steps` gets what a client lists and a function that calls, reduced to plain values; the SDK itself checks every result's
+`structuredContent` against the tool's `outputSchema`. `long_calls` is for clients that can ask for progress and cancel.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import fcntl
 import hashlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,4 +171,69 @@ async def steps(root: Path, as_json: bool, tools: list[Tool], call: Callable[[st
     holds("zero\none\ndeux\nthird\nfour\n", "deleted")
     await fail("delete_text_file_contents", "range_hash_mismatch", file_path=file_path, file_hash=told["file_hash"],
                ranges=[{"start": 1, "end": 1, "range_hash": "0" * 16}])
+    # Another program edits the file: the hash that the client remembers is stale, and the error has the one of now.
+    path.write_bytes(b"minus one\n" + path.read_bytes())
+    stale = told["file_hash"]
+    failed = await fail("append_text_file_contents", "hash_mismatch", file_path=file_path, file_hash=stale, contents="five")
+    now = sha(path.read_bytes())
+    expect(now[:16] in failed.text, "the error has the present hash", failed.text)
+    await edit("append_text_file_contents", file_path=file_path, file_hash=now[:16], contents="five")
+    holds("minus one\nzero\none\ndeux\nthird\nfour\nfive\n", "a stale edit is repaired by what its error says")
+    # A patch at lines that have moved is told where its text stands now.
+    failed = await fail("patch_text_file_contents", "content_mismatch", files=[{"file_path": file_path, "patches": [
+        {"old_string": "one", "new_string": "eins", "ranges": [{"start": 2, "end": 2}]}]}])
+    places = json.loads(failed.text)["errors"][0]["found_at"] if as_json else None
+    expect(places is None or places[0]["start"] == 3, "the place of now", places)
+    await edit("patch_text_file_contents", files=[{"file_path": file_path, "patches": [
+        {"old_string": "one", "new_string": "eins", "ranges": [{"start": 3, "end": 3}]}]}])
+    holds("minus one\nzero\neins\ndeux\nthird\nfour\nfive\n", "a stale patch is repaired by what its error says")
     return calls
+
+
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another process's lock on a file: an edit waits for it, and reports progress, for ten seconds."""
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def replacing(path: Path, old: str, new: str) -> dict[str, Any]:
+    """The arguments of a patch in its short form."""
+    return {"file_path": str(path), "old_string": old, "new_string": new}
+
+
+#: Calls a tool, and whom to tell of its progress.
+LongCall = Callable[[str, dict[str, Any], Callable[[], None]], Awaitable[Result]]
+
+
+async def progress_of(root: Path, call: LongCall) -> Path:
+    """A call that reports progress. Gives the file that it has edited."""
+    path = root / "held.txt"
+    path.write_text("one\ntwo\n")
+    told = asyncio.Event()
+    with held(path):
+        task = asyncio.ensure_future(call("patch_text_file_contents", replacing(path, "one", "eins"), told.set))
+        await asyncio.wait_for(told.wait(), 20)
+    result = await task
+    expect(not result.is_error and path.read_text() == "eins\ntwo\n", "an edit that waited is made", result)
+    return path
+
+
+async def long_calls(root: Path, call: LongCall) -> Callable[[], None]:
+    """A call that reports progress, and one that is cancelled once it has. Gives the check to make when the session has ended:
+    a server ends its calls before it ends, so nothing can come later."""
+    path = await progress_of(root, call)
+    told = asyncio.Event()
+    with held(path):
+        task = asyncio.ensure_future(call("patch_text_file_contents", replacing(path, "two", "zwei"), told.set))
+        await asyncio.wait_for(told.wait(), 20)
+        task.cancel()
+        await asyncio.wait([task])
+        # What the client sends on behalf of a cancelled task, it sends before its next request.
+        other = await call("get_text_file_contents", {"file_path": str(path)}, lambda: None)
+        expect(not other.is_error, "the session goes on after a cancelled call", other)
+    return lambda: expect(path.read_text() == "eins\ntwo\n", "a cancelled edit is never made", path.read_text())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from sdk_steps import Result, Tool, steps
+from sdk_steps import Result, Tool, progress_of, steps
 from session import binary
 
 
@@ -28,11 +29,18 @@ async def session(as_json: bool) -> None:
                 "readOnly": t.annotations.readOnlyHint, "destructive": t.annotations.destructiveHint,
                 "idempotent": t.annotations.idempotentHint, "openWorld": t.annotations.openWorldHint}) for t in listed.tools]
 
-            async def call(name: str, arguments: dict[str, Any]) -> Result:
-                r = await client.call_tool(name, arguments)
+            async def call(name: str, arguments: dict[str, Any], told: Callable[[], None] | None = None) -> Result:
+                async def progress(*_: Any) -> None:
+                    if told is not None:
+                        told()
+
+                r = await client.call_tool(name, arguments, progress_callback=progress)
                 return Result(bool(r.isError), "\n".join(b.text for b in r.content if b.type == "text"), r.structuredContent)
 
             calls = await steps(root, as_json, tools, call)
+            # This version says nothing to a server when a task is cancelled.
+            if not as_json:
+                await progress_of(root, call)
             print(f"mcp {version('mcp')}, {hello.protocolVersion}, {'json' if as_json else 'text'}: {calls} calls passed")
 
 

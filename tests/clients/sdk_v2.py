@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from sdk_steps import Result, Tool, steps
+from sdk_steps import Result, Tool, long_calls, steps
 from session import binary
 
 
@@ -29,12 +30,19 @@ async def session(as_json: bool, mode: str) -> None:
                 "readOnly": t.annotations.read_only_hint, "destructive": t.annotations.destructive_hint,
                 "idempotent": t.annotations.idempotent_hint, "openWorld": t.annotations.open_world_hint}) for t in listed.tools]
 
-            async def call(name: str, arguments: dict[str, Any]) -> Result:
-                r = await client.call_tool(name, arguments)
+            async def call(name: str, arguments: dict[str, Any], told: Callable[[], None] | None = None) -> Result:
+                async def progress(*_: Any) -> None:
+                    if told is not None:
+                        told()
+
+                r = await client.call_tool(name, arguments, progress_callback=progress)
                 return Result(bool(r.is_error), "\n".join(b.text for b in r.content if b.type == "text"), r.structured_content)
 
             calls = await steps(root, as_json, tools, call)
-            print(f"mcp {version('mcp')}, {mode} ({client.protocol_version}), {'json' if as_json else 'text'}: {calls} calls passed")
+            check = await long_calls(root, call) if not as_json else lambda: None
+            revision = client.protocol_version
+        check()
+        print(f"mcp {version('mcp')}, {mode} ({revision}), {'json' if as_json else 'text'}: {calls} calls passed")
 
 
 async def main() -> None:

@@ -1,0 +1,141 @@
+// Sessions with the official TypeScript SDK, both major versions, in both output modes; tests/npm has the versions.
+//
+// Version 1 begins with `initialize`; version 2 does so too, or asks `server/discover` first. Each checks what comes as
+// `structuredContent` against the tool's `outputSchema`.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const packages = createRequire(path.join(import.meta.dirname, "../npm/package.json"));
+const load = async (name) => import(pathToFileURL(packages.resolve(name)));
+const version = (name) => JSON.parse(fs.readFileSync(path.join(import.meta.dirname, "../npm/node_modules", name, "package.json"))).version;
+const binary = process.env.MCP_TEXT_EDITOR_BIN ?? path.join(import.meta.dirname, "../../target/debug/mcp-text-editor");
+const GET = "get_text_file_contents", PATCH = "patch_text_file_contents", APPEND = "append_text_file_contents";
+const SIX = [GET, PATCH, "create_text_file", APPEND, "insert_text_file_contents", "delete_text_file_contents"];
+const hash = (text) => createHash("sha256").update(text).digest("hex");
+
+/** Holds another process's lock on a file while `work` runs: an edit waits for it, and reports progress. */
+async function held(file, work) {
+    const holder = spawn("flock", [file, "sh", "-c", "echo held; exec cat"], { stdio: ["pipe", "pipe", "inherit"] });
+    const ended = new Promise((resolve) => holder.on("close", resolve));
+    try {
+        await new Promise((resolve) => holder.stdout.once("data", resolve));
+        return await work();
+    } finally {
+        holder.stdin.end();
+        await ended;
+    }
+}
+
+/** The session; `call` gives a result as the SDK has it. Returns how many calls there were, and a check for its end. */
+async function steps(root, asJson, tools, call) {
+    let calls = 0;
+    const file = path.join(root, "made", "greeting.txt");
+    const text = (result) => result.content.map((part) => part.text).join("\n");
+    const holds = (wanted) => assert.equal(fs.readFileSync(file, "utf8"), wanted);
+    const ok = async (tool, given, more) => {
+        calls += 1;
+        const result = await call(tool, given, more);
+        assert.ok(!result.isError, text(result));
+        if (asJson) assert.deepEqual(result.structuredContent, JSON.parse(text(result)));
+        else assert.equal(result.structuredContent, undefined);
+        return result;
+    };
+    const fails = async (code, tool, given) => {
+        calls += 1;
+        const before = fs.existsSync(file) && fs.readFileSync(file, "utf8");
+        const result = await call(tool, given);
+        assert.equal(result.isError, true, text(result));
+        assert.equal(asJson ? JSON.parse(text(result)).code : text(result).split(": ")[1], code, text(result));
+        assert.equal(fs.existsSync(file) && fs.readFileSync(file, "utf8"), before, "nothing was written");
+        return text(result);
+    };
+    const patch = (old_string, new_string, more = {}) => ({ files: [{ file_path: file, patches: [{ old_string, new_string, ...more }] }] });
+
+    assert.deepEqual(tools.map((tool) => tool.name), SIX);
+    for (const tool of tools) {
+        assert.ok(tool.title && tool.description && tool.annotations.openWorldHint === false, tool.name);
+        assert.equal(tool.annotations.readOnlyHint, tool.name === GET, tool.name);
+        assert.equal(tool.outputSchema !== undefined, asJson, tool.name);
+    }
+    await fails("not_found", GET, { file_path: file });
+    await ok("create_text_file", { file_path: file, contents: "one\ntwo\n", dry_run: true });
+    assert.ok(!fs.existsSync(path.dirname(file)), "a dry run makes no directory");
+    await ok("create_text_file", { file_path: file, contents: "one\ntwo\n" });
+    const read = await ok(GET, { file_path: file });
+    if (asJson) assert.equal(read.structuredContent.files[0].file_hash, hash("one\ntwo\n"));
+    else assert.ok(text(read).includes("1\tone\n2\ttwo\n"), text(read));
+    await ok(PATCH, patch("two", "zwei", { ranges: [{ start: 2, end: 2 }] }));
+    const dry = JSON.parse(text(await ok(PATCH, { ...patch("zwei", "deux"), dry_run: true })));
+    assert.ok(dry.files[0].diff.includes("-zwei\n+deux\n"), dry.files[0].diff);
+    holds("one\nzwei\n");
+    // Another program edits the file; each error says what the call needs now.
+    fs.writeFileSync(file, "zero\none\nzwei\n");
+    const stale = await fails("hash_mismatch", APPEND, { file_path: file, file_hash: hash("one\nzwei\n"), contents: "three" });
+    assert.ok(stale.includes(hash("zero\none\nzwei\n").slice(0, 16)), stale);
+    await ok(APPEND, { file_path: file, file_hash: hash("zero\none\nzwei\n"), contents: "three" });
+    const moved = await fails("content_mismatch", PATCH, patch("zwei", "two", { ranges: [{ start: 2, end: 2 }] }));
+    if (asJson) assert.equal(JSON.parse(moved).errors[0].found_at[0].start, 3);
+    await ok(PATCH, patch("zwei", "two", { ranges: [{ start: 3, end: 3 }] }));
+    await fails("invalid_arguments", PATCH, { file_path: file, old_string: "one", new_string: "1", newstring: "1" });
+    holds("zero\none\ntwo\nthree\n");
+
+    // Progress while the call waits for a lock; and a call that is cancelled once it has reported some.
+    const working = async (given, reports) => held(file, async () => {
+        const controller = new AbortController();
+        let answer;
+        await new Promise((resolve) => {
+            answer = call(PATCH, given, { signal: controller.signal, onprogress: resolve }).then((result) => ({ result }), (error) => ({ error }));
+        });
+        if (reports) return { answer };
+        controller.abort("enough");
+        assert.ok((await answer).error, "a cancelled call has no result");
+        await ok(GET, { file_path: file });
+        return { answer };
+    });
+    const waited = await (await working(patch("one", "eins"), true)).answer;
+    assert.ok(waited.result && !waited.result.isError, String(waited.error));
+    holds("zero\neins\ntwo\nthree\n");
+    await working(patch("two", "zwei"), false);
+    // A server ends its calls before it ends, so nothing can come after the session.
+    return { calls: calls + 2, check: () => holds("zero\neins\ntwo\nthree\n") };
+}
+
+async function session(name, modules, asJson, options) {
+    const { Client, StdioClientTransport } = modules;
+    const root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "mte-ts-")));
+    const state = fs.mkdtempSync(path.join(os.tmpdir(), "mte-ts-state-"));
+    try {
+        const client = new Client({ name: "typescript", version: "0" }, options);
+        const transport = new StdioClientTransport({
+            command: binary, args: [...(asJson ? ["--output", "json"] : []), root],
+            env: { PATH: process.env.PATH, MCP_TEXT_EDITOR_STATE_DIR: state },
+        });
+        await client.connect(transport);
+        const { tools } = await client.listTools();
+        // Version 1 has the schema of a result before the options.
+        const call = (tool, given, more) => name.endsWith("/sdk")
+            ? client.callTool({ name: tool, arguments: given }, undefined, more) : client.callTool({ name: tool, arguments: given }, more);
+        const { calls, check } = await steps(root, asJson, tools, call);
+        const revision = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? "initialize";
+        await client.close();
+        check();
+        console.log(`${name} ${version(name)}, ${options.versionNegotiation?.mode ?? "legacy"} (${revision}), ${asJson ? "json" : "text"}: ${calls} calls passed`);
+    } finally {
+        for (const made of [root, state]) fs.rmSync(made, { recursive: true, force: true });
+    }
+}
+
+const one = { ...await load("@modelcontextprotocol/sdk/client/index.js"), ...await load("@modelcontextprotocol/sdk/client/stdio.js") };
+const two = { ...await load("@modelcontextprotocol/client"), ...await load("@modelcontextprotocol/client/stdio") };
+for (const asJson of [false, true]) {
+    await session("@modelcontextprotocol/sdk", one, asJson, {});
+    await session("@modelcontextprotocol/client", two, asJson, { versionNegotiation: { mode: "legacy" } });
+    await session("@modelcontextprotocol/client", two, asJson, { versionNegotiation: { mode: "auto" } });
+}
