@@ -23,6 +23,18 @@ def build(target: Target, program: bytes, speaker: Speaker) -> tuple[str, bytes]
     return f"{name}.tar.gz", gzip.compress(tar(entries), mtime=0)
 
 
+def dockerfile(repository: str) -> bytes:
+    """docker/Dockerfile, and what registries read of an image; by the first label that of MCP servers sees whose it is."""
+    labels = {
+        "io.modelcontextprotocol.server.name": f"io.github.{repository}",
+        "org.opencontainers.image.source": f"https://github.com/{repository}",
+        "org.opencontainers.image.version": version(),
+        "org.opencontainers.image.licenses": "MIT OR Apache-2.0",
+    }
+    text = (ROOT / "packaging/docker/Dockerfile").read_text()
+    return (text + "".join(f'LABEL {name}="{value}"\n' for name, value in labels.items())).encode()
+
+
 def image_layer(target: Target, program: bytes) -> tuple[str, bytes]:
     """All files of the image, with their modes, for docker/Dockerfile. Whoever the container runs as makes its state in `/state`."""
     directories = [("state", 0o1777), ("usr", 0o755), ("usr/bin", 0o755), ("work", 0o755)]

@@ -101,7 +101,7 @@ class Build:
             if target.triple.endswith("-musl"):
                 name, data = archive.image_layer(target, program)
                 self.write((f"docker/{name}", data))
-                self.write(("docker/Dockerfile", (ROOT / "packaging/docker/Dockerfile").read_bytes()))
+                self.write(("docker/Dockerfile", archive.dockerfile(self.repository)))
 
     def formula(self) -> None:
         if not self.archives:
