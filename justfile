@@ -67,6 +67,12 @@ generate: build
     cargo run --quiet --locked -p mcp-text-editor -- tools --markdown > docs/tools.md
     bash docs/demo.sh --update
 
+# Every package from this build, and each of them installed and tried as a user would
+packages: build
+    python3 packaging/build.py check all --program "$MCP_TEXT_EDITOR_BIN"
+    python3 packaging/try.py --install
+    python3 packaging/try.py
+
 # What may be in the product: licences, bans, sources
 deny:
     cargo deny check --hide-inclusion-graph licenses bans sources

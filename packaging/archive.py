@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-
-from facts import PROGRAM, ROOT, SHELLS, Entry, Speaker, Target, licences, tar, version, zipped
+from facts import PROGRAM, ROOT, SHELLS, Entry, Speaker, Target, licences, tar, version, zipped, zipped_tar
 
 
 def build(target: Target, program: bytes, speaker: Speaker) -> tuple[str, bytes]:
@@ -20,7 +18,7 @@ def build(target: Target, program: bytes, speaker: Speaker) -> tuple[str, bytes]
     ]
     if target.npm[0] == "win32":
         return f"{name}.zip", zipped(entries)
-    return f"{name}.tar.gz", gzip.compress(tar(entries), mtime=0)
+    return f"{name}.tar.gz", zipped_tar(entries)
 
 
 def dockerfile(repository: str) -> bytes:

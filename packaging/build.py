@@ -53,6 +53,7 @@ class Build:
         speakers = [path for triple, path in programs.items() if TARGETS[triple].npm == HERE]
         self.speaker = Speaker(speakers[0]) if speakers else None
         self.archives: dict[str, tuple[str, bytes]] = {}
+        self.bundles: list[tuple[str, bytes]] = []
 
     def each(self) -> list[tuple[Target, bytes]]:
         if not self.programs:
@@ -86,8 +87,7 @@ class Build:
         self.write(npm_packages.starter(self.repository))
 
     def mcpb(self) -> None:
-        for target, program in self.each():
-            self.write(bundle.build(target, program, self.repository, self.said_by()))
+        self.bundles = [self.write(bundle.build(target, program, self.repository, self.said_by())) for target, program in self.each()]
 
     def deb(self) -> None:
         for target, program in self.each():
@@ -109,8 +109,9 @@ class Build:
         self.write(formula.build(self.archives, self.repository))
 
     def server(self) -> None:
-        self.write(server_json.build([bundle.build(target, program, self.repository, self.said_by()) for target, program in self.each()],
-                                     self.repository))
+        if not self.bundles:
+            self.mcpb()
+        self.write(server_json.build(self.bundles, self.repository))
 
     def sbom(self) -> None:
         self.write(sbom.build())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-
-from facts import PROGRAM, REGISTRY_NAME, RELEASED, ROOT, Entry, Target, as_json, licences, package, readme, tar, version
+from facts import PROGRAM, REGISTRY_NAME, RELEASED, ROOT, Entry, Target, as_json, licences, package, readme, version, zipped_tar
 
 
 def name_for(target: Target) -> str:
@@ -22,7 +20,7 @@ def common(repository: str) -> dict:
 def packed(name: str, manifest: dict, entries: list[Entry]) -> tuple[str, bytes]:
     files = [Entry("package.json", as_json({"name": name, **manifest})), *entries, *licences()]
     inside = [Entry(f"package/{entry.path}", entry.data, entry.mode) for entry in files]
-    return f"{name}-{version()}.tgz", gzip.compress(tar(inside), mtime=0)
+    return f"{name}-{version()}.tgz", zipped_tar(inside)
 
 
 def platform(target: Target, program: bytes, repository: str) -> tuple[str, bytes]:

@@ -74,7 +74,7 @@ def build() -> tuple[str, bytes]:
     components = {one: component(known[one], digests) for one in tree}
     by_name = sorted(components, key=lambda one: (known[one]["name"], known[one]["version"]))
     [root] = [one for one in tree if components[one]["type"] == "application"]
-    when = datetime.datetime.fromtimestamp(time(), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    when = datetime.datetime.fromtimestamp(time(), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return f"{PROGRAM}-{version()}.cdx.json", as_json({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
