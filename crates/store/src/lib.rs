@@ -63,6 +63,7 @@ mod error;
 mod history;
 mod journal;
 mod lock;
+mod observer;
 mod os;
 mod read;
 mod recovery;
@@ -93,6 +94,7 @@ pub use history::{
     EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Forgotten, History, Kind, NotKept, Remedy,
     Settings as HistorySettings, Undo, path_in_history,
 };
+pub use observer::Observer;
 pub use os::fd_limit::raise_limit as raise_fd_limit;
 pub use os::inode_flags::{Guard, Lost};
 pub use os::signals::outlive_size_limit;

@@ -7,6 +7,7 @@ use crate::access::roots::Roots;
 use crate::durability::Durability;
 use crate::history::History;
 use crate::lock::deferred_close::DeferredClose;
+use crate::observer::Observer;
 use crate::read::scan_cache::ScanCache;
 use crate::stage::temporary::IN_MEMORY;
 use crate::state_dir::StateDir;
@@ -37,6 +38,8 @@ pub struct Workspace {
     pub(crate) max_kept_bytes: u64,
     /// Files that were replaced, and are not closed yet.
     pub(crate) deferred_close: DeferredClose,
+    /// Who is told what happens beside the results of calls.
+    pub(crate) observer: Observer,
 }
 
 impl Workspace {
@@ -55,6 +58,7 @@ impl Workspace {
             max_file_bytes: u64::MAX,
             max_kept_bytes: IN_MEMORY,
             deferred_close: DeferredClose::default(),
+            observer: Observer::default(),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::access::unserved::{Unserved, Wanted};
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::history::{History, Settings};
+use crate::observer::Observer;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
@@ -34,6 +35,7 @@ pub struct WorkspaceBuilder {
     max_file_bytes: Option<u64>,
     max_occurrences: Option<u64>,
     max_inserted_bytes: Option<u64>,
+    observer: Observer,
 }
 
 impl WorkspaceBuilder {
@@ -118,6 +120,11 @@ impl WorkspaceBuilder {
         Self { max_inserted_bytes: Some(bytes), ..self }
     }
 
+    /// Has an observer told what happens beside the results of calls.
+    pub fn observer(self, observer: Observer) -> Self {
+        Self { observer, ..self }
+    }
+
     /// Opens all of it. The error is of the first root that cannot be opened, or of the state directory.
     ///
     /// Ends no edit that was cut off: that is [`Workspace::recover`]'s.
@@ -167,6 +174,7 @@ impl WorkspaceBuilder {
         let mut workspace = Workspace::without_state(roots.at_home(self.home));
         workspace.in_place = self.in_place.from_roots(&paths);
         workspace.durability = self.durability;
+        workspace.observer = self.observer;
         workspace.matching.strict = self.strict;
         workspace.max_file_bytes = self.max_file_bytes.unwrap_or(workspace.max_file_bytes);
         workspace.matching.max_occurrences =

@@ -46,7 +46,11 @@ pub(crate) fn edit(
             }
         }
     }
-    let wait = LockTimeout { cancellation: options.cancellation, ..LockTimeout::default() };
+    let wait = LockTimeout {
+        cancellation: options.cancellation,
+        observer: workspace.observer,
+        ..LockTimeout::default()
+    };
     let (mut attempts, mut backoff) = (0, Backoff::new(&wait));
     while attempts < MAX_ATTEMPTS {
         let since = workspace.deferred_close.now();

@@ -127,7 +127,8 @@ pub(crate) fn create_recorded<T>(
     cancellation: Cancellation<'_>,
     note: impl FnOnce(&[PathBuf]) -> T,
 ) -> Result<T, StoreError> {
-    settle(workspace, place, &mut Backoff::new(&LockTimeout { cancellation, ..LockTimeout::default() }))?;
+    let wait = LockTimeout { cancellation, observer: workspace.observer, ..LockTimeout::default() };
+    settle(workspace, place, &mut Backoff::new(&wait))?;
     let sync = workspace.durability == Durability::Machine;
     let above = place.path().ancestors().skip(1).take(place.missing.len());
     let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();

@@ -245,7 +245,11 @@ impl Work<'_> {
     /// A file that was created goes.
     fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Box<Reason>> {
         let place = self.place()?;
-        let wait = LockTimeout { cancellation: self.options.cancellation, ..LockTimeout::default() };
+        let wait = LockTimeout {
+            cancellation: self.options.cancellation,
+            observer: self.workspace.observer,
+            ..LockTimeout::default()
+        };
         let mut backoff = Backoff::new(&wait);
         for _ in 0..MAX_ATTEMPTS {
             match self.remove_once(&place, directories, &mut backoff) {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::cancellation::Cancellation;
 use crate::error::StoreErrorKind;
+use crate::observer::Observer;
 
 /// How long a call waits for a lock, unless told otherwise.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
@@ -23,12 +24,14 @@ pub(crate) struct LockTimeout<'a> {
     pub limit: Duration,
     /// Asked before each pause; ends the wait with [`StoreErrorKind::Cancelled`].
     pub cancellation: Cancellation<'a>,
+    /// Who is told how long was waited.
+    pub observer: Observer,
 }
 
 impl Default for LockTimeout<'_> {
     /// For [`LIMIT`], and cannot be cancelled.
     fn default() -> Self {
-        Self { limit: LIMIT, cancellation: Cancellation::none() }
+        Self { limit: LIMIT, cancellation: Cancellation::none(), observer: Observer::default() }
     }
 }
 
@@ -37,12 +40,22 @@ pub(crate) struct Backoff<'a> {
     start: Instant,
     wait: LockTimeout<'a>,
     tries: u32,
+    paused: Duration,
+}
+
+impl Drop for Backoff<'_> {
+    /// Tells how long was waited, if there was a wait.
+    fn drop(&mut self) {
+        if self.tries > 0 {
+            (self.wait.observer.lock_waited)(self.paused);
+        }
+    }
 }
 
 impl<'a> Backoff<'a> {
     /// Starts the whole timeout.
     pub(crate) fn new(wait: &LockTimeout<'a>) -> Self {
-        Self { start: Instant::now(), wait: *wait, tries: 0 }
+        Self { start: Instant::now(), wait: *wait, tries: 0, paused: Duration::ZERO }
     }
 
     /// Waits a little, longer each time.
@@ -55,12 +68,14 @@ impl<'a> Backoff<'a> {
             return Err(StoreErrorKind::Busy);
         }
         self.tries = self.tries.saturating_add(1);
+        let begun = Instant::now();
         if self.tries <= EAGER {
             thread::yield_now();
         } else {
             let doublings = (self.tries - EAGER).min(8);
             thread::sleep((PAUSE * (1 << doublings) / 2).min(LONGEST).min(left));
         }
+        self.paused += begun.elapsed();
         Ok(())
     }
 }

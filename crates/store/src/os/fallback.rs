@@ -70,6 +70,12 @@ pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
 
 #[cfg(not(target_os = "android"))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
+pub(crate) fn network_file_system(_: &Dir) -> io::Result<Option<&'static str>> {
+    Ok(None)
+}
+
+#[cfg(not(target_os = "android"))]
+#[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
 pub(crate) fn copy_in_kernel(_: &File, _: u64, _: &File, _: usize) -> io::Result<Option<usize>> {
     Ok(None)
 }

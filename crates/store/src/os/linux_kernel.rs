@@ -8,6 +8,7 @@ use cap_std::fs::Dir;
 use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
+use crate::os::network;
 use crate::os::unix::unsupported;
 
 /// Exchanges two names of one directory in one step.
@@ -22,6 +23,13 @@ pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Re
 pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
     rustix::fs::renameat_with(directory, from, directory, to, flags).map_err(unsupported)
+}
+
+/// Returns the name of the file system of a directory if it is one over a network.
+pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
+    let kind = rustix::fs::fstatfs(directory)?.f_type;
+    // The number has 32 bits; the field that holds it is as wide as a word, and signed on most machines.
+    Ok(kind.to_le_bytes().first_chunk().and_then(|low| network::named(u32::from_le_bytes(*low))))
 }
 
 /// Copies bytes within the kernel to the current position of `to`; `None` where that is not possible between these files,

@@ -8,6 +8,8 @@ pub(crate) mod clock;
 pub(crate) mod fd_limit;
 pub(crate) mod identity;
 pub(crate) mod inode_flags;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod network;
 pub(crate) mod real_path;
 pub(crate) mod seen;
 pub(crate) mod signals;

@@ -57,6 +57,9 @@ pub(super) fn try_recover(
         tracing::warn!(record = %path.display(), "the record of an edit that was cut off cannot be unlinked");
         return Err((path, None));
     }
+    if committed || !files.is_empty() {
+        (workspace.observer.recovered)();
+    }
     if committed {
         tracing::warn!(?files, "an edit that was cut off has been ended");
     } else if !files.is_empty() {

@@ -1,5 +1,6 @@
 //! The state directory, open: [`StateDir`].
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use cap_std::fs::Dir;
 use crate::error::{Context as _, Operation, StoreError};
 use crate::os;
 use crate::os::real_path::real_path;
-use crate::state_dir::private::{Holds, check_above, claim};
+use crate::state_dir::private::{Holds, NotPrivate, check_above, claim};
 
 /// The directory in it that holds a record for each transaction under way.
 pub(crate) const JOURNAL: &str = "journal";
@@ -33,8 +34,8 @@ impl StateDir {
     /// Opens the directory, and makes it and those above it where they are missing: mode 0700, whatever the umask.
     ///
     /// One that others may use is made private if it holds nothing but the state. It is refused if it is another user's or
-    /// cannot be made private, if others could exchange it, and if something in it is not this user's; the source of the
-    /// error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
+    /// cannot be made private, if others could exchange it, if something in it is not this user's, and if it is on a network
+    /// file system (as far as Linux tells); the source of the error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let make = |path: &Path| os::create_private_directories(path).context(Operation::OpenState, path);
         let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
@@ -55,7 +56,14 @@ impl StateDir {
             os::check_writable(&directory).context(Operation::OpenState, path)?;
             Ok(Arc::new(directory))
         };
+        let is_local = |directory: &Dir| -> io::Result<()> {
+            match os::network_file_system(directory)? {
+                Some(name) => Err(NotPrivate::Network(name).into()),
+                None => Ok(()),
+            }
+        };
         let directory = open(&path, Holds::Only(&[JOURNAL, CONTENT, HISTORY]))?;
+        is_local(&directory).context(Operation::OpenState, &path)?;
         let journal = open(&path.join(JOURNAL), Holds::Anything)?;
         let content = open(&path.join(CONTENT), Holds::Anything)?;
         Ok(Self { path, directory, journal, content })

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a directory is not this user's alone, and cannot be made so.
+/// Why a directory cannot hold the state: it is not this user's alone and cannot be made so, or not this machine's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// It is another user's.
@@ -27,6 +27,11 @@ pub enum NotPrivate {
         /// Whose it is.
         owner: u32,
     },
+    /// It is on a file system that other machines can reach, which this is the name of.
+    #[error(
+        "it is on a network file system ({0}), where neither its locks nor its database are safe; name a directory on a local one"
+    )]
+    Network(&'static str),
     /// Everybody can rename what is in a directory above it.
     #[error("everybody can rename what is in {}", .0.display())]
     Renamable(PathBuf),

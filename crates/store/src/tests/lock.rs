@@ -13,6 +13,7 @@ use crate::commit::exchange::exchange;
 use crate::commit::staged::{NewContent, Staged};
 use crate::error::StoreErrorKind;
 use crate::lock::{LockTimeout, lock, lock_all};
+use crate::observer::Observer;
 use crate::stage::temporary::{Temporary, TemporaryId};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
@@ -21,6 +22,11 @@ use crate::tests::world::World;
 
 /// Which file the helper process is to work on.
 const FILE: &str = "MTE_TEST_LOCK_FILE";
+
+thread_local! {
+    /// How many nanoseconds this thread was told to have waited.
+    static WAITED: Cell<u128> = const { Cell::new(0) };
+}
 
 fn short() -> LockTimeout<'static> {
     LockTimeout { limit: Duration::from_millis(30), ..LockTimeout::default() }
@@ -90,6 +96,11 @@ fn waiting_ends_with_busy_or_when_cancelled() {
     let held = lock(&place, &LockTimeout::default()).unwrap();
     assert!(held.is_guarded());
     assert_eq!(lock(&place, &short()).unwrap_err().kind, StoreErrorKind::Busy);
+    WAITED.set(0);
+    let observer =
+        Observer { lock_waited: |time| WAITED.set(WAITED.get() + time.as_nanos()), ..Observer::default() };
+    assert_eq!(lock(&place, &LockTimeout { observer, ..short() }).unwrap_err().kind, StoreErrorKind::Busy);
+    assert_ne!(WAITED.take(), 0);
     let asked = Cell::new(0);
     let cancel = || {
         asked.set(asked.get() + 1);
@@ -98,7 +109,8 @@ fn waiting_ends_with_busy_or_when_cancelled() {
     let wait = LockTimeout { cancellation: Cancellation::when(&cancel), ..LockTimeout::default() };
     assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Cancelled);
     drop(held);
-    assert!(lock(&place, &short()).is_ok());
+    assert!(lock(&place, &LockTimeout { observer, ..short() }).is_ok());
+    assert_eq!(WAITED.get(), 0);
 }
 
 #[test]

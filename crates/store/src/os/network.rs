@@ -1,0 +1,41 @@
+//! File systems that other machines can reach, too, by what statfs(2) calls them.
+
+/// Returns the name of a file system of this type if it is one over a network, where SQLite's and the journal's locks
+/// need not hold. FUSE does not tell what is behind it.
+pub(crate) fn named(kind: u32) -> Option<&'static str> {
+    Some(match kind {
+        0x6969 => "NFS",
+        0xFF53_4D42 | 0xFE53_4D42 | 0x517B => "SMB",
+        0x00C3_6400 => "Ceph",
+        0x0BD0_0BD0 => "Lustre",
+        0x4750_4653 => "GPFS",
+        0x5346_414F | 0x6B41_4653 => "AFS",
+        0x7461_636F => "OCFS2",
+        0x0116_1970 => "GFS2",
+        0x1983_0326 => "BeeGFS",
+        0x7375_7245 => "Coda",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_file_systems_are_not_taken_for_network_ones() {
+        // ext4, XFS, btrfs, tmpfs, overlayfs, FUSE, ZFS, F2FS: statfs(2) and linux/magic.h.
+        let local = [
+            0xEF53,
+            0x5846_5342,
+            0x9123_683E,
+            0x0102_1994,
+            0x794C_7630,
+            0x6573_5546,
+            0x2FC1_2FC1,
+            0xF2F5_2010,
+        ];
+        assert_eq!(local.map(named), [None; 8]);
+        assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(named), [Some("NFS"), Some("SMB"), Some("Ceph")]);
+    }
+}
