@@ -150,6 +150,15 @@ pub enum Landlock {
     Off,
 }
 
+/// How a line of the log is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum LogFormat {
+    /// Words, and values with their names.
+    Text,
+    /// An object of JSON.
+    Json,
+}
+
 /// The least severe events that are logged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[expect(missing_docs, reason = "the names are tracing's")]

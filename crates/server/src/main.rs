@@ -7,9 +7,10 @@ use anyhow::Context as _;
 use clap::Parser as _;
 use mcp_text_editor::cli::confine::confine;
 use mcp_text_editor::cli::{self, Action, HistoryAction, call, documents, history, log, tools, workspace};
+use mcp_text_editor::config::LogFormat;
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
-use mcp_text_editor::transport::stdio;
+use mcp_text_editor::transport::{http, stdio};
 use mcp_text_editor_store::{outlive_size_limit, raise_fd_limit};
 
 fn main() -> ExitCode {
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
         Ok(command) => command,
         Err(message) => return complain(&message, 2),
     };
-    log::start(command.log_level);
+    log::start(command.log_level, command.log_format);
     run(command).unwrap_or_else(|error| complain(&format!("{error:#}"), 1))
 }
 
@@ -33,6 +34,14 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         command.state_options.other_state_directory.clone().filter(|other| history::is_kept_in(other));
     let opened = workspace::open(&command, other.as_deref());
     let mut workspace = opened.context("an allowed directory cannot be opened")?;
+    // Landlock denies new listeners, and nothing is accepted before the process is confined.
+    let listening = match &command.http {
+        Some(settings) => {
+            let listener = http::bind(settings.address);
+            Some(listener.with_context(|| format!("it cannot listen at {}", settings.address))?)
+        }
+        None => None,
+    };
     // For the other subcommands no roots are open yet, and nothing that a model wrote is read.
     if matches!(command.action, Action::Serve | Action::Call { .. }) {
         confine(&workspace, landlock)?;
@@ -44,6 +53,15 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout();
     match command.action {
         Action::Serve => {
+            if let (Some(listener), Some(settings)) = (listening, command.http) {
+                let url = format!("http://{}/mcp", listener.address());
+                match command.log_format {
+                    LogFormat::Text => drop(complain(&format!("serving MCP at {url}"), 0)),
+                    LogFormat::Json => tracing::info!(url, "serving MCP"),
+                }
+                http::serve(server(workspace), listener, settings).context("serving MCP over HTTP failed")?;
+                return Ok(ExitCode::SUCCESS);
+            }
             stdio::serve(server(workspace)).context("serving MCP over standard input and output failed")?;
             Ok(ExitCode::SUCCESS)
         }

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use mcp_text_editor_store::HistorySettings;
 
 use super::limits;
-use crate::config::{Landlock, LogLevel, Output, ToolSet};
+use crate::config::{Landlock, LogFormat, LogLevel, Output, ToolSet};
 
 /// An MCP server through which a language model reads and edits text files.
 ///
@@ -117,9 +117,26 @@ pub(super) struct Options {
     /// Where the journal and the history are kept [default: the platform's directory for a program's state]
     #[arg(long, global = true, value_name = "DIR", env = "MCP_TEXT_EDITOR_STATE_DIR")]
     pub(super) state_dir: Option<PathBuf>,
+    /// Serve MCP over HTTP at this address, such as 127.0.0.1:8000, instead of over standard input and output; the path
+    /// is /mcp
+    #[arg(long, value_name = "ADDR", env = "MCP_TEXT_EDITOR_HTTP")]
+    pub(super) http: Option<String>,
+    /// Serve HTTP only to clients that send the token in this file, which nobody else may read; without one only
+    /// loopback is served
+    #[arg(long, value_name = "FILE", env = "MCP_TEXT_EDITOR_TOKEN_FILE")]
+    pub(super) token_file: Option<PathBuf>,
+    /// Serve HTTP also under this name, besides addresses and localhost; may be repeated
+    #[arg(long, value_name = "HOST", env = "MCP_TEXT_EDITOR_ALLOW_HOST", value_delimiter = ';')]
+    pub(super) allow_host: Vec<String>,
+    /// Let web pages of this origin call over HTTP, such as `https://app.example`; may be repeated
+    #[arg(long, value_name = "ORIGIN", env = "MCP_TEXT_EDITOR_ALLOW_ORIGIN", value_delimiter = ';')]
+    pub(super) allow_origin: Vec<String>,
     /// What is logged, to standard error; never the text of a file
     #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LOG_LEVEL", default_value = "warn")]
     pub(super) log_level: LogLevel,
+    /// How a line of the log is written: for people, or as JSON for programs
+    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LOG_FORMAT", default_value = "text")]
+    pub(super) log_format: LogFormat,
 }
 
 #[derive(Subcommand, Debug)]

@@ -6,13 +6,13 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::config::LogLevel;
+use crate::config::{LogFormat, LogLevel};
 
 /// Starts the log on standard error, since standard output belongs to the protocol. No text of a file may get there:
 /// the SDK logs whole requests below the level of warnings, so it stays there, and of a panic only the place is
 /// logged. The SDK's warnings are about requests that it answered with an error, so they are left out unless more
 /// than warnings is asked for.
-pub fn start(level: LogLevel) {
+pub fn start(level: LogLevel, format: LogFormat) {
     let level = match level {
         LogLevel::Off => LevelFilter::OFF,
         LogLevel::Error => LevelFilter::ERROR,
@@ -23,8 +23,12 @@ pub fn start(level: LogLevel) {
     };
     let sdk = if level > LevelFilter::WARN { LevelFilter::WARN } else { level.min(LevelFilter::ERROR) };
     let targets = Targets::new().with_default(level).with_target("rmcp", sdk);
+    let log = tracing_subscriber::registry().with(targets);
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
-    tracing_subscriber::registry().with(targets).with(lines).init();
+    match format {
+        LogFormat::Text => log.with(lines).init(),
+        LogFormat::Json => log.with(lines.json().flatten_event(true)).init(),
+    }
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "panic");

@@ -5,6 +5,7 @@ pub mod call;
 pub mod confine;
 pub mod documents;
 pub mod history;
+mod http;
 pub mod limits;
 pub mod log;
 mod resolve;

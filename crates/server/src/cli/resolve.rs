@@ -9,9 +9,10 @@ use mcp_text_editor_store::{Durability, HistorySettings, Patterns, Unserved, Wan
 
 use super::args::{Arguments, DurabilityOption, HistorySubcommands, Mode, Subcommands};
 use super::documents::Document;
-use super::limits;
-use crate::config::{AccessOptions, Config, LogLevel, StateOptions, ToolSet};
+use super::{http, limits};
+use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;
+use crate::transport::http::Settings;
 
 /// Files of which no history is kept whatever the options say, because they hold secrets.
 const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
@@ -29,8 +30,12 @@ pub struct Command {
     pub access: AccessOptions,
     /// How safe edits are, and what is kept of them.
     pub state_options: StateOptions,
+    /// How MCP is served over HTTP, for [`Action::Serve`]; `None` for standard input and output.
+    pub http: Option<Settings>,
     /// What is logged.
     pub log_level: LogLevel,
+    /// How it is written.
+    pub log_format: LogFormat,
     /// What to do.
     pub action: Action,
 }
@@ -38,7 +43,7 @@ pub struct Command {
 /// What the process is to do once its options are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Serve MCP over standard input and output.
+    /// Serve MCP.
     Serve,
     /// Call one tool.
     Call {
@@ -162,6 +167,15 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             Action::Call { tool, values, json }
         }
     };
+    let http = match action {
+        Action::Serve => http::resolve(http::Typed {
+            address: options.http.as_deref().filter(|address| !address.is_empty()),
+            token_file: options.token_file.as_deref(),
+            hosts: options.allow_host,
+            origins: options.allow_origin,
+        })?,
+        _ => None,
+    };
     let mut unserved = Vec::new();
     let roots = match action {
         Action::Tools { .. } | Action::Document(_) | Action::History(_) => Vec::new(),
@@ -185,7 +199,8 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             .map(|directory| named_root(directory).map(as_it_is))
             .collect::<Result<_, _>>()?,
     };
-    Ok(Command { config, roots, unserved, access, state_options, log_level: options.log_level, action })
+    let (log_level, log_format) = (options.log_level, options.log_format);
+    Ok(Command { config, roots, unserved, access, state_options, http, log_level, log_format, action })
 }
 
 /// Returns the state directory that was named, else the platform's own for it.

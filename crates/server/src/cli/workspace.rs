@@ -8,6 +8,7 @@ use super::history;
 use super::resolve::{Action, Command, HistoryAction};
 use crate::config::StateOptions;
 use crate::limits::Limit;
+use crate::protocol::measure;
 use crate::render::directories;
 
 /// Opens the workspace: for a single past edit the one whose history has it, this process's own or the one in `other`,
@@ -42,6 +43,7 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
         .unprotect(access.unprotected.clone())
         .in_place(state_options.in_place.clone())
         .durability(state_options.durability)
+        .observer(measure::observer())
         .home(std::env::home_dir())
         .strict(config.strict)
         .max_file_bytes(config.limits.get(Limit::File))

@@ -1,6 +1,7 @@
 //! Answers each MCP request of a session, whatever becomes of the work behind it.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
@@ -11,8 +12,8 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
-use super::progress;
 use super::server::Server;
+use super::{measure, progress};
 use crate::config::Output;
 use crate::context::{Cancel, Context, Reply, Withdrawal};
 use crate::limits::Exceeded;
@@ -96,6 +97,7 @@ impl ServerHandler for Handler {
         let Some(tool) = self.server.tool(&request.name) else {
             return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
         };
+        let began = self.server.is_measured().then(Instant::now);
         let calls = self.context_of(&context);
         let is_offered = calls.config.tools.contains(tool.id);
         let outcome = if let Some(exceeded) = context.extensions.get::<Exceeded>().filter(|_| is_offered) {
@@ -117,6 +119,9 @@ impl ServerHandler for Handler {
         } else {
             Err(disabled(tool, &calls))
         };
+        if let Some(began) = began {
+            measure::call(tool.name(), began.elapsed(), outcome.as_ref().err());
+        }
         Ok(result(outcome, &calls).into())
     }
 

@@ -2,6 +2,7 @@
 
 mod handler;
 mod instructions;
+pub mod measure;
 mod progress;
 pub mod server;
 pub mod session;

@@ -30,6 +30,7 @@ pub struct Server {
     listed: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
     turns: Arc<Semaphore>,
     progress_every: Duration,
+    is_measured: bool,
 }
 
 impl Server {
@@ -44,13 +45,31 @@ impl Server {
     pub fn with_tools(context: Context, tools: &'static [Tool]) -> Self {
         let turns = Arc::new(Semaphore::new(context.config.limits.size(Limit::Calls)));
         let listed = Arc::default();
-        Self { context: Arc::new(context), tools, listed, turns, progress_every: progress::EVERY }
+        Self {
+            context: Arc::new(context),
+            tools,
+            listed,
+            turns,
+            progress_every: progress::EVERY,
+            is_measured: false,
+        }
     }
 
     /// Sets the interval in which the progress of a call is reported; for tests of the protocol.
     #[must_use]
     pub fn with_progress_every(self, progress_every: Duration) -> Self {
         Self { progress_every, ..self }
+    }
+
+    /// Has calls timed and counted, for the recorder that is installed.
+    #[must_use]
+    pub fn measured(self) -> Self {
+        Self { is_measured: true, ..self }
+    }
+
+    /// Whether calls are timed and counted.
+    pub(super) fn is_measured(&self) -> bool {
+        self.is_measured
     }
 
     /// Returns what holds for every call of the process.

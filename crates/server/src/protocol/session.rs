@@ -9,7 +9,8 @@
 use std::borrow::Cow;
 
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorData, ProtocolVersion, ServerConfig, ServerResult,
+    ClientCapabilities, ClientNotification, ClientRequest, ErrorData, Implementation,
+    InitializeRequestParams, ProtocolVersion, ServerConfig, ServerResult,
 };
 use rmcp::service::{NotificationContext, RequestContext, RunningService, Service, serve_directly};
 use rmcp::transport::Transport;
@@ -33,6 +34,18 @@ pub fn start<T: Transport<RoleServer> + 'static>(
     transport: T,
 ) -> RunningService<RoleServer, Session> {
     serve_directly(Session(Handler::new(server)), transport, None)
+}
+
+/// Starts a session for a single request, which may be any: its client is taken to speak this revision, and not known
+/// by name. Must be called on a runtime.
+pub fn start_alone<T: Transport<RoleServer> + 'static>(
+    server: Server,
+    transport: T,
+    revision: ProtocolVersion,
+) -> RunningService<RoleServer, Session> {
+    let client = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::new("", ""));
+    let begun = client.with_protocol_version(revision);
+    serve_directly(Session(Handler::new(server)), transport, Some(begun))
 }
 
 impl Service<RoleServer> for Session {

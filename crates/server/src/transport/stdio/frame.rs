@@ -1,8 +1,8 @@
-//! Cuts chunks of input into lines. [`message`](super::message) finds out what a line says.
+//! Cuts chunks of input into lines. [`line`](super::line) finds out what a line says.
 
 use memchr::memchr;
 
-use super::scan::Scan;
+use crate::transport::scan::Scan;
 
 /// A buffer of a line that has grown beyond this is freed.
 const KEPT: usize = 1 << 20;

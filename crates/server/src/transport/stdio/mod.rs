@@ -4,8 +4,7 @@
 //! that cannot be read is answered if it is a request, and the session goes on.
 
 mod frame;
-mod message;
-mod scan;
+mod line;
 mod serve;
 mod stream;
 mod transport;

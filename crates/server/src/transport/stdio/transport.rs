@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
 use super::frame::Framer;
-use super::message::{self, Read};
+use super::line::{self, Read};
 use crate::context::Withdrawal;
 use crate::limits::{Limit, Limits};
 
@@ -287,10 +287,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let read = match ready!(Pin::new(&mut self.input).poll_fill_buf(cx)) {
                 Ok([]) => {
                     self.ended = true;
-                    self.framer.finish(|line| message::read(line, limits))
+                    self.framer.finish(|line| line::read(line, limits))
                 }
                 Ok(chunk) => {
-                    let (taken, read) = self.framer.take(chunk, |line| message::read(line, limits));
+                    let (taken, read) = self.framer.take(chunk, |line| line::read(line, limits));
                     Pin::new(&mut self.input).consume(taken);
                     read
                 }

@@ -1,4 +1,4 @@
-//! Finds the requests in a line that cannot be read: one that is too long, broken, or several messages at once.
+//! Finds the requests in a line or a body that cannot be read: one that is too long, broken, or several messages at once.
 //!
 //! This is a scanner over bytes that keeps only what it looks for. It knows strings, nesting and where keys stand,
 //! and no more of JSON; it never says that a line is well-formed.

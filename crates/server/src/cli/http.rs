@@ -1,0 +1,96 @@
+//! The options of HTTP: where to listen, and the token, whose file is read here, once, before the process is confined.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use crate::transport::http::{Settings, Token};
+
+/// The longest file that is read for a token.
+const MAX_TOKEN: u64 = 4_096;
+
+/// The mode bits of everybody but the owner.
+#[cfg(unix)]
+const OTHERS: u32 = 0o077;
+
+/// What was typed.
+#[derive(Debug)]
+pub(super) struct Typed<'a> {
+    pub(super) address: Option<&'a str>,
+    pub(super) token_file: Option<&'a Path>,
+    pub(super) hosts: Vec<String>,
+    pub(super) origins: Vec<String>,
+}
+
+/// Resolves the options; `None` without an address, where the others would mean nothing.
+pub(super) fn resolve(typed: Typed<'_>) -> Result<Option<Settings>, String> {
+    let Some(text) = typed.address else {
+        return if typed.token_file.is_some() {
+            Err("--token-file is for --http: without it nothing asks for a token".to_owned())
+        } else {
+            Ok(None)
+        };
+    };
+    let address = address(text)?;
+    let token = typed.token_file.map(token).transpose()?;
+    if token.is_none() && !address.ip().to_canonical().is_loopback() {
+        return Err(format!(
+            "--http {text} can be reached from other machines, so it needs --token-file FILE; without a token only \
+             loopback is served, such as 127.0.0.1:{}",
+            address.port()
+        ));
+    }
+    Ok(Some(Settings { address, token, hosts: typed.hosts, origins: typed.origins }))
+}
+
+/// Reads an address with a port. `localhost` is 127.0.0.1; no other name is looked up.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let of_localhost =
+        || Some(SocketAddr::from((Ipv4Addr::LOCALHOST, text.strip_prefix("localhost:")?.parse().ok()?)));
+    text.parse().ok().or_else(of_localhost).ok_or_else(|| {
+        format!("--http {text}: it takes an address and a port, such as 127.0.0.1:8000 or [::1]:8000")
+    })
+}
+
+fn token(path: &Path) -> Result<Token, String> {
+    let fail = |why: &str| format!("--token-file {}: {why}", path.display());
+    let file = open(path).map_err(|error| fail(&error.to_string()))?;
+    check_private(&file).map_err(|why| fail(&why))?;
+    let mut text = Vec::new();
+    file.take(MAX_TOKEN + 1).read_to_end(&mut text).map_err(|error| fail(&error.to_string()))?;
+    if text.len() as u64 > MAX_TOKEN {
+        return Err(fail("it is too long for a token"));
+    }
+    Token::new(&text).map_err(|error| fail(&error.to_string()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the token is a person's, and lies in no root")]
+fn open(path: &Path) -> std::io::Result<File> {
+    File::open(path)
+}
+
+/// Refuses a file that others can read: whoever knows the token can edit all that is served.
+#[cfg(unix)]
+fn check_private(file: &File) -> Result<(), String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    let mode = metadata.permissions().mode() & 0o777;
+    let is_private = mode & OTHERS == 0;
+    if is_private {
+        Ok(())
+    } else {
+        Err(format!(
+            "its mode is {mode:04o}, so others can read or change it; chmod 600 makes it yours alone"
+        ))
+    }
+}
+
+/// Modes are of Unix.
+#[cfg(not(unix))]
+fn check_private(_: &File) -> Result<(), String> {
+    Ok(())
+}

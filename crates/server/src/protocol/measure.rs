@@ -1,0 +1,58 @@
+//! What is counted of calls. Names of tools and codes of errors are all that is told of them: no path, and no text.
+//!
+//! It goes to the recorder of the `metrics` crate, which only a process that serves HTTP installs. Without one a call
+//! is not even timed.
+
+use std::time::Duration;
+
+use mcp_text_editor_store::Observer;
+use metrics::{Unit, counter, describe_counter, describe_histogram, histogram};
+
+use crate::problem::Failure;
+
+/// Calls, by tool and by whether they succeeded.
+pub const CALLS: &str = "mcp_text_editor_calls_total";
+/// Calls that failed, by tool and by the code of their first problem.
+pub const ERRORS: &str = "mcp_text_editor_errors_total";
+/// How long calls took, their wait for a turn included, by tool.
+pub const CALL_SECONDS: &str = "mcp_text_editor_call_seconds";
+/// How long those calls waited for locks that had to wait.
+pub const LOCK_WAIT_SECONDS: &str = "mcp_text_editor_lock_wait_seconds";
+/// Edits that were cut off and have been ended or taken back.
+pub const RECOVERIES: &str = "mcp_text_editor_recoveries_total";
+
+/// Tells the recorder what each name stands for.
+pub fn describe() {
+    describe_counter!(CALLS, "Calls of tools, by tool and result (ok, error).");
+    describe_counter!(ERRORS, "Calls that failed, by tool and code of the first problem.");
+    describe_histogram!(CALL_SECONDS, Unit::Seconds, "How long calls took, their wait for a turn included.");
+    describe_histogram!(
+        LOCK_WAIT_SECONDS,
+        Unit::Seconds,
+        "How long calls waited for locks, where they had to."
+    );
+    describe_counter!(RECOVERIES, "Edits that were cut off and have been ended or taken back.");
+    // These are there from the beginning, so that a rise from nothing is seen.
+    counter!(RECOVERIES).absolute(0);
+}
+
+/// Counts a call.
+pub(super) fn call(tool: &'static str, time: Duration, failure: Option<&Failure>) {
+    let code = failure.and_then(|failure| failure.problems.first()).map(|problem| problem.code.as_str());
+    let result = if failure.is_none() { "ok" } else { "error" };
+    tracing::info!(tool, code = code.unwrap_or("ok"), seconds = time.as_secs_f64(), "call");
+    counter!(CALLS, "tool" => tool, "result" => result).increment(1);
+    histogram!(CALL_SECONDS, "tool" => tool).record(time);
+    if let Some(code) = code {
+        counter!(ERRORS, "tool" => tool, "code" => code).increment(1);
+    }
+}
+
+/// Returns what counts that which the store alone knows.
+#[must_use]
+pub fn observer() -> Observer {
+    Observer {
+        lock_waited: |time| histogram!(LOCK_WAIT_SECONDS).record(time),
+        recovered: || counter!(RECOVERIES).increment(1),
+    }
+}

@@ -1,0 +1,85 @@
+//! Several messages in one body, as revision 2025-03-26 has them: where one ends and the next begins.
+
+/// No more messages than these are taken at once.
+const MAX: usize = 100;
+
+/// Splits a list into the texts of its items, by strings and nesting alone; what an item is, its own parsing tells.
+/// Returns `None` for what is no list, an empty one, and one of too many items.
+pub(super) fn items(text: &[u8]) -> Option<Vec<&[u8]>> {
+    let inside = text.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
+    let (mut items, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
+    let (mut in_string, mut escaped) = (false, false);
+    for (at, byte) in inside.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.checked_sub(1)?,
+            b',' if depth == 0 => {
+                items.push(inside.get(begin..at)?);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+        if items.len() == MAX {
+            return None;
+        }
+    }
+    items.push(inside.get(begin..)?);
+    let whole = depth == 0 && !in_string && items.iter().all(|item| !item.trim_ascii().is_empty());
+    whole.then_some(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn only_a_list_is_split() {
+        for text in ["", "{}", "[]", "[ ]", "[1,]", "[,1]", "[1", "1]", "[1]]", "[\"]", "[[1]", "[{\"a\":1]x"]
+        {
+            assert_eq!(items(text.as_bytes()), None, "{text}");
+        }
+        let many = |count: usize| format!("[{}]", vec!["1"; count].join(","));
+        assert_eq!(items(many(MAX).as_bytes()).unwrap().len(), MAX);
+        assert_eq!(items(many(MAX + 1).as_bytes()), None);
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            "[\\[\\]{},\"\\\\ a]{0,6}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(3, 20, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[,\\]\"a]{0,3}", inner), 0..4)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_items_are_the_list_s(list in prop::collection::vec(json(), 1..8), pretty: bool) {
+            let list = Value::Array(list);
+            let text = if pretty { format!(" {list:#}\n") } else { list.to_string() };
+            let items: Vec<Value> = items(text.as_bytes()).unwrap().into_iter().map(|item| serde_json::from_slice(item).unwrap()).collect();
+            prop_assert_eq!(Value::Array(items), list);
+        }
+
+        #[test]
+        fn any_bytes_are_split_or_not(text in prop::collection::vec(prop::sample::select(b"[]{},\"\\a1 ".to_vec()), 0..40)) {
+            if let Some(items) = items(&text) {
+                let joined = items.join(&b","[..]);
+                prop_assert_eq!([b"[", &joined[..], b"]"].concat(), text.trim_ascii());
+            }
+        }
+    }
+}

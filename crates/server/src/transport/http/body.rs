@@ -1,0 +1,99 @@
+//! The body of a response: one text, or the events of a call that goes on.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http_body_util::{Either, Full};
+use hyper::body::{Body as HttpBody, Bytes, Frame};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, RequestId};
+use rmcp::service::TxJsonRpcMessage;
+use serde_json::json;
+
+use super::exchange::{Exchange, is_last};
+
+/// The body of a response.
+pub(super) type Body = Either<Full<Bytes>, Events>;
+
+/// Makes a response of plain text, for people.
+pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    of(status, "text/plain; charset=utf-8", text)
+}
+
+/// Makes a response of JSON, as it was written.
+pub(super) fn json(status: StatusCode, written: serde_json::Result<Vec<u8>>) -> Response<Body> {
+    match written {
+        Ok(bytes) => of(status, "application/json", bytes),
+        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer cannot be written as JSON\n"),
+    }
+}
+
+/// Makes the response to a request that was not carried out. Without an id, JSON-RPC 2.0 (section 5) has null.
+pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorData) -> Response<Body> {
+    json(status, serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "error": error})))
+}
+
+/// Makes a response without a body.
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::default()));
+    *response.status_mut() = status;
+    response
+}
+
+/// Makes a response of any kind.
+pub(super) fn of(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(text.into())));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// Makes a response of events: this message, and all that follow.
+pub(super) fn events(first: &TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Response<Body> {
+    let mut response =
+        Response::new(Either::Right(Events { first: Some(event(first)), rest, ended: is_last(first) }));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    // Else nginx would hold the events back.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// The messages of a call, each as an event, up to its answer. To drop it withdraws the call.
+#[derive(Debug)]
+pub(super) struct Events {
+    first: Option<Bytes>,
+    rest: Exchange,
+    ended: bool,
+}
+
+impl HttpBody for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(first))));
+        }
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        self.rest.poll_next(cx).map(|message| {
+            self.ended = message.as_ref().is_none_or(is_last);
+            message.map(|message| Ok(Frame::data(event(&message))))
+        })
+    }
+}
+
+fn event(message: &TxJsonRpcMessage<RoleServer>) -> Bytes {
+    // JSON has no line end outside strings, and spells those inside.
+    let json = serde_json::to_string(message).unwrap_or_default();
+    Bytes::from(format!("event: message\ndata: {json}\n\n"))
+}

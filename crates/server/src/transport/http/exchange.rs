@@ -1,0 +1,124 @@
+//! One request, and what comes back: a session of its own, which ends with the answer.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientRequest, GetExtensions as _, JsonRpcMessage, JsonRpcRequest, ProtocolVersion};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::context::Withdrawal;
+use crate::protocol::server::Server;
+use crate::protocol::session;
+
+/// A request in work. To drop it before its answer is there withdraws it.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    messages: UnboundedReceiver<TxJsonRpcMessage<RoleServer>>,
+    withdrawal: Withdrawal,
+}
+
+/// What is held for a request from its arrival until its work has ended, whoever waits for it: its share of what may
+/// be in work, and the mark by which the end of the process waits for it.
+pub(super) type Held = (Option<OwnedSemaphorePermit>, mpsc::Sender<Infallible>);
+
+/// The mark that a request in work carries in its extensions, which live until its handler is done.
+#[derive(Clone)]
+struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Held>);
+
+/// Begins to serve a request of this revision.
+pub(super) fn begin(
+    server: &Server,
+    mut request: JsonRpcRequest<ClientRequest>,
+    revision: ProtocolVersion,
+    held: Held,
+) -> Exchange {
+    let withdrawal = Withdrawal::default();
+    let extensions = request.request.extensions_mut();
+    extensions.insert(withdrawal.clone());
+    extensions.insert(InWork(Arc::new(held)));
+    let (sender, messages) = mpsc::unbounded_channel();
+    let transport = OneRequest {
+        request: Some(JsonRpcMessage::Request(request)),
+        messages: sender,
+        answered: Arc::new(Semaphore::new(0)),
+    };
+    let session = session::start_alone(server.clone(), transport, revision);
+    tokio::spawn(session.waiting());
+    Exchange { messages, withdrawal }
+}
+
+/// Whether nothing comes behind a message: it is the answer.
+pub(super) fn is_last(message: &TxJsonRpcMessage<RoleServer>) -> bool {
+    matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
+}
+
+impl Exchange {
+    /// Waits for the next message; `None` if there is none any more.
+    pub(super) async fn next(&mut self) -> Option<TxJsonRpcMessage<RoleServer>> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// Waits for the answer, and leaves out what comes before it.
+    pub(super) async fn answer(&mut self) -> Option<TxJsonRpcMessage<RoleServer>> {
+        loop {
+            match self.next().await {
+                Some(message) if !is_last(&message) => {}
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Asks for the next message.
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<TxJsonRpcMessage<RoleServer>>> {
+        self.messages.poll_recv(cx)
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.withdrawal.withdraw();
+    }
+}
+
+/// The transport of a single request.
+struct OneRequest {
+    request: Option<RxJsonRpcMessage<RoleServer>>,
+    messages: UnboundedSender<TxJsonRpcMessage<RoleServer>>,
+    answered: Arc<Semaphore>,
+}
+
+impl Transport<RoleServer> for OneRequest {
+    type Error = Infallible;
+
+    /// Never waits, and never fails: a client that is gone has withdrawn its request.
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        let is_last = is_last(&item);
+        let _ = self.messages.send(item);
+        if is_last {
+            self.answered.add_permits(1);
+        }
+        std::future::ready(Ok(()))
+    }
+
+    /// Returns the request, and the end of input when it is answered.
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        if self.request.is_some() {
+            return self.request.take();
+        }
+        let _ = self.answered.acquire().await;
+        None
+    }
+
+    async fn close(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! What the headers of a request over HTTP say of the message in its body: which forms of answer its client takes,
+//! which revision it speaks, and, from revision 2026-07-28 on, what the message is.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use rmcp::RoleServer;
+use rmcp::model::{ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion};
+use rmcp::service::RxJsonRpcMessage;
+
+/// The name of the header that names the revision.
+const VERSION: &str = "mcp-protocol-version";
+
+/// The forms of answer that a client takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Accepts {
+    /// One JSON text.
+    pub(super) json: bool,
+    /// A stream of events, which can carry progress.
+    pub(super) events: bool,
+}
+
+/// Reads `Accept`. Without one everything is taken.
+pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
+    let mut values = headers.get_all(ACCEPT).iter().peekable();
+    if values.peek().is_none() {
+        return Accepts { json: true, events: false };
+    }
+    let ranges: Vec<String> = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter(|range| !is_refused(range))
+        .map(|range| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+        .collect();
+    let has = |names: &[&str]| ranges.iter().any(|range| names.contains(&range.as_str()));
+    Accepts {
+        json: has(&["application/json", "application/*", "*/*"]),
+        // A range of everything is what programs send that know nothing of events.
+        events: has(&["text/event-stream", "text/*"]),
+    }
+}
+
+/// Whether a range has the weight zero (RFC 9110, section 12.4.2).
+fn is_refused(range: &str) -> bool {
+    range.split(';').skip(1).any(|parameter| {
+        let parameter = parameter.trim();
+        parameter
+            .get(..2)
+            .filter(|name| name.eq_ignore_ascii_case("q="))
+            .and_then(|_| parameter.get(2..)?.parse::<f32>().ok())
+            .is_some_and(|weight| weight <= 0.0)
+    })
+}
+
+/// Whether the body says that it is JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Returns the revision that the headers name; that of 2025-03-26 if they name none, because later ones must. The
+/// error is of a revision that is not known.
+pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData> {
+    let Some(value) = headers.get(VERSION) else { return Ok(ProtocolVersion::V_2025_03_26) };
+    let named = |known: &&ProtocolVersion| value.as_bytes() == known.as_str().as_bytes();
+    ProtocolVersion::KNOWN_VERSIONS.iter().find(named).cloned().ok_or_else(|| {
+        let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+        let message =
+            format!("MCP-Protocol-Version names an unknown revision; there are {}", known.join(", "));
+        ErrorData::invalid_request(message, None)
+    })
+}
+
+/// Checks that the headers say of a message what it says itself, and returns its revision. A request that names its
+/// revision, and every one of 2026-07-28 and later, must be told by `MCP-Protocol-Version`, `Mcp-Method` and, if it
+/// calls a tool, `Mcp-Name`, so that what stands between can rely on them. An `initialize` is before all that.
+pub(super) fn check(
+    headers: &HeaderMap,
+    message: &RxJsonRpcMessage<RoleServer>,
+) -> Result<ProtocolVersion, ErrorData> {
+    let request = match message {
+        JsonRpcMessage::Request(request) => &request.request,
+        _ => return revision(headers),
+    };
+    if let ClientRequest::InitializeRequest(request) = request {
+        return Ok(request.params.protocol_version.clone());
+    }
+    let meta = request.get_meta();
+    let sent = one(headers, VERSION);
+    let revision = match meta.protocol_version() {
+        Some(said) if sent.as_deref() == Some(said.as_str()) => said,
+        Some(_) => {
+            return Err(mismatch("MCP-Protocol-Version", "the protocolVersion in the request's _meta"));
+        }
+        None => {
+            let revision = revision(headers)?;
+            if revision >= ProtocolVersion::V_2026_07_28 {
+                let missing = meta.missing_required_keys(&revision).join(", ");
+                return Err(ErrorData::invalid_params(format!("the request's _meta lacks {missing}"), None));
+            }
+            revision
+        }
+    };
+    if revision >= ProtocolVersion::V_2026_07_28 {
+        if one(headers, "mcp-method").as_deref() != Some(request.method()) {
+            return Err(mismatch("Mcp-Method", "the request's method"));
+        }
+        let name = match request {
+            ClientRequest::CallToolRequest(call) => Some(call.params.name.as_ref()),
+            _ => None,
+        };
+        if name.is_some() && one(headers, "mcp-name").as_deref() != name {
+            return Err(mismatch("Mcp-Name", "the tool that the request calls"));
+        }
+    }
+    Ok(revision)
+}
+
+fn mismatch(header: &str, meant: &str) -> ErrorData {
+    ErrorData::header_mismatch(format!("{header} must be there once, and name {meant}"), None)
+}
+
+/// Returns the value of a header that is there once. `=?base64?…?=` spells what a header cannot carry.
+fn one(headers: &HeaderMap, name: &str) -> Option<String> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?.trim();
+    if values.next().is_some() {
+        return None;
+    }
+    match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        Some(spelled) => String::from_utf8(BASE64_STANDARD.decode(spelled).ok()?).ok(),
+        None => Some(value.to_owned()),
+    }
+}

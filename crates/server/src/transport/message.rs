@@ -1,0 +1,180 @@
+//! A message as it arrives, in a line or in a body: weighed, then parsed; or what is wrong with it, and which requests
+//! it was.
+
+use std::fmt;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, GetExtensions as _, JsonRpcMessage, RequestId};
+use rmcp::service::RxJsonRpcMessage;
+use serde_json::error::Category;
+
+use super::scan::Scan;
+use crate::limits::{Exceeded, Limit, Limits};
+use crate::render::limits as words;
+use crate::wire::json_weight::{tamed, weigh};
+
+type Message = RxJsonRpcMessage<RoleServer>;
+
+/// What a message comes in, by which errors call it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unit {
+    /// A line of input.
+    Line,
+    /// The body of a request over HTTP.
+    Body,
+}
+
+/// A message that can be served.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The message.
+    pub(super) message: Message,
+    /// How many values it holds.
+    pub(super) values: u64,
+}
+
+/// A text that is no message to be served.
+#[derive(Debug)]
+pub(super) struct Refused {
+    /// The ids of the requests that it looks like; `None` for one that no request can have.
+    pub(super) ids: Vec<Option<RequestId>>,
+    /// What is wrong with it.
+    pub(super) error: ErrorData,
+}
+
+/// The answer to a request whose id no answer could repeat.
+const NO_ID: &str = "the id of a request must be a string, or an integer of at most 64 bits with its sign; this request \
+                     was not carried out";
+
+/// The depth of a call's arguments in its message.
+const ENVELOPE: u64 = 2;
+
+/// Parses a message.
+///
+/// A call whose arguments hold or nest too much is read without them, since they would take many times their length
+/// as values, and with [`Exceeded`] among its extensions, so that the tool answers it.
+pub(super) fn parse(text: &[u8], unit: Unit, limits: &Limits) -> Result<Parsed, Box<Refused>> {
+    // Some programs begin everything that they write with a byte order mark (RFC 8259, section 8.1).
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let weight = weigh(text);
+    let exceeded = limits.exceeded_by(weight, ENVELOPE);
+    let parsed = match (std::str::from_utf8(text), exceeded) {
+        (Ok(text), None) => parse_text(text, unit),
+        (Ok(_), Some(exceeded)) => parse_without_arguments(text, unit, limits, exceeded),
+        (Err(error), _) => {
+            Err(parse_error(format!("the {unit} is not UTF-8 from byte {}", error.valid_up_to())))
+        }
+    };
+    match parsed {
+        Ok(message) => {
+            let values = if exceeded.is_some() { 0 } else { weight.values };
+            Ok(Parsed { message, values })
+        }
+        Err(error) => {
+            let mut scan = Scan::default();
+            scan.feed(text);
+            Err(Box::new(refuse(scan, unit, error)))
+        }
+    }
+}
+
+/// Refuses a text that was longer than the limit, of which only this scan is left.
+pub(super) fn too_long(scan: Scan, unit: Unit, limits: &Limits) -> Refused {
+    let message = format!(
+        "the {unit} is longer than {} bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… \
+         (--max-line-bytes) allows more",
+        limits.get(Limit::Line)
+    );
+    refuse(scan, unit, ErrorData::invalid_request(message, None))
+}
+
+fn refuse(scan: Scan, unit: Unit, error: ErrorData) -> Refused {
+    let error = if scan.is_batch() && error.code == ErrorCode::INVALID_REQUEST {
+        ErrorData::invalid_request(unit.no_batches(), None)
+    } else {
+        error
+    };
+    let ids = scan.finish();
+    if ids.contains(&None) && error.message == unit.no_message() {
+        return Refused { ids, error: ErrorData::invalid_request(NO_ID, None) };
+    }
+    Refused { ids, error }
+}
+
+/// Parses a message. A number that no double holds is JSON, too: it counts as the largest double, as an integer that
+/// is too large counts as the largest.
+fn parse_text(text: &str, unit: Unit) -> Result<Message, ErrorData> {
+    serde_json::from_str(text).or_else(|error| {
+        if error.to_string().starts_with("number out of range") {
+            let tamed = tamed(text.as_bytes(), u64::MAX);
+            return serde_json::from_slice(&tamed).map_err(|error| error_of(&error, unit));
+        }
+        Err(error_of(&error, unit))
+    })
+}
+
+/// Parses a message that exceeds a limit without its arguments. Only a call of a tool can be answered as one.
+fn parse_without_arguments(
+    text: &[u8],
+    unit: Unit,
+    limits: &Limits,
+    exceeded: Exceeded,
+) -> Result<Message, ErrorData> {
+    let tamed = tamed(text, ENVELOPE);
+    // Other parts than the arguments can be too much, too.
+    let is_small = limits.exceeded_by(weigh(&tamed), ENVELOPE).is_none();
+    match is_small.then(|| serde_json::from_slice::<Message>(&tamed)) {
+        Some(Ok(JsonRpcMessage::Request(mut request)))
+            if matches!(request.request, ClientRequest::CallToolRequest(_)) =>
+        {
+            request.request.extensions_mut().insert(exceeded);
+            Ok(JsonRpcMessage::Request(request))
+        }
+        Some(Err(error)) if error.is_syntax() || error.is_eof() => Err(error_of(&error, unit)),
+        _ => {
+            let problem = words::exceeded(limits, exceeded);
+            Err(ErrorData::invalid_request(format!("{}: {}", problem.reason, problem.hint), None))
+        }
+    }
+}
+
+/// Says what is wrong with a text, and nothing of what it holds: that may be text of a file, and the error goes to
+/// the log.
+fn error_of(error: &serde_json::Error, unit: Unit) -> ErrorData {
+    match error.classify() {
+        // The messages of these errors name places and kinds, never contents.
+        Category::Syntax | Category::Eof => parse_error(format!("the {unit} is not JSON: {error}")),
+        Category::Data | Category::Io => ErrorData::invalid_request(unit.no_message(), None),
+    }
+}
+
+fn parse_error(message: String) -> ErrorData {
+    ErrorData::parse_error(message, None)
+}
+
+impl Unit {
+    /// The answer to JSON that is no message.
+    const fn no_message(self) -> &'static str {
+        match self {
+            Self::Line => "the line is not a JSON-RPC 2.0 message",
+            Self::Body => "the body is not a JSON-RPC 2.0 message",
+        }
+    }
+
+    /// The answer to several messages at once.
+    const fn no_batches(self) -> &'static str {
+        match self {
+            Self::Line => "batches are not served; send each request as a line of its own",
+            Self::Body => "batches are served by revision 2025-03-26 alone; send each request by itself",
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Line => "line",
+            Self::Body => "body",
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! What a line of input is: a message, a request to be answered with an error, or nothing.
+//!
+//! Only what looks like a request is answered: two peers that answered each other's errors would never stop.
+
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, RequestId};
+use rmcp::service::RxJsonRpcMessage;
+
+use super::frame::Line;
+use crate::limits::Limits;
+use crate::transport::message::{self, Parsed, Unit};
+
+/// What a line of input is.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is matched at once, and a message is the usual case")]
+pub(super) enum Read {
+    /// A message.
+    Message {
+        message: RxJsonRpcMessage<RoleServer>,
+        /// The length of its line.
+        length: usize,
+        /// How many values the line holds.
+        values: u64,
+    },
+    /// Requests that cannot be served: the id of each, if a request can have it, and why.
+    Error(Vec<Option<RequestId>>, ErrorData),
+    /// Nothing that waits for an answer.
+    Nothing,
+}
+
+/// Reads a line.
+pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
+    let refused = match line {
+        Line::TooLong(scan) => message::too_long(scan, Unit::Line, limits),
+        Line::Whole(line) => match message::parse(line, Unit::Line, limits) {
+            Ok(Parsed { message, values }) => {
+                return Read::Message { message, length: line.len(), values };
+            }
+            Err(_) if line.iter().all(u8::is_ascii_whitespace) => return Read::Nothing,
+            Err(refused) => *refused,
+        },
+    };
+    if refused.ids.is_empty() {
+        tracing::debug!(why = %refused.error.message, "a line of input was skipped");
+        return Read::Nothing;
+    }
+    Read::Error(refused.ids, refused.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_apart() {
+        let check = |line: &[u8], expected: &str| {
+            let said = match read(Line::Whole(line), &Limits::default()) {
+                Read::Message { .. } => "message".to_owned(),
+                Read::Nothing => "nothing".to_owned(),
+                Read::Error(ids, error) => {
+                    let ids: Vec<String> = ids
+                        .iter()
+                        .map(|id| id.as_ref().map_or("?".to_owned(), ToString::to_string))
+                        .collect();
+                    format!("{} {} {}", ids.join(","), error.code.0, error.message)
+                }
+            };
+            assert_eq!(said, expected, "{}", String::from_utf8_lossy(line));
+        };
+        check(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "message");
+        check(b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r", "message");
+        check(br#"{"jsonrpc":"2.0","method":"notifications/of/ours","params":{"a":1}}"#, "message");
+        for nothing in [
+            "",
+            " \t\r",
+            "hello",
+            "[]",
+            "{}",
+            "5",
+            r#"{"id":1}"#,
+            r#"{"method":"x"}"#,
+            r#"{"id":1,"result":"\ud800"}"#,
+        ] {
+            check(nothing.as_bytes(), "nothing");
+        }
+        for id in ["null", "1.5", "true", "{}", "[1]", "9223372036854775808", "-1e400"] {
+            let said = "? -32600 the id of a request must be a string, or an integer of at most 64 bits with its sign; \
+                        this request was not carried out";
+            check(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes(), said);
+            check(format!(r#"{{"id":1,"jsonrpc":"2.0","method":"ping","id":{id}}}"#).as_bytes(), said);
+            check(
+                format!(r#"[{{"jsonrpc":"2.0","id":{id},"method":"ping"}}]"#).as_bytes(),
+                "? -32600 batches are not served; send each request as a line of its own",
+            );
+            check(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).as_bytes(), "nothing");
+        }
+        check(br#"{"method":"ping","id":1}"#, "1 -32600 the line is not a JSON-RPC 2.0 message");
+        check(
+            br#"{"jsonrpc":"2.0","method":"x","params":{"a":"\ud800"},"id":"last"}"#,
+            "last -32700 the line is not JSON: unexpected end of hex escape at line 1 column 52",
+        );
+        check(
+            b"{\"method\":\"x\",\"params\":\"\xff\",\"id\":2}",
+            "2 -32700 the line is not UTF-8 from byte 24",
+        );
+        check(
+            br#"{"method":"x","id":2,}"#,
+            "2 -32700 the line is not JSON: trailing comma at line 1 column 22",
+        );
+        check(
+            br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]"#,
+            "1,2 -32600 batches are not served; send each request as a line of its own",
+        );
+    }
+}
