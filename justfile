@@ -46,6 +46,10 @@ clients: build
 reliability: build
     sh tests/reliability/run.sh
 
+# Four processes behind nginx on one directory, killed now and then
+load *ARGS='--edits 400': build
+    python3 tests/http/load.py {{ARGS}}
+
 # Real agent programs with a script in the model's place
 agents *CLIENTS: build
     python3 tests/agents/agents.py {{CLIENTS}}
