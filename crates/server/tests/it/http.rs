@@ -210,6 +210,28 @@ fn headers_say_what_the_request_says() {
 }
 
 #[test]
+fn a_request_that_stands_alone_says_all_that_a_handshake_would() {
+    let world = World::new();
+    let server = serve(&world, &[]);
+    let ask = |method: &str, meta: Value, version: &str| {
+        let headers = [("MCP-Protocol-Version", version), ("Mcp-Method", method)];
+        let response = server.post(&headers, &request(1, method, &json!({"_meta": meta})));
+        (response.status, response.json()["error"]["code"].as_i64())
+    };
+    let (version, capabilities) =
+        ("io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities");
+    assert_eq!(ask("tools/list", json!({version: ALONE}), ALONE), (400, Some(-32602)));
+    assert_eq!(ask("tools/list", json!({capabilities: {}}), ALONE), (400, Some(-32602)));
+    assert_eq!(ask("server/discover", json!({}), ""), (400, Some(-32602)));
+    // There is no handshake in this revision; a request that names none in its `_meta` may ask for any.
+    assert_eq!(ask("initialize", json!({version: ALONE, capabilities: {}}), ALONE), (404, Some(-32601)));
+    let hello =
+        json!({"protocolVersion": ALONE, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    let answer = server.post(&[], &request(1, "initialize", &hello)).json();
+    assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
+}
+
+#[test]
 fn limits_of_a_call_hold_for_bodies() {
     let world = World::new();
     world.write("a.txt", "one\n");

@@ -161,7 +161,7 @@ impl Endpoint {
                 Begun::Nothing => body::empty(StatusCode::ACCEPTED),
                 Begun::Refused(refused) => {
                     let id = refused.ids.first().and_then(Option::as_ref);
-                    body::error(StatusCode::BAD_REQUEST, id, &refused.error)
+                    body::error(headers::status_of(&refused.error), id, &refused.error)
                 }
             }),
         }

@@ -3,9 +3,10 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use hyper::StatusCode;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use rmcp::RoleServer;
-use rmcp::model::{ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion};
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::RxJsonRpcMessage;
 
 /// The name of the header that names the revision.
@@ -73,7 +74,8 @@ pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData
 
 /// Checks that the headers say of a message what it says itself, and returns its revision. A request that names its
 /// revision, and every one of 2026-07-28 and later, must be told by `MCP-Protocol-Version`, `Mcp-Method` and, if it
-/// calls a tool, `Mcp-Name`, so that what stands between can rely on them. An `initialize` is before all that.
+/// calls a tool, `Mcp-Name`, so that what stands between can rely on them; and those revisions have no `initialize`. An
+/// `initialize` that names none in its `_meta` is before all that, whatever it asks for.
 pub(super) fn check(
     headers: &HeaderMap,
     message: &RxJsonRpcMessage<RoleServer>,
@@ -82,27 +84,29 @@ pub(super) fn check(
         JsonRpcMessage::Request(request) => &request.request,
         _ => return revision(headers),
     };
-    if let ClientRequest::InitializeRequest(request) = request {
-        return Ok(request.params.protocol_version.clone());
-    }
     let meta = request.get_meta();
     let sent = one(headers, VERSION);
-    let revision = match meta.protocol_version() {
-        Some(said) if sent.as_deref() == Some(said.as_str()) => said,
-        Some(_) => {
+    let revision = match (meta.protocol_version(), request) {
+        (Some(said), _) if sent.as_deref() == Some(said.as_str()) => said,
+        (Some(_), _) => {
             return Err(mismatch("MCP-Protocol-Version", "the protocolVersion in the request's _meta"));
         }
-        None => {
-            let revision = revision(headers)?;
-            if revision >= ProtocolVersion::V_2026_07_28 {
-                let missing = meta.missing_required_keys(&revision).join(", ");
-                return Err(ErrorData::invalid_params(format!("the request's _meta lacks {missing}"), None));
-            }
-            revision
+        (None, ClientRequest::InitializeRequest(request)) => {
+            return Ok(request.params.protocol_version.clone());
         }
+        (None, _) => revision(headers)?,
     };
-    if revision >= ProtocolVersion::V_2026_07_28 {
-        if one(headers, "mcp-method").as_deref() != Some(request.method()) {
+    let is_alone = revision >= ProtocolVersion::V_2026_07_28;
+    if is_alone || matches!(request, ClientRequest::DiscoverRequest(_)) {
+        let missing = meta.missing_required_keys(&ProtocolVersion::V_2026_07_28);
+        if !missing.is_empty() {
+            let message = format!("the request's _meta lacks {}", missing.join(", "));
+            return Err(ErrorData::invalid_params(message, None));
+        }
+    }
+    if is_alone {
+        let method = request.method();
+        if one(headers, "mcp-method").as_deref() != Some(method) {
             return Err(mismatch("Mcp-Method", "the request's method"));
         }
         let name = match request {
@@ -112,8 +116,16 @@ pub(super) fn check(
         if name.is_some() && one(headers, "mcp-name").as_deref() != name {
             return Err(mismatch("Mcp-Name", "the tool that the request calls"));
         }
+        if method == "initialize" {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "initialize", None));
+        }
     }
     Ok(revision)
+}
+
+/// Returns the status of a request that is not carried out.
+pub(super) fn status_of(error: &ErrorData) -> StatusCode {
+    if error.code == ErrorCode::METHOD_NOT_FOUND { StatusCode::NOT_FOUND } else { StatusCode::BAD_REQUEST }
 }
 
 fn mismatch(header: &str, meant: &str) -> ErrorData {
