@@ -4,9 +4,11 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser as _;
+use mcp_text_editor::cli::call::CallError;
 use mcp_text_editor::cli::confine::confine;
-use mcp_text_editor::cli::{self, Action, HistoryAction, call, documents, history, log, tools, workspace};
+use mcp_text_editor::cli::{
+    self, Action, HistoryAction, by_hand, call, documents, history, log, tools, workspace,
+};
 use mcp_text_editor::config::LogFormat;
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
@@ -14,7 +16,7 @@ use mcp_text_editor::transport::{http, stdio};
 use mcp_text_editor_store::{outlive_size_limit, raise_fd_limit};
 
 fn main() -> ExitCode {
-    let command = match cli::resolve(cli::Arguments::parse()) {
+    let command = match cli::resolve(cli::Arguments::read()) {
         Ok(command) => command,
         Err(message) => return complain(&message, 2),
     };
@@ -62,11 +64,15 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
                 http::serve(server(workspace), listener, settings).context("serving MCP over HTTP failed")?;
                 return Ok(ExitCode::SUCCESS);
             }
+            by_hand::greet(&workspace);
             stdio::serve(server(workspace)).context("serving MCP over standard input and output failed")?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Call { tool, values, json } => {
-            let arguments = call::arguments(&tool, &values, json.as_deref())?;
+            let arguments = match call::arguments(&tool, &values, json.as_deref()) {
+                Err(CallError::Arguments(message)) => return Ok(complain(&message, 2)),
+                arguments => arguments?,
+            };
             let done = call::call(server(workspace), tool, arguments, &mut out)?;
             Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }

@@ -1,15 +1,20 @@
 //! The command line and the environment as they are typed. `resolve` decides what they mean. The comments here are
-//! the text of `--help`.
+//! the text of `--help`, which shows the first paragraph of each, and of `--help-all`, which shows all of them.
 
 use std::path::PathBuf;
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser as _};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    ArgAction, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
 use clap_complete::Shell;
 use mcp_text_editor_store::HistorySettings;
 
-use super::limits;
+use super::help;
 use crate::config::{Landlock, LogFormat, LogLevel, Output, ToolSet};
+
+/// The option that shows all of the help.
+const HELP_ALL: &str = "--help-all";
 
 /// An MCP server through which a language model reads and edits text files.
 ///
@@ -17,7 +22,10 @@ use crate::config::{Landlock, LogFormat, LogLevel, Output, ToolSet};
 /// serves the current directory, unless that is / or the home directory. A directory that cannot be opened stops nothing:
 /// the client's model is told.
 #[derive(Parser, Debug)]
-#[command(name = "mcp-text-editor", version, disable_help_subcommand = true, after_long_help = limits::help())]
+#[command(
+    name = "mcp-text-editor", version, disable_help_flag = true, disable_help_subcommand = true,
+    disable_version_flag = true, after_help = help::MORE, after_long_help = help::all()
+)]
 pub struct Arguments {
     #[command(subcommand)]
     pub(super) command: Option<Subcommands>,
@@ -28,115 +36,283 @@ pub struct Arguments {
     pub(super) options: Options,
 }
 
+impl Arguments {
+    /// Reads the command line and the environment. Ends the process where that asks for help or for the version, and
+    /// where it is wrong.
+    #[must_use]
+    pub fn read() -> Self {
+        let typed: Vec<_> = std::env::args_os().collect();
+        let mut command = Self::command();
+        if !typed.iter().any(|argument| argument == HELP_ALL) {
+            command = briefly(command);
+        }
+        let matches = command.get_matches_from(typed);
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// Leaves variables, defaults and values out of the help, so that an option takes a line. They are in all of it.
+fn briefly(command: Command) -> Command {
+    command
+        .mut_args(|argument| {
+            let takes_values = argument.get_action().takes_values();
+            argument.hide_env(true).hide_default_value(takes_values).hide_possible_values(takes_values)
+        })
+        .mut_subcommands(briefly)
+}
+
 #[derive(Args, Debug)]
 pub(super) struct Options {
-    /// The tools to offer: default, all, edit, read-only, claude-code (the patch tool alone), or names with commas
-    #[arg(long, global = true, value_name = "SET", env = "MCP_TEXT_EDITOR_TOOLS", default_value = "default")]
+    /// Which: default, all, edit, read-only, or names
+    ///
+    /// edit has the six that read and edit; all has those of the history, too; claude-code is the patch tool alone. Names
+    /// have commas between them.
+    #[arg(
+        long,
+        global = true,
+        value_name = "SET",
+        env = "MCP_TEXT_EDITOR_TOOLS",
+        default_value = "default",
+        help_heading = "Tools and replies"
+    )]
     pub(super) tools: ToolSet,
     /// Another way to say --tools claude-code
-    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_MODE")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        env = "MCP_TEXT_EDITOR_MODE",
+        help_heading = "Tools and replies",
+        hide_short_help = true
+    )]
     pub(super) mode: Option<Mode>,
-    /// Offer only tools that change nothing
-    #[arg(long, global = true, env = "MCP_TEXT_EDITOR_READ_ONLY", value_parser = FalseyValueParser::new())]
+    /// Offer only what changes nothing, and write nothing
+    #[arg(
+        long, global = true, env = "MCP_TEXT_EDITOR_READ_ONLY", value_parser = FalseyValueParser::new(),
+        help_heading = "Access to files"
+    )]
     pub(super) read_only: bool,
-    /// Let matching files be read but not written, besides .git and the files by which clients start programs; may be repeated
-    #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_PROTECT", value_delimiter = ';')]
+    /// Let matching files be read but not written
+    ///
+    /// .git and the files by which clients start programs are protected already. May be repeated.
+    #[arg(
+        long,
+        global = true,
+        value_name = "GLOB",
+        env = "MCP_TEXT_EDITOR_PROTECT",
+        value_delimiter = ';',
+        help_heading = "Access to files"
+    )]
     pub(super) protect: Vec<String>,
-    /// Write over matching files instead of replacing them, for those that a container or another program holds on to (one
-    /// file mounted by itself); may be repeated
-    #[arg(long, global = true, value_name = "GLOB", env = "MCP_TEXT_EDITOR_IN_PLACE", value_delimiter = ';')]
-    pub(super) in_place: Vec<String>,
-    /// Let matching files be written although they are .git, or files by which clients start programs, and a model can have
-    /// programs run through them; --protect outranks it; may be repeated
+    /// Let files be written that are protected unasked
+    ///
+    /// These are .git, and files by which clients start programs: a model can then have programs run through them.
+    /// --protect outranks it. May be repeated.
     #[arg(
         long,
         global = true,
         value_name = "GLOB",
         env = "MCP_TEXT_EDITOR_UNPROTECT",
-        value_delimiter = ';'
+        value_delimiter = ';',
+        help_heading = "Access to files"
     )]
     pub(super) unprotect: Vec<String>,
-    /// Have the kernel, too, deny all files but those in the allowed directories (Linux): as far as it can, or not start
-    /// where it cannot, or not at all
-    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LANDLOCK", default_value = "auto")]
+    /// Write over matching files instead of replacing them
+    ///
+    /// For those that a container or another program holds on to, such as one file that is mounted by itself. May be
+    /// repeated.
+    #[arg(
+        long,
+        global = true,
+        value_name = "GLOB",
+        env = "MCP_TEXT_EDITOR_IN_PLACE",
+        value_delimiter = ';',
+        help_heading = "Access to files",
+        hide_short_help = true
+    )]
+    pub(super) in_place: Vec<String>,
+    /// Have the kernel, too, deny all other files: auto, require, off
+    ///
+    /// Linux only: as far as the kernel can, or not to start where it cannot, or not at all.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        env = "MCP_TEXT_EDITOR_LANDLOCK",
+        default_value = "auto",
+        help_heading = "Access to files",
+        hide_short_help = true
+    )]
     pub(super) landlock: Landlock,
-    /// What replies are made for: text for a model, json for a program
-    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_OUTPUT", default_value = "text")]
+    /// Replies for a model (text) or a program (json)
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FOR",
+        env = "MCP_TEXT_EDITOR_OUTPUT",
+        default_value = "text",
+        help_heading = "Tools and replies"
+    )]
     pub(super) output: Output,
     /// Match text exactly, blanks at line ends included
-    #[arg(long, global = true, env = "MCP_TEXT_EDITOR_STRICT", value_parser = FalseyValueParser::new())]
+    #[arg(
+        long, global = true, env = "MCP_TEXT_EDITOR_STRICT", value_parser = FalseyValueParser::new(),
+        help_heading = "Tools and replies"
+    )]
     pub(super) strict: bool,
-    /// How many bytes of text a read returns at once [default: what the client is known to show whole]
+    /// How many bytes of text a read returns at once
+    ///
+    /// By default no more than the client is known to show whole.
     #[arg(
         long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_RESPONSE_BYTES",
-        value_parser = clap::value_parser!(u64).range(1..)
+        value_parser = clap::value_parser!(u64).range(1..), help_heading = "Tools and replies"
     )]
     pub(super) max_response_bytes: Option<u64>,
-    /// Another way to say --limit line-bytes=N: the longest line of input; a longer one is refused and skipped
+    /// Another way to say --limit line-bytes=N
+    ///
+    /// That is the longest line of input; a longer one is refused and skipped.
     #[arg(
         long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_LINE_BYTES",
-        value_parser = clap::value_parser!(u64).range(1..)
+        value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits and the log", hide_short_help = true
     )]
     pub(super) max_line_bytes: Option<u64>,
-    /// A bound on the work of a call, such as files=50 or call-seconds=5min; may be repeated; --help lists all
+    /// Bound a call's work: files=50, call-seconds=5min …
+    ///
+    /// All of them are listed below. May be repeated.
     #[arg(
         long,
         global = true,
         value_name = "NAME=VALUE",
         env = "MCP_TEXT_EDITOR_LIMIT",
-        value_delimiter = ';'
+        value_delimiter = ';',
+        help_heading = "Limits and the log"
     )]
     pub(super) limit: Vec<String>,
-    /// What an edit survives once it is answered: the end of the machine, or only that of the process, which is faster
-    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_DURABILITY", default_value = "machine")]
+    /// What an edit survives: the end of the machine, or of the process
+    ///
+    /// Once it is answered. The end of the process alone is faster.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "END",
+        env = "MCP_TEXT_EDITOR_DURABILITY",
+        default_value = "machine",
+        help_heading = "History and state",
+        hide_short_help = true
+    )]
     pub(super) durability: DurabilityOption,
-    /// Keep no history of edits, so that none can be undone
-    #[arg(long, global = true, env = "MCP_TEXT_EDITOR_NO_HISTORY", value_parser = FalseyValueParser::new())]
+    /// Keep no history, so that no edit can be undone
+    #[arg(
+        long, global = true, env = "MCP_TEXT_EDITOR_NO_HISTORY", value_parser = FalseyValueParser::new(),
+        help_heading = "History and state"
+    )]
     pub(super) no_history: bool,
-    /// Keep no history of files that match, besides .env*, *.pem and *.key; may be repeated
+    /// Keep no history of files that match
+    ///
+    /// None is kept of .env*, *.pem and *.key in any case. May be repeated.
     #[arg(
         long,
         global = true,
         value_name = "GLOB",
         env = "MCP_TEXT_EDITOR_NO_HISTORY_FOR",
-        value_delimiter = ';'
+        value_delimiter = ';',
+        help_heading = "History and state"
     )]
     pub(super) no_history_for: Vec<String>,
     /// How many days an edit is kept
     #[arg(
         long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_HISTORY_DAYS", default_value_t = HistorySettings::DEFAULT_DAYS,
-        value_parser = clap::value_parser!(u32).range(1..)
+        value_parser = clap::value_parser!(u32).range(1..), help_heading = "History and state", hide_short_help = true
     )]
     pub(super) history_days: u32,
     /// How large the history may grow; the oldest edits go first
     #[arg(
         long, global = true, value_name = "BYTES", env = "MCP_TEXT_EDITOR_HISTORY_SIZE",
-        default_value_t = HistorySettings::DEFAULT_BYTES, value_parser = clap::value_parser!(u64).range(1 << 20..)
+        default_value_t = HistorySettings::DEFAULT_BYTES, value_parser = clap::value_parser!(u64).range(1 << 20..),
+        help_heading = "History and state", hide_short_help = true
     )]
     pub(super) history_size: u64,
-    /// Where the journal and the history are kept [default: the platform's directory for a program's state]
-    #[arg(long, global = true, value_name = "DIR", env = "MCP_TEXT_EDITOR_STATE_DIR")]
+    /// Where the journal and the history are kept
+    ///
+    /// By default in the platform's directory for a program's state.
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "MCP_TEXT_EDITOR_STATE_DIR",
+        help_heading = "History and state"
+    )]
     pub(super) state_dir: Option<PathBuf>,
-    /// Serve MCP over HTTP at this address, such as 127.0.0.1:8000, instead of over standard input and output; the path
-    /// is /mcp
-    #[arg(long, value_name = "ADDR", env = "MCP_TEXT_EDITOR_HTTP")]
+    /// Serve MCP over HTTP here, such as 127.0.0.1:8000; the path is /mcp
+    ///
+    /// Instead of over standard input and output.
+    #[arg(long, value_name = "ADDR", env = "MCP_TEXT_EDITOR_HTTP", help_heading = "HTTP")]
     pub(super) http: Option<String>,
-    /// Serve HTTP only to clients that send the token in this file, which nobody else may read; without one only
-    /// loopback is served
-    #[arg(long, value_name = "FILE", env = "MCP_TEXT_EDITOR_TOKEN_FILE")]
+    /// Serve HTTP only to those who send the token in this file
+    ///
+    /// Nobody else may read the file. Without one only loopback is served.
+    #[arg(long, value_name = "FILE", env = "MCP_TEXT_EDITOR_TOKEN_FILE", help_heading = "HTTP")]
     pub(super) token_file: Option<PathBuf>,
-    /// Serve HTTP also under this name, besides addresses and localhost; may be repeated
-    #[arg(long, value_name = "HOST", env = "MCP_TEXT_EDITOR_ALLOW_HOST", value_delimiter = ';')]
+    /// Serve HTTP also under this name, besides addresses and localhost
+    ///
+    /// May be repeated.
+    #[arg(
+        long,
+        value_name = "HOST",
+        env = "MCP_TEXT_EDITOR_ALLOW_HOST",
+        value_delimiter = ';',
+        help_heading = "HTTP",
+        hide_short_help = true
+    )]
     pub(super) allow_host: Vec<String>,
-    /// Let web pages of this origin call over HTTP, such as `https://app.example`; may be repeated
-    #[arg(long, value_name = "ORIGIN", env = "MCP_TEXT_EDITOR_ALLOW_ORIGIN", value_delimiter = ';')]
+    /// Let web pages of this origin call over HTTP, such as `https://app.example`
+    ///
+    /// May be repeated.
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        env = "MCP_TEXT_EDITOR_ALLOW_ORIGIN",
+        value_delimiter = ';',
+        help_heading = "HTTP",
+        hide_short_help = true
+    )]
     pub(super) allow_origin: Vec<String>,
-    /// What is logged, to standard error; never the text of a file
-    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LOG_LEVEL", default_value = "warn")]
+    /// off, error, warn, info, debug, trace; to stderr
+    ///
+    /// The log never holds the text of a file.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "LEVEL",
+        env = "MCP_TEXT_EDITOR_LOG_LEVEL",
+        default_value = "warn",
+        help_heading = "Limits and the log"
+    )]
     pub(super) log_level: LogLevel,
     /// How a line of the log is written: for people, or as JSON for programs
-    #[arg(long, global = true, value_enum, env = "MCP_TEXT_EDITOR_LOG_FORMAT", default_value = "text")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        env = "MCP_TEXT_EDITOR_LOG_FORMAT",
+        default_value = "text",
+        help_heading = "Limits and the log",
+        hide_short_help = true
+    )]
     pub(super) log_format: LogFormat,
+    /// Show this summary
+    #[arg(short = 'h', long = "help", global = true, action = ArgAction::HelpShort, help_heading = "Help")]
+    help: Option<bool>,
+    /// Show all options, their variables and values, and the limits
+    #[arg(long = "help-all", global = true, action = ArgAction::HelpLong, help_heading = "Help")]
+    help_all: Option<bool>,
+    /// Show the version
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Help")]
+    version: Option<bool>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -169,7 +345,7 @@ pub(super) enum Subcommands {
         #[arg(long, value_name = "EDIT_ID", conflicts_with = "path")]
         contents: Option<String>,
     },
-    /// Take an edit back, in all of its files or in none; that is an edit, too
+    /// Take an edit back, in all of its files or in none
     Undo {
         /// The id of the edit, as its reply or `history` names it
         #[arg(value_name = "EDIT_ID")]

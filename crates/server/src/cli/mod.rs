@@ -1,9 +1,11 @@
 //! The command line: what is typed, what it means, and the subcommands for people.
 
 mod args;
+pub mod by_hand;
 pub mod call;
 pub mod confine;
 pub mod documents;
+mod help;
 pub mod history;
 mod http;
 pub mod limits;

@@ -138,7 +138,7 @@ fn call_goes_through_a_session() {
     let (code, out, _) = run_in(here.path(), &["call", "--tools", "read-only", "create_text_file"], &[]);
     assert!(code == 1 && out.starts_with("error: tool_disabled: "), "{out}");
     for wrong in [["call", "x", "nonsense"], ["call", "x", "--json=[]"]] {
-        assert_eq!(run_in(here.path(), &wrong, &[]).0, 1);
+        assert_eq!(run_in(here.path(), &wrong, &[]).0, 2);
     }
 }
 

@@ -410,7 +410,7 @@ fn limits_are_set_once_and_by_their_names() {
     check(&["--limit", "line-bytes=1", "--max-line-bytes", "1"], "", "line-bytes is set more than once");
     check(&[], "files", "`files` is not of the form NAME=VALUE");
     let help =
-        std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor")).arg("--help").output().unwrap();
+        std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor")).arg("--help-all").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     for limit in Limit::ALL {
         let entry = format!("\n  {} [default: ", limit.name());

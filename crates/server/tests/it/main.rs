@@ -23,6 +23,7 @@ mod http_access;
 mod http_calls;
 mod http_client;
 mod limits;
+mod manners;
 mod many;
 mod oddities;
 mod places;

@@ -229,10 +229,10 @@ fn the_schema_of_each_tool_admits_its_errors() {
 
 #[test]
 fn each_option_has_a_variable() {
-    let output = Command::new(BINARY).arg("--help").stdin(Stdio::null()).output().unwrap();
+    let output = Command::new(BINARY).arg("--help-all").stdin(Stdio::null()).output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
-    let (_, options) = help.split_once("\nOptions:\n").unwrap();
-    let (options, _) = options.split_once("\n  -h, --help\n").unwrap();
+    let (_, options) = help.split_once("\nTools and replies:\n").unwrap();
+    let (options, _) = options.split_once("\nHelp:\n").unwrap();
     let mut count = 0;
     for option in options.split("\n      --").map(|option| option.trim_start().trim_start_matches("--")) {
         let name = option.split(|c: char| c.is_whitespace()).next().unwrap();

@@ -1,0 +1,63 @@
+//! What the server tells a person who starts it at a terminal, where else it would only wait.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use mcp_text_editor_store::Workspace;
+use serde_json::json;
+
+use crate::render::escape::on_one_line;
+
+/// Says on standard error what this is and how it is connected, if both standard input and standard error are a
+/// terminal: no client is on the other side then.
+pub fn greet(workspace: &Workspace) {
+    if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mcp-text-editor"));
+        let roots: Vec<String> = workspace.roots().map(|root| root.display().to_string()).collect();
+        // An error of writing is ignored: nobody is there to be told.
+        let _ = io::stderr()
+            .write_all(greeting(&program.display().to_string(), &roots, workspace.is_read_only()).as_bytes());
+    }
+}
+
+/// Words the greeting of a server of these directories.
+fn greeting(program: &str, roots: &[String], is_read_only: bool) -> String {
+    let end = if cfg!(windows) { "Ctrl-Z and Enter end" } else { "Ctrl-D ends" };
+    let edits = if is_read_only { "reads" } else { "reads and edits" };
+    let files = match roots {
+        [] => "It serves no directory.".to_owned(),
+        roots => {
+            let shown: Vec<String> = roots.iter().map(|root| on_one_line(root)).collect();
+            format!("It {edits} the files in {}.", shown.join(", "))
+        }
+    };
+    let entry = json!({"mcpServers": {"text-editor": {"command": program, "args": roots}}});
+    format!(
+        "mcp-text-editor {} is an MCP server: a client starts it, and speaks with it here. {end} it; --help tells more.\n\
+         {files}\n\
+         To connect a client, put this entry into its configuration: {entry}\n",
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_told_what_it_is_where_it_works_and_how_it_is_connected() {
+        let check = |roots: &[&str], is_read_only: bool| {
+            let roots: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
+            greeting("/bin/mcp-text-editor", &roots, is_read_only)
+                .replace(env!("CARGO_PKG_VERSION"), "VERSION")
+                .replace("Ctrl-Z and Enter end", "Ctrl-D ends")
+        };
+        insta::assert_snapshot!(check(&["/home/ada/app", "/srv/a \"b\"\n"], false), @r#"
+        mcp-text-editor VERSION is an MCP server: a client starts it, and speaks with it here. Ctrl-D ends it; --help tells more.
+        It reads and edits the files in /home/ada/app, /srv/a "b"\n.
+        To connect a client, put this entry into its configuration: {"mcpServers":{"text-editor":{"command":"/bin/mcp-text-editor","args":["/home/ada/app","/srv/a \"b\"\n"]}}}
+        "#);
+        insta::assert_snapshot!(check(&["/srv"], true).lines().nth(1).unwrap(), @"It reads the files in /srv.");
+        insta::assert_snapshot!(check(&[], false).lines().nth(1).unwrap(), @"It serves no directory.");
+    }
+}
