@@ -1,0 +1,288 @@
+"""What this server and others do with the same files: the table in README.md, cell by cell.
+
+    others.py --server BINARY [--peer NAME=COMMAND]… [--only CASE,…]
+
+A peer with `filesystem` in its name is called in the form of server-filesystem, any other in that of mcp-text-editor 1.x; `ROOT`
+in its command becomes the directory to serve. A row is a case, a column a server; `.` is a case that a server has
+no form for. Only what is left on the disk is judged, not what is said of it. Ends with 1 if this server loses an update, or
+changes a byte that it was not asked to.
+
+    pip install mcp-text-editor==1.2.2                      # Python 3.13
+    npm install @modelcontextprotocol/server-filesystem@2026.8.31
+    cargo install rust-mcp-filesystem@0.4.5 --locked
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+#: A server that has said nothing for so long hangs.
+PATIENCE = 10.0
+
+
+class Hangs(Exception):
+    pass
+
+
+class Other:
+    """A server that runs, and the form of its calls."""
+
+    def __init__(self, name: str, command: list[str], root: Path, state: Path, wrap: list[str] | None = None) -> None:
+        self.name, self.number = name, 0
+        words = [str(root) if word == "ROOT" else word for word in command]
+        environment = {**os.environ, "MCP_TEXT_EDITOR_STATE_DIR": str(state)}
+        self.process = subprocess.Popen([*(wrap or []), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, env=environment, bufsize=0)
+        self.rest = b""
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "others", "version": "0"}}
+        self.ask("initialize", hello, patience=60.0)
+        self.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def write(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+
+    def ask(self, method: str, params: dict[str, Any], patience: float = PATIENCE) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        self.number += 1
+        self.write({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        until = time.monotonic() + patience
+        while True:
+            while b"\n" in self.rest:
+                line, self.rest = self.rest.split(b"\n", 1)
+                message = json.loads(line)
+                if message.get("id") == self.number and "method" not in message:
+                    return dict(message)
+            if not select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
+                raise Hangs
+            block = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not block:
+                raise Hangs
+            self.rest += block
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
+        """Calls a tool; gives whether it succeeded, and its text."""
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        result = answer.get("result", {})
+        text = "\n".join(part.get("text", "") for part in result.get("content", []))
+        return "error" not in answer and not result.get("isError") and '"result": "error"' not in text, text
+
+    def read(self, path: Path) -> tuple[bool, str]:
+        """Reads a file; gives whether it succeeded, and its text."""
+        if self.name.startswith("this"):
+            done, text = self.call("get_text_file_contents", {"file_path": str(path), "line_numbers": False})
+            return done, text.split("\n", 1)[-1]
+        if "filesystem" in self.name:
+            return self.call("read_text_file", {"path": str(path)})
+        done, text = self.call("get_text_file_contents", {"files": [{"file_path": str(path), "ranges": [{"start": 1}]}]})
+        return done, json.loads(text)[str(path)]["ranges"][0]["content"] if done else text
+
+    def replace(self, path: Path, old: str, new: str, line: int | None = None) -> bool | None:
+        """Replaces a text; None where the server has no form for that. Where it takes lines only, `line` is the text's."""
+        if self.name.startswith("this"):
+            return self.call("patch_text_file_contents", {"file_path": str(path), "old_string": old, "new_string": new})[0]
+        if "filesystem" in self.name:
+            return self.call("edit_file", {"path": str(path), "edits": [{"oldText": old, "newText": new}]})[0]
+        if line is None:
+            return None
+        ranges = [{"start": line, "end": line}]
+        done, text = self.call("get_text_file_contents", {"files": [{"file_path": str(path), "ranges": ranges}]})
+        if not done:
+            return False
+        told = json.loads(text)[str(path)]
+        patch = {"start": line, "end": line, "contents": new, "range_hash": told["ranges"][0]["range_hash"]}
+        return self.call("patch_text_file_contents", {"file_path": str(path), "file_hash": told["file_hash"], "patches": [patch]})[0]
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+Start = Callable[..., Other]
+
+
+def one_line(before: bytes, after: bytes) -> Callable[[Start, Path], str]:
+    """Replaces the second line, `b`, by `B`."""
+
+    def case(start: Start, root: Path) -> str:
+        path = root / "t.txt"
+        path.write_bytes(before)
+        done = start().replace(path, "b", "B", line=2)
+        left = path.read_bytes()
+        return "kept" if left == after else "refused" if left == before else f"changed{'' if done else ', and an error'}"
+
+    return case
+
+
+def by_text(before: bytes, old: str, new: str) -> Callable[[Start, Path], str]:
+    """Replaces a text that is not there, or more than once."""
+
+    def case(start: Start, root: Path) -> str:
+        path = root / "t.txt"
+        path.write_bytes(before)
+        done = start().replace(path, old, new)
+        return "." if done is None else "refused" if path.read_bytes() == before else "edited"
+
+    return case
+
+
+def fifo(start: Start, root: Path) -> str:
+    path = root / "fifo"
+    os.mkfifo(path)
+    try:
+        return "read" if start().read(path)[0] else "refused"
+    except Hangs:
+        return "hangs"
+
+
+def lost(start: Start, root: Path) -> str:
+    """Two processes count up in one line, each until 100 of its edits were acknowledged; how many of the 200 are gone."""
+    path = root / "t.txt"
+    path.write_text("above\nn 0\nbelow\n")
+
+    def count(server: Other) -> None:
+        done, tries = 0, 0
+        while done < 100 and tries < 20_000:
+            tries += 1
+            read, text = server.read(path)
+            found = re.search(r"^n (\d+)$", text, re.M) if read else None
+            if found and server.replace(path, found[0], f"n {int(found[1]) + 1}", line=2):
+                done += 1
+
+    workers = [threading.Thread(target=count, args=(server,)) for server in (start(), start())]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    found = re.search(r"^n (\d+)$", path.read_text(), re.M)
+    return f"{200 - int(found[1])} of 200" if found else "200 of 200"
+
+
+def synced(start: Start, root: Path) -> str:
+    """Whether an edit calls fsync or fdatasync before it is answered."""
+    if shutil.which("strace") is None:
+        return "."
+    path, log = root / "t.txt", root.parent / "strace"
+    path.write_text("a\nb\nc\n")
+    server = start(["strace", "-f", "-qq", "-o", str(log), "-e", "trace=fsync,fdatasync,sync_file_range,sync,syncfs"])
+    server.replace(path, "b", "B", line=2)
+    return "yes" if "sync" in log.read_text() and path.read_text() == "a\nB\nc\n" else "no"
+
+
+def mode(start: Start, root: Path) -> str:
+    path = root / "t.sh"
+    path.write_text("a\nb\nc\n")
+    path.chmod(0o750)
+    start().replace(path, "b", "B", line=2)
+    return "kept" if path.stat().st_mode & 0o777 == 0o750 else "changed"
+
+
+def outside(start: Start, root: Path) -> str:
+    path = root.parent / "outside.txt"
+    path.write_text("a\nb\nc\n")
+    return "edited" if start().replace(path, "b", "B", line=2) else "refused"
+
+
+def median(times: list[float]) -> str:
+    middle = sorted(times)[len(times) // 2] * 1000
+    return f"{middle:.0f} ms" if middle >= 10 else f"{middle:.1f} ms"
+
+
+def timed(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def begins(start: Start, root: Path) -> str:
+    """From the start of the process to the answer of `initialize`."""
+    return median([timed(start) for _ in range(7)])
+
+
+def patch_of(lines: int, rounds: int) -> Callable[[Start, Path], str]:
+    """Replaces a line in the middle of a file with so many lines of 50 bytes, there and back; lines by what is read before."""
+
+    def case(start: Start, root: Path) -> str:
+        path = root / "t.txt"
+        middle = lines // 2
+        path.write_text("".join(f"{number:>8} {'x' * 40}\n" for number in range(1, lines + 1)))
+        server = start()
+        forms = [f"{middle:>8} {letter * 40}" for letter in "xy"]
+        times = []
+        for round in range(rounds):
+            old, new = forms[round % 2], forms[(round + 1) % 2]
+            times.append(timed(lambda old=old, new=new: server.replace(path, old, new, line=middle)))
+        return median(times) if f"{forms[rounds % 2]}\n" in path.read_text() else "not made"
+
+    return case
+
+
+CASES: dict[str, tuple[str, Callable[[Start, Path], str]]] = {
+    "mixed": ("mixed line ends", one_line(b"a\r\nb\nc\r\n", b"a\r\nB\nc\r\n")),
+    "crlf": ("CRLF", one_line(b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n")),
+    "bom": ("a BOM", one_line(b"\xef\xbb\xbfa\nb\nc\n", b"\xef\xbb\xbfa\nB\nc\n")),
+    "open": ("no newline at the end", one_line(b"a\nb\nc", b"a\nB\nc")),
+    "byte": ("a byte that is no UTF-8, in another line", one_line(b"caf\xe9\nb\nc\n", b"caf\xe9\nB\nc\n")),
+    "twice": ("a text that is there twice", by_text(b"x = 1\ny\nx = 1\n", "x = 1", "x = 2")),
+    "indent": ("a text with other indentation", by_text(b"if a:\n    b()\n", "if a:\n\tb()", "if a:\n\tc()")),
+    "mode": ("the mode 0750", mode),
+    "outside": ("a file outside the directory", outside),
+    "fifo": ("a FIFO, read", fifo),
+    "synced": ("synced before the answer", synced),
+    "lost": ("lost by two processes", lost),
+    "start": ("start to the answer of `initialize`", begins),
+    "100k": ("a one-line patch of a 100 KB file", patch_of(2_000, 31)),
+    "10m": ("a one-line patch of a 10 MB file", patch_of(200_000, 7)),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Compares what servers do with the same files.")
+    parser.add_argument("--server", required=True, help="this server's program")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND", help="another server")
+    parser.add_argument("--only", default=",".join(CASES), metavar="CASE,…", help=f"some of {', '.join(CASES)}")
+    options = parser.parse_args()
+    servers = {"this server": [os.path.abspath(options.server), "ROOT"]}
+    servers.update({name: shlex.split(command) for name, command in (peer.split("=", 1) for peer in options.peer)})
+    print("| |", " | ".join(servers), "|")
+    print("|---|" + "---|" * len(servers))
+    worst = 0
+    for key in options.only.split(","):
+        words, case = CASES[key]
+        cells = []
+        for name, command in servers.items():
+            with tempfile.TemporaryDirectory() as place:
+                root, running = Path(place).resolve() / "root", []
+                root.mkdir()
+
+                def start(wrap: list[str] | None = None) -> Other:
+                    running.append(Other(name, command, root, root.parent / "state", wrap))
+                    return running[-1]
+
+                try:
+                    cells.append(case(start, root))
+                finally:
+                    for server in running:
+                        server.close()
+        if cells[0] in ("changed", "edited", "hangs", "no") or (key == "lost" and cells[0] != "0 of 200"):
+            worst = 1
+        print(f"| {words} |", " | ".join(cells), "|", flush=True)
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())
