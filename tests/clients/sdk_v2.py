@@ -1,11 +1,13 @@
 """Sessions with the official Python SDK, major version 2 (see requirements-v2.txt), in both output modes.
 
-Each once with the `initialize` handshake of the older revisions, and once as the SDK does by itself, by discovery.
+Each once with the `initialize` handshake of the older revisions, and once as the SDK does by itself, by discovery; over standard
+input and output, and over HTTP.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
@@ -16,14 +18,16 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from sdk_steps import Result, Tool, long_calls, steps
-from session import binary
+from session import binary, over_http
 
 
-async def session(as_json: bool, mode: str) -> None:
-    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as state:
+async def session(as_json: bool, mode: str, http: bool) -> None:
+    options = ["--output", "json"] if as_json else []
+    with tempfile.TemporaryDirectory() as place, tempfile.TemporaryDirectory() as state, contextlib.ExitStack() as serving:
         root = Path(place).resolve()
-        arguments = ["--output", "json", str(root)] if as_json else [str(root)]
-        server = StdioServerParameters(command=binary(), args=arguments, env={"MCP_TEXT_EDITOR_STATE_DIR": state})
+        server: Any = StdioServerParameters(command=binary(), args=[*options, str(root)], env={"MCP_TEXT_EDITOR_STATE_DIR": state})
+        if http:
+            server = serving.enter_context(over_http(root, state, options))
         async with Client(server, mode=mode, read_timeout_seconds=20) as client:
             listed = await client.list_tools()
             tools = [Tool(t.name, t.title, t.description, t.input_schema, t.output_schema, {} if t.annotations is None else {
@@ -41,14 +45,17 @@ async def session(as_json: bool, mode: str) -> None:
             calls = await steps(root, as_json, tools, call)
             check = await long_calls(root, call) if not as_json else lambda: None
             revision = client.protocol_version
+        serving.close()
         check()
-        print(f"mcp {version('mcp')}, {mode} ({revision}), {'json' if as_json else 'text'}: {calls} calls passed")
+        how = f"{'HTTP' if http else 'stdio'}, {mode} ({revision}), {'json' if as_json else 'text'}"
+        print(f"mcp {version('mcp')}, {how}: {calls} calls passed", flush=True)
 
 
 async def main() -> None:
-    for mode in ("legacy", "auto"):
-        for as_json in (False, True):
-            await session(as_json, mode)
+    for http in (False, True):
+        for mode in ("legacy", "auto"):
+            for as_json in (False, True):
+                await session(as_json, mode, http)
 
 
 if __name__ == "__main__":

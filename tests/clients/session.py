@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import selectors
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,26 @@ def binary() -> str:
     if named:
         return os.path.abspath(named)
     return str(Path(__file__).resolve().parents[2] / "target" / "debug" / "mcp-text-editor")
+
+
+@contextlib.contextmanager
+def over_http(root: str | os.PathLike[str], state: str | os.PathLike[str], options: list[str]) -> Iterator[str]:
+    """A server over HTTP, at a port that the system chooses; gives its address."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MCP_TEXT_EDITOR_")}
+    environment["MCP_TEXT_EDITOR_STATE_DIR"] = str(state)
+    server = subprocess.Popen([binary(), *options, "--http", "127.0.0.1:0", str(root)], stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, env=environment, text=True)
+    try:
+        assert server.stderr is not None
+        line = server.stderr.readline()
+        said = re.search(r"http://\S+/mcp", line)
+        if said is None:
+            raise Closed(f"the server does not say where it serves: {line}")
+        yield said[0]
+    finally:
+        # It answers what is in work before it ends.
+        server.terminate()
+        server.communicate(timeout=60)
 
 
 class Reply:
