@@ -33,7 +33,7 @@ use crate::transport::scan::Scan;
 /// How long a client may take to send a body.
 const BODY_TIME: Duration = Duration::from_mins(1);
 
-/// How many KiB of bodies may be in work, each counted as [`weight`] says. What is beyond waits.
+/// How many KiB of bodies may be in work, each request with its share. What is beyond waits.
 const MAX_HELD: u32 = 64 << 10;
 
 /// How many KiB a request in work counts for besides its body.
