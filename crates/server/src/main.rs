@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use mcp_text_editor::cli::call::CallError;
 use mcp_text_editor::cli::confine::confine;
 use mcp_text_editor::cli::{
-    self, Action, HistoryAction, by_hand, call, documents, history, log, tools, workspace,
+    self, Action, HistoryAction, by_hand, call, doctor, documents, history, install, log, tools, workspace,
 };
 use mcp_text_editor::config::LogFormat;
 use mcp_text_editor::context::Context;
@@ -75,6 +75,19 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             };
             let done = call::call(server(workspace), tool, arguments, &mut out)?;
             Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Action::Install(request) => {
+            let machine =
+                cli::current_dir().and_then(install::machine::Machine::this).map_err(anyhow::Error::msg)?;
+            install::install(&request, &machine, &command.state_options, &mut out)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Doctor { client, project } => {
+            let machine =
+                cli::current_dir().and_then(install::machine::Machine::this).map_err(anyhow::Error::msg)?;
+            let state = &command.state_options;
+            let is_well = doctor::doctor(client.as_deref(), project.as_deref(), &machine, state, &mut out)?;
+            Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {
             out.write_all(tools::markdown().as_bytes())?;

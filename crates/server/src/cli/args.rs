@@ -66,16 +66,15 @@ pub(super) struct Options {
     /// Which: default, all, edit, read-only, or names
     ///
     /// edit has the six that read and edit; all has those of the history, too; claude-code is the patch tool alone. Names
-    /// have commas between them.
+    /// have commas between them. By default default; of `install` what suits the client.
     #[arg(
         long,
         global = true,
         value_name = "SET",
         env = "MCP_TEXT_EDITOR_TOOLS",
-        default_value = "default",
         help_heading = "Tools and replies"
     )]
-    pub(super) tools: ToolSet,
+    pub(super) tools: Option<ToolSet>,
     /// Another way to say --tools claude-code
     #[arg(
         long,
@@ -354,6 +353,19 @@ pub(super) enum Subcommands {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Write this server into a client's configuration; without a client: list those on this machine
+    ///
+    /// What is there is kept, comments and order included; the edit is in the history, and can be undone. The entry starts
+    /// this very program. Of an entry that is there the command is brought up to date, and what a person added stays.
+    Install(InstallArguments),
+    /// Start the server as a client would, and say what is wrong; without a client: as all would that have an entry
+    Doctor {
+        /// As for install
+        client: Option<String>,
+        /// The project in which the client is used [default: the current directory]
+        #[arg(long, value_name = "DIR")]
+        project: Option<PathBuf>,
+    },
     /// Print the tools as clients see them
     Tools {
         /// As a document for people
@@ -370,6 +382,30 @@ pub(super) enum Subcommands {
         /// A subcommand, whose page it is to be instead
         command: Vec<String>,
     },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct InstallArguments {
+    /// claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline or jetbrains
+    pub(super) client: Option<String>,
+    /// The directories that the server may read and edit [default: the one in which the client is started]
+    #[arg(value_name = "DIR")]
+    pub(super) allowed: Vec<PathBuf>,
+    /// Write the configuration of this project, not your own
+    #[arg(long, value_name = "DIR")]
+    pub(super) project: Option<PathBuf>,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub(super) print: bool,
+    /// Take the entry out
+    #[arg(long, conflicts_with_all = ["allowed", "command"])]
+    pub(super) remove: bool,
+    /// Replace, or take out, an entry of the same name that starts something else
+    #[arg(long)]
+    pub(super) force: bool,
+    /// The command that starts the server, such as "npx -y mcp-text-editor-rs" [default: the path of this program]
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) command: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]

@@ -4,10 +4,12 @@ mod args;
 pub mod by_hand;
 pub mod call;
 pub mod confine;
+pub mod doctor;
 pub mod documents;
 mod help;
 pub mod history;
 mod http;
+pub mod install;
 pub mod limits;
 pub mod log;
 mod resolve;
@@ -15,4 +17,4 @@ pub mod tools;
 pub mod workspace;
 
 pub use self::args::Arguments;
-pub use self::resolve::{Action, Command, HistoryAction, resolve};
+pub use self::resolve::{Action, Command, HistoryAction, current_dir, resolve};

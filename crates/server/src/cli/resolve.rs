@@ -2,13 +2,14 @@
 //! ([`Command`]), once, at the start. Nothing else reads the environment. Whether a root can be opened is found out
 //! by the store.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr as _;
 
 use mcp_text_editor_store::{Durability, HistorySettings, Patterns, Unserved, Wanted, WhyUnserved};
 
-use super::args::{Arguments, DurabilityOption, HistorySubcommands, Mode, Subcommands};
+use super::args::{Arguments, DurabilityOption, HistorySubcommands, InstallArguments, Mode, Subcommands};
 use super::documents::Document;
+use super::install::{Request, entry};
 use super::{http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;
@@ -56,6 +57,15 @@ pub enum Action {
     },
     /// Look at past edits, forget them, or take one back.
     History(HistoryAction),
+    /// Write this server into the configuration of a client.
+    Install(Request),
+    /// Start the server as clients would, and say what is wrong.
+    Doctor {
+        /// The client; `None`: all that have an entry.
+        client: Option<String>,
+        /// The project in which it is used; absolute. `None`: the current directory.
+        project: Option<PathBuf>,
+    },
     /// Print the tools.
     Tools {
         /// As a document for people, not as JSON.
@@ -97,13 +107,14 @@ pub enum HistoryAction {
 /// Resolves the arguments. The error is a message for the person who configures the client.
 pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let Arguments { command, mut directories, options } = arguments;
-    let mut offered = options.tools;
+    let mut chosen = options.tools;
     if let Some(Mode::ClaudeCode) = options.mode {
-        if offered != ToolSet::default() {
+        if chosen.is_some_and(|chosen| chosen != ToolSet::default()) {
             return Err("--mode and --tools both choose the tools; give one of them".to_owned());
         }
-        offered = ToolSet::from_str("claude-code")?;
+        chosen = Some(ToolSet::from_str("claude-code")?);
     }
+    let mut offered = chosen.clone().unwrap_or_default();
     if options.read_only {
         let kept = offered.read_only();
         offered = kept.ok_or_else(|| format!("--read-only leaves none of the tools {offered}"))?;
@@ -162,6 +173,10 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         Some(Subcommands::Undo { edit_id, dry_run }) => {
             Action::History(HistoryAction::Undo { edit_id, dry_run })
         }
+        Some(Subcommands::Install(install)) => Action::Install(request(install, chosen)?),
+        Some(Subcommands::Doctor { client, project }) => {
+            Action::Doctor { client, project: project.map(absolute_without_dots).transpose()? }
+        }
         Some(Subcommands::Call { roots, tool, values, json }) => {
             directories.extend(roots);
             Action::Call { tool, values, json }
@@ -178,7 +193,11 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     };
     let mut unserved = Vec::new();
     let roots = match action {
-        Action::Tools { .. } | Action::Document(_) | Action::History(_) => Vec::new(),
+        Action::Tools { .. }
+        | Action::Document(_)
+        | Action::History(_)
+        | Action::Install(_)
+        | Action::Doctor { .. } => Vec::new(),
         // Clients show nobody why a server did not start, so it starts in any case and tells the model.
         Action::Serve => {
             let wanted = if directories.is_empty() {
@@ -281,7 +300,36 @@ fn absolute(path: PathBuf) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Ok(current_dir()?.join(path)) }
 }
 
-fn current_dir() -> Result<PathBuf, String> {
+/// Resolves what `install` is to do; `chosen` are the tools, if a person has named them.
+fn request(install: InstallArguments, chosen: Option<ToolSet>) -> Result<Request, String> {
+    let InstallArguments { client, allowed, project, print, remove, force, command } = install;
+    Ok(Request {
+        client,
+        directories: allowed.into_iter().map(absolute_without_dots).collect::<Result<_, _>>()?,
+        project: project.map(absolute_without_dots).transpose()?,
+        is_dry_run: print,
+        is_removal: remove,
+        is_forced: force,
+        command: command.map(|command| entry::split(&command)).transpose()?,
+        tools: chosen,
+    })
+}
+
+/// Makes a directory's path absolute, without `.` and `..`, for a configuration that is read elsewhere. The error says that
+/// there is no such directory.
+fn absolute_without_dots(directory: PathBuf) -> Result<PathBuf, String> {
+    let path = absolute(directory)?;
+    if !path.is_dir() {
+        return Err(format!("{} is not a directory", path.display()));
+    }
+    if path.components().any(|part| part == Component::ParentDir) {
+        return path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
+    }
+    Ok(path.components().collect())
+}
+
+/// Returns the current directory.
+pub fn current_dir() -> Result<PathBuf, String> {
     std_current_dir().map_err(|error| format!("the current directory cannot be read: {error}"))
 }
 

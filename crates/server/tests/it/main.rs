@@ -22,6 +22,9 @@ mod http;
 mod http_access;
 mod http_calls;
 mod http_client;
+// Where clients look on other systems is a function of its own, with its own test: `cli::install::tests`.
+#[cfg(target_os = "linux")]
+mod install;
 mod limits;
 mod manners;
 mod many;

@@ -1,0 +1,242 @@
+//! All that can be wrong with an entry, found by reading it and by starting what it says.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::session::{Answers, Start, ask};
+use super::trust;
+use crate::cli::install::clients::{Client, Passes, Starts};
+use crate::cli::install::entry::Words;
+use crate::cli::install::machine::Machine;
+use crate::cli::install::{Syntax, at};
+use crate::tool_id::ToolId;
+
+/// What is wrong, and what mends it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Wrong {
+    pub(super) what: String,
+    pub(super) mend: String,
+}
+
+/// An entry in the configuration of a client, and where it is used.
+pub(super) struct Entry<'a> {
+    pub(super) client: &'static Client,
+    pub(super) machine: &'a Machine,
+    /// What the whole file says.
+    pub(super) said: &'a Value,
+    /// The project in which the client is used.
+    pub(super) project: &'a Path,
+    /// Whether the file is the project's.
+    pub(super) is_project: bool,
+    /// Reads another configuration.
+    pub(super) read: &'a dyn Fn(&Path, Syntax) -> Option<Value>,
+}
+
+/// What was found of an entry.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    /// What was done, for people.
+    pub(super) done: Vec<String>,
+    pub(super) wrong: Vec<Wrong>,
+}
+
+/// Codes of errors that tell of a file that was reached.
+const REACHED: &[&str] = &["no_match", "not_found", "binary_file", "decode_failed", "protected_path"];
+
+/// Words on the path of a server's state.
+const STATE: &[&str] = &["MCP_TEXT_EDITOR_STATE_DIR", "XDG_STATE_HOME"];
+
+/// Checks an entry; `None` if there is none.
+pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
+    let Entry { client, machine, .. } = *entry;
+    let there = at(entry.said, &client.entry())?;
+    let mut report = Report::default();
+    let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
+    let again = format!(
+        "mcp-text-editor install {}{}",
+        client.name,
+        if entry.is_project { " --project DIR" } else { "" }
+    );
+    let words = Client::words(there).unwrap_or_default();
+    let Some(own) = Words::of(&words) else {
+        wrong(format!("it starts something else: {}", words.join(" ")), format!("{again} --force"));
+        return Some(report);
+    };
+    if there.get("disabled") == Some(&Value::Bool(true)) || there.get("enabled") == Some(&Value::Bool(false))
+    {
+        wrong(
+            "the entry is switched off".to_owned(),
+            "take `disabled` or `enabled` out of it, or switch it on in the client".to_owned(),
+        );
+    }
+    for (what, mend) in unapproved(entry, there) {
+        wrong(what, mend.unwrap_or_else(|| again.clone()));
+    }
+    if let Some(missing) = trust::missing(client, machine, entry.project, entry.is_project, entry.read) {
+        let step = if entry.is_project { client.project_step } else { client.user_step };
+        wrong(missing, step.unwrap_or("say so in the client").to_owned());
+    }
+    let variables = variables(entry, there);
+    for name in STATE {
+        let (own, of_server) = (machine.variable(name), variables.get(&OsString::from(name)));
+        if own.is_some() && own != of_server {
+            wrong(
+                format!(
+                    "the server keeps its history elsewhere than your `mcp-text-editor history` looks: it does not get {name}"
+                ),
+                format!("give it {name} in the entry: in `env`, or for Codex by its name in `env_vars`"),
+            );
+        }
+    }
+    let path = variables.get(&OsString::from("PATH"));
+    let program = words.first().and_then(|name| machine.find_program(name, path));
+    let Some(program) = program else {
+        let name = words.first().map(String::as_str).unwrap_or_default();
+        let path = path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        wrong(
+            format!(
+                "the command {name} is not there, or not in the PATH that {} gives it: {path}",
+                client.program
+            ),
+            again,
+        );
+        return Some(report);
+    };
+    let expanded = expanded(client, &words, entry.project);
+    let arguments = expanded.get(1..).unwrap_or_default();
+    let directory =
+        if client.starts == Starts::Anywhere { machine.home.clone() } else { entry.project.to_owned() };
+    let served = Words::of(&expanded).map(|words| words.directories).unwrap_or_default();
+    let mut served: Vec<PathBuf> = served.iter().map(|root| directory.join(root)).collect();
+    if served.is_empty() {
+        served.push(directory.clone());
+    }
+    for root in &served {
+        let start = Start { program: &program, arguments, variables: &variables, directory: &directory };
+        match ask(&start, |tools| call(tools, root)) {
+            Err(why) => report.wrong.push(Wrong { what: why, mend: again.clone() }),
+            Ok(answers) => judge(&mut report, &answers, root, &again),
+        }
+    }
+    report.done.insert(0, format!("starts {} in {}", own.all().join(" "), directory.display()));
+    report.wrong.dedup();
+    Some(report)
+}
+
+/// Returns what the client would ask a person for, with what mends it where `install` does not.
+fn unapproved(entry: &Entry<'_>, there: &Value) -> Vec<(String, Option<String>)> {
+    let Entry { client, machine, .. } = *entry;
+    let asks = format!(
+        "{} asks before it calls the tools, and cannot where nobody is there to be asked",
+        client.program
+    );
+    let mut found = Vec::new();
+    for name in ["trust", "default_tools_approval_mode", "autoApprove"] {
+        let due = client.members(&[]).into_iter().find(|(member, _)| member == name).map(|(_, value)| value);
+        if due.as_ref().is_some_and(|due| there.get(name) != Some(due)) {
+            let due = due.unwrap_or_default();
+            found.push((asks.clone(), Some(format!("set `{name}` to {due} in the entry"))));
+        }
+    }
+    for item in (client.approval)(machine, entry.is_project.then_some(entry.project)) {
+        let said = (entry.read)(&item.file, Syntax::Json);
+        let list = said.as_ref().and_then(|said| at(said, item.path)).and_then(Value::as_array);
+        if !list.is_some_and(|list| list.contains(&item.item)) {
+            let (item, list, file) = (&item.item, item.path.join("."), item.file.display());
+            found.push((format!("{item} is not in {list} of {file}: {asks}"), None));
+        }
+    }
+    found
+}
+
+/// The environment that the client gives the server.
+fn variables(entry: &Entry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
+    let Entry { client, machine, .. } = *entry;
+    let by_name: Vec<&str> = there
+        .get("env_vars")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let passes = |name: &OsString| {
+        let name = name.to_string_lossy().to_uppercase();
+        by_name.contains(&name.as_str())
+            || match client.passes {
+                Passes::All => true,
+                Passes::AllButSecrets => {
+                    !["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
+                }
+                Passes::Only(names) => names.contains(&name.as_str()),
+            }
+    };
+    let own = machine
+        .variables
+        .iter()
+        .filter(|(name, _)| passes(name))
+        .map(|(name, value)| (name.clone(), value.clone()));
+    let added = ["env", "environment"].into_iter().filter_map(|name| there.get(name)?.as_object()).flatten();
+    let added =
+        added.filter_map(|(name, value)| Some((OsString::from(name), OsString::from(value.as_str()?))));
+    own.chain(added).collect()
+}
+
+/// The words with the project in the place of the client's variable for it.
+fn expanded(client: &Client, words: &[String], project: &Path) -> Vec<String> {
+    match client.starts {
+        Starts::Names(variable) => {
+            words.iter().map(|word| word.replace(variable, &project.to_string_lossy())).collect()
+        }
+        Starts::InProject | Starts::Anywhere => words.to_vec(),
+    }
+}
+
+/// Chooses a call that reads a file of a directory and changes nothing: a file that is there, or one that is not.
+fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
+    let entries = root.read_dir().ok().into_iter().flatten().filter_map(Result::ok);
+    let files =
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path());
+    let file = files.min().unwrap_or_else(|| root.join("no-such-file"));
+    let offers = |tool: ToolId| tools.iter().any(|name| name == tool.name());
+    if offers(ToolId::Get) {
+        let arguments = json!({"files": [{"file_path": file, "ranges": []}]});
+        Some((ToolId::Get.name().to_owned(), arguments))
+    } else if offers(ToolId::Patch) {
+        let patch = json!({"old_string": "mcp-text-editor doctor looks for this", "new_string": ""});
+        let arguments = json!({"files": [{"file_path": file, "patches": [patch]}], "dry_run": true});
+        Some((ToolId::Patch.name().to_owned(), arguments))
+    } else {
+        None
+    }
+}
+
+/// Notes what answers mean.
+fn judge(report: &mut Report, answers: &Answers, root: &Path, again: &str) {
+    let Answers { version, tools, result, said } = answers;
+    report.done.push(format!("answers as version {version}, with {}", tools.join(", ")));
+    let own = env!("CARGO_PKG_VERSION");
+    if version != own {
+        let what = format!("the entry starts version {version}, and this is {own}");
+        report.wrong.push(Wrong { what, mend: again.to_owned() });
+    }
+    let code = result.strip_prefix("error: ").and_then(|rest| rest.split(':').next());
+    if code.is_some_and(|code| !REACHED.contains(&code)) {
+        let why = result.lines().next().unwrap_or_default();
+        let what = format!("no file in {} can be read: {why}", root.display());
+        report.wrong.push(Wrong { what, mend: format!("{again} DIR, with directories that are there") });
+        return;
+    }
+    report.done.push(format!("reads files in {}", root.display()));
+    for line in said {
+        let Some((_, words)) = line.split_once(" WARN ").or_else(|| line.split_once(" ERROR ")) else {
+            continue;
+        };
+        // What follows the name of the module.
+        let words = words.split_once(": ").map_or(words, |(_, words)| words).trim();
+        let mend = "mend what it tells; README.md has the options that the entry can name";
+        report.wrong.push(Wrong { what: format!("it warns: {words}"), mend: mend.to_owned() });
+    }
+}

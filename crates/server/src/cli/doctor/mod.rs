@@ -1,0 +1,11 @@
+//! The subcommand `doctor`: starts the server as a client would, and says what is wrong, with what mends it.
+//!
+//! `session` speaks with a server that runs; `trust` looks for what a client must have been told; `check` has all that can
+//! be wrong; `run` does what was typed, and tells it.
+
+mod check;
+mod run;
+mod session;
+mod trust;
+
+pub use self::run::doctor;

@@ -1,0 +1,80 @@
+//! The subcommand itself: which entries are looked at, and what is told of them.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::check::{Entry, Report, Wrong, check};
+use crate::cli::install::clients::{CLIENTS, Client};
+use crate::cli::install::machine::Machine;
+use crate::cli::install::{InstallError, Syntax, configuration, files_of};
+use crate::config::StateOptions;
+
+/// Looks at the entries of a client, or of all: a person's own, and that of the project. Returns whether all is well.
+pub fn doctor(
+    client: Option<&str>,
+    project: Option<&Path>,
+    machine: &Machine,
+    state: &StateOptions,
+    out: &mut impl Write,
+) -> Result<bool, InstallError> {
+    let clients: Vec<&'static Client> = match client {
+        None => CLIENTS.iter().collect(),
+        Some(name) => vec![Client::named(name).ok_or_else(|| {
+            let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+            InstallError::Failed(format!("there is no client `{name}`; there are {}", names.join(", ")))
+        })?],
+    };
+    let read = |path: &Path, syntax: Syntax| -> Option<Value> {
+        syntax.read(&configuration(path, state).ok().flatten()?).ok()
+    };
+    let project = project.unwrap_or(&machine.here);
+    let (mut is_well, mut count) = (true, 0);
+    for client in clients {
+        let own = files_of(client, machine, None).unwrap_or_default().into_iter().map(|file| (file, false));
+        let of_project =
+            files_of(client, machine, Some(project)).unwrap_or_default().into_iter().map(|file| (file, true));
+        for (file, is_project) in own.chain(of_project) {
+            let report = match configuration(&file, state).and_then(|text| {
+                let text = text.unwrap_or_default();
+                client
+                    .syntax
+                    .read(&text)
+                    .map_err(|broken| format!("{} cannot be read: {broken}", file.display()))
+            }) {
+                Ok(said) => check(&Entry { client, machine, said: &said, project, is_project, read: &read }),
+                Err(what) => {
+                    let mend = format!(
+                        "mend it, or take back the last edit of it: mcp-text-editor history {}",
+                        file.display()
+                    );
+                    Some(Report { wrong: vec![Wrong { what, mend }], ..Report::default() })
+                }
+            };
+            let Some(report) = report else { continue };
+            count += 1;
+            is_well &= report.wrong.is_empty();
+            tell(client, &file, &report, out)?;
+        }
+    }
+    if count == 0 {
+        let name = client.unwrap_or("CLIENT");
+        writeln!(out, "there is no entry of this server; mcp-text-editor install {name} writes one")?;
+    }
+    Ok(is_well && count > 0)
+}
+
+fn tell(client: &Client, file: &Path, report: &Report, out: &mut impl Write) -> Result<(), InstallError> {
+    writeln!(out, "{}: {}", client.program, file.display())?;
+    for done in &report.done {
+        writeln!(out, "  {done}")?;
+    }
+    for Wrong { what, mend } in &report.wrong {
+        writeln!(out, "  wrong: {what}\n    mend: {mend}")?;
+    }
+    if report.wrong.is_empty() {
+        writeln!(out, "  all is well")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! A short session with a server as a client would start it: `initialize`, `tools/list`, and one call.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cli::install::at;
+
+/// How long an answer is waited for. A starter may have to download the server first.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The most that is kept of what a server says to standard error, in bytes.
+const SAID: u64 = 16 << 10;
+
+/// How a server is started.
+#[derive(Debug)]
+pub(super) struct Start<'a> {
+    pub(super) program: &'a Path,
+    pub(super) arguments: &'a [String],
+    pub(super) variables: &'a BTreeMap<OsString, OsString>,
+    pub(super) directory: &'a Path,
+}
+
+/// What a server has answered.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Answers {
+    /// The version that it gives itself.
+    pub(super) version: String,
+    /// The names of its tools.
+    pub(super) tools: Vec<String>,
+    /// The text of the call's result; an error begins with `error: CODE: `.
+    pub(super) result: String,
+    /// The lines that it wrote to standard error.
+    pub(super) said: Vec<String>,
+}
+
+/// Starts a server and asks it. `call` chooses the tool and its arguments, of the tools that there are. The error says
+/// what did not work.
+pub(super) fn ask(
+    start: &Start<'_>,
+    call: impl Fn(&[String]) -> Option<(String, Value)>,
+) -> Result<Answers, String> {
+    let mut child = Command::new(start.program)
+        .args(start.arguments)
+        .env_clear()
+        .envs(start.variables)
+        .current_dir(start.directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("it cannot be started: {error}"))?;
+    let stderr = child.stderr.take();
+    let log = thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(mut stderr) = stderr {
+            let _ = (&mut stderr).take(SAID).read_to_end(&mut text);
+            // A server whose log nobody reads any more would wait.
+            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+        }
+        String::from_utf8_lossy(&text).lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let lines = lines_of(&mut child);
+    let answers = child.stdin.take().ok_or_else(|| "it has no standard input".to_owned());
+    let answers = answers.and_then(|stdin| converse(stdin, &lines, call));
+    let _ = child.kill();
+    let _ = child.wait();
+    let said = log.join().unwrap_or_default();
+    match answers {
+        Ok(answers) => Ok(Answers { said, ..answers }),
+        Err(why) if said.is_empty() => Err(why),
+        Err(why) => Err(format!("{why}; it said: {}", said.join("; "))),
+    }
+}
+
+/// Reads what a server writes, line by line, on a thread of its own.
+fn lines_of(child: &mut Child) -> Receiver<String> {
+    let (sender, lines) = channel();
+    if let Some(stdout) = child.stdout.take() {
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    lines
+}
+
+fn converse(
+    mut stdin: ChildStdin,
+    lines: &Receiver<String>,
+    call: impl Fn(&[String]) -> Option<(String, Value)>,
+) -> Result<Answers, String> {
+    let mut send = |message: &Value| {
+        writeln!(stdin, "{message}").map_err(|error| format!("it does not read what it is sent: {error}"))
+    };
+    let hello = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "mcp-text-editor-doctor", "version": env!("CARGO_PKG_VERSION")},
+    });
+    send(&request(1, "initialize", &hello))?;
+    let hello = answer(lines, 1)?;
+    send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+    send(&request(2, "tools/list", &json!({})))?;
+    let listed = answer(lines, 2)?;
+    let text =
+        |value: &Value, path: &[&str]| at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let tools: Vec<String> = listed
+        .get("tools")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|tool| text(tool, &["name"]))
+        .collect();
+    let mut answers =
+        Answers { version: text(&hello, &["serverInfo", "version"]), tools, ..Answers::default() };
+    if let Some((name, arguments)) = call(&answers.tools) {
+        send(&request(3, "tools/call", &json!({"name": name, "arguments": arguments})))?;
+        let result = answer(lines, 3)?;
+        let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
+        answers.result = blocks.map(|block| text(block, &["text"])).collect::<Vec<_>>().join("\n");
+    }
+    Ok(answers)
+}
+
+fn request(id: u32, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// Waits for the answer to a request; all else that comes is skipped.
+fn answer(lines: &Receiver<String>, id: u32) -> Result<Value, String> {
+    loop {
+        let line = lines.recv_timeout(PATIENCE).map_err(|_| "it ended, or did not answer".to_owned())?;
+        let Ok(message) = serde_json::from_str::<Value>(&line) else {
+            return Err(format!("it writes to standard output what is no message: {line}"));
+        };
+        if message.get("id") != Some(&Value::from(id)) {
+            continue;
+        }
+        return match message.get("result") {
+            Some(result) => Ok(result.clone()),
+            None => Err(format!(
+                "it answers with an error: {}",
+                at(&message, &["error", "message"]).and_then(Value::as_str).unwrap_or(&line)
+            )),
+        };
+    }
+}

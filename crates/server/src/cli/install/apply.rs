@@ -1,0 +1,163 @@
+//! Configurations, read and written through the store: locked, as a whole or not at all, kept in the history, and never
+//! over what another program has written meanwhile.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
+use mcp_text_editor_core::resolve::{GuardedRange, Patch};
+use mcp_text_editor_core::show::Budget;
+use mcp_text_editor_store::{Change, Control, Entry, FileEdit, ReadFile, Workspace, path_in_history};
+
+use crate::config::StateOptions;
+
+/// As what the history lists edits of configurations.
+const ORIGIN: &str = "install";
+
+/// The longest configuration that is read, in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// How many edits of ours are taken back, at most, to get to the file as it was.
+const STEPS: usize = 32;
+
+/// A configuration as it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Found {
+    /// What it holds, with `\n` for line ends.
+    pub(super) text: String,
+    digest: Digest,
+}
+
+/// What writing a configuration has done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Written {
+    /// By what it can be undone, if it is kept.
+    pub(super) edit_id: Option<String>,
+    /// What a dry run would change.
+    pub(super) diff: String,
+}
+
+/// Reads a configuration; `None` if there is none. The error says why it cannot be read.
+pub fn configuration(path: &Path, state: &StateOptions) -> Result<Option<String>, String> {
+    Ok(read(path, state)?.map(|found| found.text))
+}
+
+pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Found>, String> {
+    if path.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    if path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Err(format!("{} is a link to what is not there", path.display()));
+    }
+    let workspace = open(path, state)?;
+    let file_path = text_of(path)?;
+    match workspace.read(ReadFile::new(file_path), None, Budget::bytes(LONGEST), Control::of(ORIGIN)) {
+        Ok(view) if view.shown.cut.is_some() => Err(format!("{file_path} is too long for a configuration")),
+        Ok(view) => Ok(Some(Found { text: view.shown.content, digest: view.digest })),
+        Err(error) => Err(format!("{file_path} cannot be read: {error}")),
+    }
+}
+
+/// Writes a configuration: of a file that is there the lines that differ, and only if it is still what was found.
+pub(super) fn write(
+    path: &Path,
+    found: Option<&Found>,
+    text: &str,
+    state: &StateOptions,
+    is_dry_run: bool,
+) -> Result<Written, String> {
+    let workspace = open(path, state)?;
+    let file_path = text_of(path)?;
+    let patches;
+    let hash;
+    let edit = match found {
+        None => FileEdit::new(file_path, Change::Create(text)),
+        Some(found) => {
+            patches = [difference(&found.text, text)];
+            hash = DigestPrefix::parse(&found.digest.to_string());
+            FileEdit { file_hash: hash.as_ref(), ..FileEdit::new(file_path, Change::Patch(&patches)) }
+        }
+    };
+    let control = Control::of(ORIGIN);
+    let done = if is_dry_run { workspace.plan(&[edit], control) } else { workspace.apply(&[edit], control) };
+    let done = done.map_err(|error| format!("{file_path} is not written: {error}"))?;
+    let diff = done.files.into_iter().filter_map(|file| file.diff).collect();
+    Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
+}
+
+/// Takes the newest edit of a configuration back, if it is ours and nothing has changed since. Returns whether it did.
+pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<bool, String> {
+    let mut workspace = open(path, state)?;
+    let Ok(entries) = workspace.history().list(Some(&path_in_history(path)), STEPS, &|_| true) else {
+        return Ok(false);
+    };
+    let stands = |entry: &&Entry| entry.undoes.is_none() && entry.undone_by.is_none();
+    let Some(newest) = entries.iter().find(stands).filter(|entry| entry.tool == ORIGIN) else {
+        return Ok(false);
+    };
+    let Ok(Some((entry, undos))) = workspace.history().get(&newest.id) else { return Ok(false) };
+    if workspace.serve_files_of(&entry, &undos).is_err() {
+        return Ok(false);
+    }
+    Ok(workspace.undo(&newest.id, Control::of(ORIGIN)).is_ok())
+}
+
+/// Opens the directory of a configuration, that of the file to which it is a link, and the state directory. A person
+/// asks, so nothing is protected.
+fn open(path: &Path, state: &StateOptions) -> Result<Workspace, String> {
+    let mut builder = Workspace::builder()
+        .unprotect_all()
+        .in_place(state.in_place.clone())
+        .durability(state.durability)
+        .home(std::env::home_dir());
+    let mut roots: Vec<PathBuf> =
+        [Some(path.to_owned()), path.canonicalize().ok()].into_iter().flatten().collect();
+    roots.dedup();
+    for file in roots {
+        let above = file.ancestors().skip(1).find(|directory| directory.is_dir());
+        builder = builder.root(above.ok_or_else(|| format!("{} is in no directory", file.display()))?);
+    }
+    if let Some(directory) = &state.state_directory {
+        builder = builder.state_directory(directory);
+    }
+    if let Some(settings) = &state.history {
+        builder = builder.history(settings.clone());
+    }
+    let workspace = builder.build_without_state_at_need().map_err(|error| error.to_string())?;
+    workspace.recover();
+    Ok(workspace)
+}
+
+fn text_of(path: &Path) -> Result<&str, String> {
+    path.to_str().ok_or_else(|| format!("{} is not Unicode", path.display()))
+}
+
+/// Returns the patch that makes one text the other: the lines between those with which both begin and end.
+fn difference(old: &str, new: &str) -> Patch {
+    if old.is_empty() {
+        return Patch::text("", new);
+    }
+    let lines = |text: &str| -> Vec<String> {
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        text.split('\n').map(|line| format!("{line}\n")).collect()
+    };
+    let (old, new) = (lines(old), lines(new));
+    let mut head = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
+    // A range has at least one line.
+    head = head.min(old.len() - 1);
+    let shorter = old.len().min(new.len()).saturating_sub(head);
+    let tail =
+        old.iter().rev().zip(new.iter().rev()).take(shorter).take_while(|(one, other)| one == other).count();
+    let tail = tail.min(old.len() - head - 1);
+    let between =
+        |lines: &[String]| lines.get(head..lines.len().saturating_sub(tail)).unwrap_or_default().concat();
+    let number = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
+    let range =
+        GuardedRange { start: number(head + 1), end: Some(number(old.len() - tail)), range_hash: None };
+    Patch {
+        old_string: Some(between(&old)),
+        new_string: between(&new),
+        ranges: vec![range],
+        replace_all: false,
+    }
+}

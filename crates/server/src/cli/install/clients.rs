@@ -1,0 +1,523 @@
+//! The one table of clients: where each keeps its configuration, what an entry of it looks like, what it needs to call
+//! tools where nobody can be asked, and how it starts servers.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::machine::{Machine, System};
+use super::syntax::Syntax;
+
+/// The name under which the server stands in every configuration.
+pub const NAME: &str = "text-editor";
+
+/// Says whether a file or a directory is there.
+pub type IsThere<'a> = &'a dyn Fn(&Path) -> bool;
+
+/// A client that can be told of the server.
+#[derive(Debug)]
+pub struct Client {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What people call it.
+    pub program: &'static str,
+    /// How its configuration is written.
+    pub syntax: Syntax,
+    /// Where the entries of all servers are, in its configuration.
+    pub servers: &'static [&'static str],
+    /// What an entry looks like.
+    pub shape: Shape,
+    /// The files of a person's own configuration, of a machine where some files and directories are there.
+    pub user: fn(&Machine, IsThere<'_>) -> Vec<PathBuf>,
+    /// The file in a project, if it has one; `/` between names.
+    pub project: Option<&'static str>,
+    /// In which directory it starts servers.
+    pub starts: Starts,
+    /// The tools that suit it, as `--tools` has them.
+    pub tools: &'static str,
+    /// What else is written, so that it calls the tools where nobody can be asked.
+    pub approval: fn(&Machine, Option<&Path>) -> Vec<Item>,
+    /// What a person has to do besides, for all projects.
+    pub user_step: Option<&'static str>,
+    /// What a person has to do besides, in a project with an entry.
+    pub project_step: Option<&'static str>,
+    /// Which of its variables a server gets.
+    pub passes: Passes,
+    /// Names of its programs.
+    pub programs: &'static [&'static str],
+    /// From where this row is known.
+    pub known: Known,
+}
+
+/// What an entry looks like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// `command`, a text, and `args`, a list; with these members before and behind, as JSON.
+    CommandAndArgs {
+        /// Before.
+        before: &'static str,
+        /// Behind.
+        behind: &'static str,
+    },
+    /// `command`, a list of all words; `type` is `local`.
+    CommandList,
+}
+
+/// In which directory a client starts servers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Starts {
+    /// In the project, so that an entry need not name it.
+    InProject,
+    /// Anywhere, but it puts the project in the place of this variable.
+    Names(&'static str),
+    /// Anywhere.
+    Anywhere,
+}
+
+/// Which variables of a client its servers get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passes {
+    /// All.
+    All,
+    /// All but those whose names look like secrets.
+    AllButSecrets,
+    /// These alone.
+    Only(&'static [&'static str]),
+}
+
+/// From where a row of the table is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// This version was installed by it and used, on 2026-11-22, on Linux.
+    Tried(&'static str),
+    /// This page says so.
+    Documentation(&'static str),
+}
+
+/// An item of a list in another file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// The file, in JSON.
+    pub file: PathBuf,
+    /// Where the list is in it.
+    pub path: &'static [&'static str],
+    /// The item.
+    pub item: Value,
+    /// What it does, for people.
+    pub effect: &'static str,
+}
+
+const PLAIN: Shape = Shape::CommandAndArgs { before: "{}", behind: "{}" };
+const TRUSTED: Shape = Shape::CommandAndArgs { before: "{}", behind: r#"{"trust": true}"# };
+/// Edits need no approval, which `codex exec` could not ask for; and where a person has another state directory, both use it.
+const CODEX: Shape = Shape::CommandAndArgs {
+    before: "{}",
+    behind: r#"{"default_tools_approval_mode": "approve", "env_vars": ["XDG_STATE_HOME", "MCP_TEXT_EDITOR_STATE_DIR"]}"#,
+};
+const COPILOT: Shape =
+    Shape::CommandAndArgs { before: r#"{"type": "local"}"#, behind: r#"{"tools": ["*"]}"# };
+const STDIO: Shape = Shape::CommandAndArgs { before: r#"{"type": "stdio"}"#, behind: "{}" };
+const CUSTOM: Shape = Shape::CommandAndArgs { before: r#"{"source": "custom"}"#, behind: r#"{"env": {}}"# };
+
+/// The patch tool alone, beside editing tools of the client's own.
+const PATCH: &str = "claude-code";
+const MCP_SERVERS: &[&str] = &["mcpServers"];
+/// What the TypeScript SDK passes on unless told otherwise.
+const OF_THE_SDK: Passes = Passes::Only(&[
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "USER",
+    "APPDATA",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PROCESSOR_ARCHITECTURE",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "USERNAME",
+    "USERPROFILE",
+    "PROGRAMFILES",
+]);
+/// What Codex passes on.
+const OF_CODEX: Passes = Passes::Only(&[
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "USER",
+    "__CF_USER_TEXT_ENCODING",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "PATHEXT",
+    "COMSPEC",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "USERNAME",
+    "USERDOMAIN",
+    "USERPROFILE",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "PROGRAMFILES",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "TEMP",
+    "TMP",
+    "POWERSHELL",
+    "PWSH",
+]);
+
+/// Every client, in the order in which they are listed.
+pub static CLIENTS: &[Client] = &[
+    Client {
+        name: "claude-code",
+        program: "Claude Code",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: STDIO,
+        user: |machine, _| match machine.variable("CLAUDE_CONFIG_DIR") {
+            Some(directory) => vec![PathBuf::from(directory).join(".claude.json")],
+            None => vec![machine.home.join(".claude.json")],
+        },
+        project: Some(".mcp.json"),
+        starts: Starts::InProject,
+        tools: PATCH,
+        approval: claude_code,
+        user_step: None,
+        project_step: Some(
+            "everybody else who opens the project is asked whether to use the server, and before it edits",
+        ),
+        passes: Passes::All,
+        programs: &["claude"],
+        known: Known::Tried("2.1.197"),
+    },
+    Client {
+        name: "claude-desktop",
+        program: "Claude Desktop",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: PLAIN,
+        user: |machine, _| vec![machine.application_data().join("Claude").join("claude_desktop_config.json")],
+        project: None,
+        starts: Starts::Anywhere,
+        tools: "all",
+        approval: nothing,
+        user_step: Some(
+            "quit Claude Desktop and start it again; it asks before it uses a tool, once for each if you choose so",
+        ),
+        project_step: None,
+        passes: OF_THE_SDK,
+        programs: &[],
+        known: Known::Documentation("https://modelcontextprotocol.io/docs/develop/connect-local-servers"),
+    },
+    Client {
+        name: "cursor",
+        program: "Cursor",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: PLAIN,
+        user: |machine, _| vec![machine.home.join(".cursor").join("mcp.json")],
+        project: Some(".cursor/mcp.json"),
+        starts: Starts::Names("${workspaceFolder}"),
+        tools: PATCH,
+        approval: nothing,
+        user_step: Some(
+            "Cursor asks before it calls the tool; to have it run unasked, put `text-editor:*` into the MCP allowlist of its settings, or \
+             into `mcpAllowlist` of ~/.cursor/permissions.json, which then takes that list's place",
+        ),
+        project_step: Some("switch the server on in Cursor's settings, under MCP"),
+        passes: Passes::All,
+        programs: &["cursor", "cursor-agent"],
+        known: Known::Documentation("https://cursor.com/docs/mcp"),
+    },
+    Client {
+        name: "vscode",
+        program: "VS Code",
+        syntax: Syntax::Json,
+        servers: &["servers"],
+        shape: STDIO,
+        user: |machine, _| vec![machine.application_data().join("Code").join("User").join("mcp.json")],
+        project: Some(".vscode/mcp.json"),
+        starts: Starts::Names("${workspaceFolder}"),
+        tools: PATCH,
+        approval: nothing,
+        user_step: Some(
+            "VS Code asks whether to trust the server when it first starts it, and before it calls the tool",
+        ),
+        project_step: None,
+        passes: Passes::All,
+        programs: &["code"],
+        known: Known::Documentation("https://code.visualstudio.com/docs/copilot/customization/mcp-servers"),
+    },
+    Client {
+        name: "codex",
+        program: "Codex CLI",
+        syntax: Syntax::Toml,
+        servers: &["mcp_servers"],
+        shape: CODEX,
+        user: |machine, _| vec![machine.named_or_home("CODEX_HOME", ".codex").join("config.toml")],
+        project: Some(".codex/config.toml"),
+        starts: Starts::InProject,
+        tools: PATCH,
+        approval: nothing,
+        user_step: None,
+        project_step: Some(
+            "Codex reads the file only in a project that it trusts: start `codex` in it once and say so",
+        ),
+        passes: OF_CODEX,
+        programs: &["codex"],
+        known: Known::Tried("0.169.0"),
+    },
+    Client {
+        name: "gemini",
+        program: "Gemini CLI",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: TRUSTED,
+        user: |machine, _| {
+            vec![machine.named_or_home("GEMINI_CLI_HOME", "").join(".gemini").join("settings.json")]
+        },
+        project: Some(".gemini/settings.json"),
+        starts: Starts::InProject,
+        tools: PATCH,
+        approval: nothing,
+        user_step: Some(GEMINI_TRUST),
+        project_step: Some(GEMINI_TRUST),
+        passes: Passes::AllButSecrets,
+        programs: &["gemini"],
+        known: Known::Tried("0.61.0"),
+    },
+    Client {
+        name: "zed",
+        program: "Zed",
+        syntax: Syntax::Json,
+        servers: &["context_servers"],
+        shape: CUSTOM,
+        user: |machine, _| match machine.system {
+            System::Windows => vec![machine.application_data().join("Zed").join("settings.json")],
+            System::Mac => vec![machine.home.join(".config").join("zed").join("settings.json")],
+            System::Linux => vec![machine.xdg_config().join("zed").join("settings.json")],
+        },
+        project: Some(".zed/settings.json"),
+        starts: Starts::Anywhere,
+        tools: PATCH,
+        approval: nothing,
+        user_step: Some(
+            "Zed asks before it calls the tool; `\"mcp:text-editor:patch_text_file_contents\": {\"default\": \"allow\"}` under \
+             agent.tool_permissions.tools has it run unasked",
+        ),
+        project_step: Some("Zed starts the server only in a worktree that you trust"),
+        passes: Passes::All,
+        programs: &["zed", "zeditor"],
+        known: Known::Documentation("https://zed.dev/docs/ai/mcp"),
+    },
+    Client {
+        name: "windsurf",
+        program: "Windsurf",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: PLAIN,
+        user: |machine, _| vec![machine.home.join(".codeium").join("windsurf").join("mcp_config.json")],
+        project: None,
+        starts: Starts::Anywhere,
+        tools: PATCH,
+        approval: nothing,
+        user_step: Some("press Refresh in Cascade's list of MCP servers"),
+        project_step: None,
+        passes: Passes::All,
+        programs: &["windsurf"],
+        known: Known::Documentation("https://docs.windsurf.com/windsurf/cascade/mcp"),
+    },
+    Client {
+        name: "opencode",
+        program: "opencode",
+        syntax: Syntax::Json,
+        servers: &["mcp"],
+        shape: Shape::CommandList,
+        user: |machine, is_there| {
+            let [json, jsonc] = ["opencode.json", "opencode.jsonc"]
+                .map(|name| machine.xdg_config().join("opencode").join(name));
+            vec![if is_there(&jsonc) { jsonc } else { json }]
+        },
+        project: Some("opencode.json"),
+        starts: Starts::InProject,
+        tools: PATCH,
+        approval: nothing,
+        user_step: None,
+        project_step: None,
+        passes: Passes::All,
+        programs: &["opencode"],
+        known: Known::Tried("1.18.33"),
+    },
+    Client {
+        name: "copilot",
+        program: "Copilot CLI",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: COPILOT,
+        user: |machine, _| vec![machine.named_or_home("COPILOT_HOME", ".copilot").join("mcp-config.json")],
+        project: Some(".github/mcp.json"),
+        starts: Starts::InProject,
+        tools: PATCH,
+        approval: nothing,
+        user_step: Some(
+            "where nobody can be asked, Copilot edits with it only if it is started with `--allow-tool text-editor`",
+        ),
+        project_step: Some(
+            "Copilot reads the file only in a folder that it was told to trust: start `copilot` in it once and say so",
+        ),
+        passes: Passes::AllButSecrets,
+        programs: &["copilot"],
+        known: Known::Tried("1.0.102"),
+    },
+    Client {
+        name: "qwen",
+        program: "Qwen Code",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: TRUSTED,
+        user: |machine, _| vec![machine.named_or_home("QWEN_HOME", ".qwen").join("settings.json")],
+        project: Some(".qwen/settings.json"),
+        starts: Starts::InProject,
+        tools: PATCH,
+        approval: nothing,
+        user_step: None,
+        project_step: None,
+        passes: Passes::All,
+        programs: &["qwen"],
+        known: Known::Tried("0.15.10"),
+    },
+    Client {
+        name: "cline",
+        program: "Cline",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: Shape::CommandAndArgs {
+            before: "{}",
+            behind: r#"{"disabled": false, "autoApprove": ["patch_text_file_contents"]}"#,
+        },
+        user: |machine, is_there| {
+            let storage = machine.application_data().join("Code").join("User").join("globalStorage");
+            let extension = storage.join("saoudrizwan.claude-dev");
+            let own = machine.home.join(".cline");
+            let file = |directory: PathBuf| directory.join("settings").join("cline_mcp_settings.json");
+            match (is_there(&extension), is_there(&own)) {
+                (true, false) => vec![file(extension)],
+                (true, true) => vec![file(extension), file(own.join("data"))],
+                (false, _) => vec![file(own.join("data"))],
+            }
+        },
+        project: None,
+        starts: Starts::Anywhere,
+        tools: PATCH,
+        approval: nothing,
+        user_step: None,
+        project_step: None,
+        passes: OF_THE_SDK,
+        programs: &["cline"],
+        known: Known::Documentation("https://docs.cline.bot/mcp/configuring-mcp-servers"),
+    },
+    Client {
+        name: "jetbrains",
+        program: "JetBrains Junie",
+        syntax: Syntax::Json,
+        servers: MCP_SERVERS,
+        shape: PLAIN,
+        user: |machine, _| vec![machine.home.join(".junie").join("mcp").join("mcp.json")],
+        project: Some(".junie/mcp/mcp.json"),
+        starts: Starts::Anywhere,
+        tools: PATCH,
+        approval: nothing,
+        user_step: Some(
+            "Junie asks before it calls the tool, unless its Action Allowlist says otherwise; AI Assistant takes the same entry in its \
+             settings, under Model Context Protocol",
+        ),
+        project_step: None,
+        passes: Passes::All,
+        programs: &["junie"],
+        known: Known::Documentation("https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html"),
+    },
+];
+
+const GEMINI_TRUST: &str = "where nobody can be asked, Gemini starts only in a folder that it was told to trust: start `gemini` in it once and \
+                            say so, or set GEMINI_CLI_TRUST_WORKSPACE=true";
+
+impl Client {
+    /// Finds a client by its name on the command line.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        CLIENTS.iter().find(|client| client.name == name)
+    }
+
+    /// The path to our entry in its configuration.
+    #[must_use]
+    pub fn entry(&self) -> Vec<&'static str> {
+        self.servers.iter().copied().chain([NAME]).collect()
+    }
+
+    /// The members of an entry, for these words.
+    #[must_use]
+    pub fn members(&self, words: &[String]) -> Vec<(String, Value)> {
+        let of = |text: &str| match serde_json::from_str(text) {
+            Ok(Value::Object(members)) => members.into_iter().collect(),
+            _ => Vec::new(),
+        };
+        match self.shape {
+            Shape::CommandAndArgs { before, behind } => {
+                let (command, args) =
+                    words.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+                let own = [("command".to_owned(), json!(command)), ("args".to_owned(), json!(args))];
+                of(before).into_iter().chain(own).chain(of(behind)).collect()
+            }
+            Shape::CommandList => {
+                vec![("type".to_owned(), json!("local")), ("command".to_owned(), json!(words))]
+            }
+        }
+    }
+
+    /// The words that an entry starts, if it is one that starts a program.
+    #[must_use]
+    pub fn words(entry: &Value) -> Option<Vec<String>> {
+        let texts = |value: &Value| -> Option<Vec<String>> {
+            value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let command = entry.get("command")?;
+        if command.is_array() {
+            return texts(command).filter(|words| !words.is_empty());
+        }
+        let args = entry.get("args").map_or(Some(Vec::new()), texts)?;
+        Some(std::iter::once(command.as_str()?.to_owned()).chain(args).collect())
+    }
+}
+
+fn nothing(_: &Machine, _: Option<&Path>) -> Vec<Item> {
+    Vec::new()
+}
+
+/// Claude Code asks before each call, reads included, unless its settings allow it; in a project these are the ones that
+/// are this person's alone.
+fn claude_code(machine: &Machine, project: Option<&Path>) -> Vec<Item> {
+    let permission = |file: PathBuf| Item {
+        file,
+        path: &["permissions", "allow"],
+        item: json!(format!("mcp__{NAME}")),
+        effect: "it calls the tools unasked, also where nobody can be asked",
+    };
+    let Some(project) = project else {
+        return vec![permission(machine.named_or_home("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"))];
+    };
+    let file = project.join(".claude").join("settings.local.json");
+    let enabled = Item {
+        file: file.clone(),
+        path: &["enabledMcpjsonServers"],
+        item: json!(NAME),
+        effect: "it starts this server of the project unasked, for you",
+    };
+    vec![permission(file), enabled]
+}

@@ -1,0 +1,125 @@
+//! The words that start the server: made, and taken apart again, so that what a person added to them is kept.
+
+use std::path::Path;
+
+use clap::CommandFactory as _;
+
+use crate::cli::args::Arguments;
+
+/// The names of this program, and of the packages that start it.
+const OWN: &[&str] = &["mcp-text-editor", "mcp-text-editor-rs"];
+
+/// The words of an entry that starts this server.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Words {
+    /// The program, and what stands before the server's own arguments: `npx -y mcp-text-editor-rs`.
+    pub start: Vec<String>,
+    /// The tools, as `--tools` has them, if they are named.
+    pub tools: Option<String>,
+    /// All other options.
+    pub options: Vec<String>,
+    /// The allowed directories.
+    pub directories: Vec<String>,
+}
+
+impl Words {
+    /// Takes words apart; `None` where they start something else.
+    #[must_use]
+    pub fn of(words: &[String]) -> Option<Self> {
+        let own = words.iter().position(|word| is_own(word))?;
+        let mut found = Self { start: words.get(..=own)?.to_vec(), ..Self::default() };
+        let mut rest = words.get(own + 1..)?.iter();
+        while let Some(word) = rest.next() {
+            let Some(option) = word.strip_prefix('-').filter(|_| word != "--") else {
+                if word != "--" {
+                    found.directories.push(word.clone());
+                }
+                continue;
+            };
+            let (name, value) = match option.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None if takes_value(option) => (option, rest.next().cloned()),
+                None => (option, None),
+            };
+            match (name, value) {
+                ("-tools" | "-mode", Some(value)) => found.tools = Some(value),
+                (_, value) => {
+                    found.options.push(word.clone());
+                    found.options.extend(value.filter(|_| !option.contains('=')));
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// Puts them together.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        let mut words = self.start.clone();
+        if let Some(tools) = self.tools.as_ref().filter(|tools| *tools != "default") {
+            words.extend(["--tools".to_owned(), tools.clone()]);
+        }
+        words.extend(self.options.iter().cloned());
+        words.extend(self.directories.iter().cloned());
+        words
+    }
+}
+
+/// Whether a word is the path of this program, or the name of a package with it.
+fn is_own(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let name = name.split('@').next().unwrap_or(name);
+    let name = name.split("==").next().unwrap_or(name);
+    OWN.contains(&name.strip_suffix(".exe").unwrap_or(name))
+}
+
+/// Whether an option, without its first hyphen, takes the next word as its value.
+fn takes_value(option: &str) -> bool {
+    let command = Arguments::command();
+    let long = option.strip_prefix('-');
+    command
+        .get_arguments()
+        .any(|argument| argument.get_long() == long && long.is_some() && argument.get_action().takes_values())
+}
+
+/// The words that start this program again: its path; or where a package manager has put it into a cache, from which it
+/// will go, the command that starts the package.
+#[must_use]
+pub fn start_of(program: &Path) -> Vec<String> {
+    let names: Vec<&str> = program.iter().filter_map(|name| name.to_str()).collect();
+    let words: &[&str] = if names.contains(&"_npx") {
+        &["npx", "-y", "mcp-text-editor-rs"]
+    } else if names.iter().any(|name| name.starts_with("archive-v")) && names.contains(&"uv") {
+        &["uvx", "mcp-text-editor-rs"]
+    } else {
+        return vec![program.to_string_lossy().into_owned()];
+    };
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Splits a command that a person typed: at blanks, but not within quotation marks; the path of a file is one word.
+pub fn split(command: &str) -> Result<Vec<String>, String> {
+    if Path::new(command).is_file() {
+        return Ok(vec![command.to_owned()]);
+    }
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for character in command.chars() {
+        match (quote, character) {
+            (Some(open), close) if open == close => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    match quote {
+        Some(_) => Err(format!("--command: a quotation mark is not closed in `{command}`")),
+        None if words.is_empty() => Err("--command names no program".to_owned()),
+        None => Ok(words),
+    }
+}

@@ -1,0 +1,336 @@
+//! JSON with comments, changed by splices: what is not asked for keeps its bytes, its order and its comments.
+//!
+//! A member of an object and an item of an array are put in and taken out the same way: each is a child of a pair of
+//! brackets, on a line of its own if the first child is.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::{self, Array, Object};
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::{Map, Value};
+
+use super::broken::{Broken, line_and_column};
+
+/// Comments and trailing commas are what clients' own parsers take; the rest of JSON5 is not.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// Returns all that the text says.
+pub(super) fn read(text: &str) -> Result<Value, Broken> {
+    Ok(parse(text)?.map_or_else(|| Value::Object(Map::new()), Value::from))
+}
+
+/// Sets the member at `path`.
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
+    let Some(root) = parse(text)? else {
+        let separated = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return set(&format!("{text}{separated}{{}}\n"), path, value);
+    };
+    let unit = unit(text, &root);
+    let mut object = object(&root, path)?;
+    let mut left = path;
+    while let Some((key, rest)) = left.split_first() {
+        let Some(member) = object.get(key) else {
+            // What is missing on the way is made from the inside out.
+            let made = rest.iter().rev().fold(value.clone(), |inner, key| {
+                Value::Object(std::iter::once(((*key).to_owned(), inner)).collect())
+            });
+            let name = Value::from(*key).to_string();
+            let children = object.properties.iter().map(|member| range(member.range)).collect();
+            let brackets = Brackets { text, range: range(object.range), children };
+            return Ok(brackets.with(&unit, |layout| format!("{name}: {}", shown(&made, layout))));
+        };
+        if rest.is_empty() {
+            let place = range(member.value.range());
+            let layout =
+                Layout { indent: indent_at(text, member.range.start), unit: &unit, is_inline: false };
+            return Ok(spliced(text, vec![(place, shown(value, &layout))]));
+        }
+        object = self::object(&member.value, path)?;
+        left = rest;
+    }
+    Err(Broken::NotSafe)
+}
+
+/// Takes the member at `path` away, and the objects above it that are empty then.
+pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
+    let (Some(root), Some((key, above))) = (parse(text)?, path.split_last()) else {
+        return Ok(text.to_owned());
+    };
+    let mut holder = object(&root, path)?;
+    for step in above {
+        let Some(member) = holder.get(step) else { return Ok(text.to_owned()) };
+        holder = object(&member.value, path)?;
+    }
+    let Some(index) = holder.properties.iter().position(|member| member.name.as_str() == *key) else {
+        return Ok(text.to_owned());
+    };
+    let children = holder.properties.iter().map(|member| range(member.range)).collect();
+    let brackets = Brackets { text, range: range(holder.range), children };
+    let is_empty = brackets.children.len() == 1;
+    let new = brackets.without(index);
+    // Brackets that still hold a comment stay.
+    if is_empty && !above.is_empty() && has_nothing_at(&new, above)? {
+        return unset(&new, above);
+    }
+    Ok(new)
+}
+
+/// Adds an item to the array at `path`, which is made if it is missing.
+pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
+    let root = parse(text)?;
+    let Some(array) = root.as_ref().map(|root| array(root, path)).transpose()?.flatten() else {
+        return set(text, path, &Value::Array(vec![item.clone()]));
+    };
+    if Value::from(ast::Value::Array(array.clone())).as_array().is_some_and(|items| items.contains(item)) {
+        return Ok(text.to_owned());
+    }
+    let unit = root.as_ref().map(|root| unit(text, root)).unwrap_or_default();
+    let children: Vec<_> = array.elements.iter().map(|item| range(item.range())).collect();
+    if children.is_empty() {
+        return set(text, path, &Value::Array(vec![item.clone()]));
+    }
+    let brackets = Brackets { text, range: range(array.range), children };
+    Ok(brackets.with(&unit, |_| item.to_string()))
+}
+
+/// Takes an item out of the array at `path`; an array that is empty then goes, too.
+pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
+    let root = parse(text)?;
+    let Some(array) = root.as_ref().map(|root| array(root, path)).transpose()?.flatten() else {
+        return Ok(text.to_owned());
+    };
+    let Some(index) = array.elements.iter().position(|other| Value::from(other.clone()) == *item) else {
+        return Ok(text.to_owned());
+    };
+    let children: Vec<_> = array.elements.iter().map(|item| range(item.range())).collect();
+    let is_empty = children.len() == 1;
+    let new = Brackets { text, range: range(array.range), children }.without(index);
+    if is_empty && has_nothing_at(&new, path)? { unset(&new, path) } else { Ok(new) }
+}
+
+fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Broken> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map_err(|error| {
+        let (line, column) = line_and_column(text, error.range().start);
+        Broken::Unreadable { line, column, why: error.kind().to_string() }
+    })?;
+    Ok(parsed.value)
+}
+
+fn object<'a, 'b>(value: &'b ast::Value<'a>, path: &[&str]) -> Result<&'b Object<'a>, Broken> {
+    value.as_object().ok_or_else(|| Broken::OtherKind(path.join(".")))
+}
+
+/// Returns the array at a path, if anything is there.
+fn array<'a, 'b>(root: &'b ast::Value<'a>, path: &[&str]) -> Result<Option<&'b Array<'a>>, Broken> {
+    let mut value = root;
+    for key in path {
+        let Some(member) = object(value, path)?.get(key) else { return Ok(None) };
+        value = &member.value;
+    }
+    value.as_array().map(Some).ok_or_else(|| Broken::OtherKind(path.join(".")))
+}
+
+/// Whether the brackets at a path hold nothing, not even a comment.
+fn has_nothing_at(text: &str, path: &[&str]) -> Result<bool, Broken> {
+    let root = parse(text)?;
+    let mut value = root.as_ref();
+    for key in path {
+        let member = value.and_then(ast::Value::as_object).and_then(|object| object.get(key));
+        value = member.map(|member| &member.value);
+    }
+    let held =
+        value.map(|value| range(value.range())).and_then(|place| text.get(place.start + 1..place.end - 1));
+    Ok(held.is_some_and(|held| held.trim().is_empty()))
+}
+
+fn range(range: jsonc_parser::common::Range) -> Range<usize> {
+    range.start..range.end
+}
+
+/// How a value is laid out.
+struct Layout<'a> {
+    /// The blanks before the line on which it begins.
+    indent: &'a str,
+    /// What each further level adds.
+    unit: &'a str,
+    /// Whether it stands on one line.
+    is_inline: bool,
+}
+
+/// Writes a value: an object has a line for each member, an array one line.
+fn shown(value: &Value, layout: &Layout<'_>) -> String {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let indent = format!("{}{}", layout.indent, layout.unit);
+            let inner = Layout { indent: &indent, ..*layout };
+            let members = members
+                .iter()
+                .map(|(key, value)| format!("{}: {}", Value::from(key.as_str()), shown(value, &inner)));
+            if layout.is_inline {
+                return format!("{{ {} }}", members.collect::<Vec<_>>().join(", "));
+            }
+            let members: Vec<String> = members.map(|member| format!("\n{indent}{member}")).collect();
+            format!("{{{}\n{}}}", members.join(","), layout.indent)
+        }
+        Value::Array(items) => {
+            let inner = Layout { is_inline: true, ..*layout };
+            format!("[{}]", items.iter().map(|item| shown(item, &inner)).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Brackets in a text, and what stands in them.
+struct Brackets<'a> {
+    text: &'a str,
+    /// From the opening bracket to behind the closing one.
+    range: Range<usize>,
+    children: Vec<Range<usize>>,
+}
+
+impl Brackets<'_> {
+    /// Returns the text with one more child, behind the others.
+    fn with(&self, unit: &str, child: impl Fn(&Layout<'_>) -> String) -> String {
+        let (text, inside) = (self.text, self.range.start + 1);
+        let (Some(first), Some(last)) = (self.children.first(), self.children.last()) else {
+            let outer = indent_at(text, self.range.start);
+            let indent = format!("{outer}{unit}");
+            let new = child(&Layout { indent: &indent, unit, is_inline: false });
+            let held = text.get(inside..self.range.end - 1).unwrap_or_default();
+            let closing = if held.contains('\n') { String::new() } else { format!("\n{outer}") };
+            return spliced(text, vec![(inside..inside, format!("\n{indent}{new}{closing}"))]);
+        };
+        let is_inline = !text.get(inside..first.start).unwrap_or_default().contains('\n');
+        let new = child(&Layout { indent: indent_at(text, first.start), unit, is_inline });
+        let comma = comma_after(text, last.end, self.range.end);
+        let mut splices = Vec::new();
+        if comma.is_none() {
+            splices.push((last.end..last.end, ",".to_owned()));
+        }
+        let behind = comma.map_or(last.end, |comma| comma + 1);
+        let trailing = if comma.is_some() { "," } else { "" };
+        if is_inline {
+            splices.push((behind..behind, format!(" {new}{trailing}")));
+        } else {
+            let place = rest_of_line(text, behind).unwrap_or(behind);
+            splices.push((place..place, format!("\n{}{new}{trailing}", indent_at(text, first.start))));
+        }
+        spliced(text, splices)
+    }
+
+    /// Returns the text without a child, its comma and the comment behind it.
+    fn without(&self, index: usize) -> String {
+        let text = self.text;
+        let Some(child) = self.children.get(index) else { return text.to_owned() };
+        let before = index.checked_sub(1).and_then(|index| self.children.get(index));
+        let comma = comma_after(text, child.end, self.range.end);
+        let behind = comma.map_or(child.end, |comma| comma + 1);
+        let mut splices = Vec::new();
+        // Without a comma behind, the last child takes the one before it along.
+        if let (Some(before), None) = (before, comma)
+            && let Some(comma) = comma_after(text, before.end, child.start)
+        {
+            splices.push((comma..comma + 1, String::new()));
+        }
+        let line_start = text.get(..child.start).unwrap_or_default().trim_end_matches([' ', '\t']).len();
+        let is_first_on_line = text.get(..line_start).unwrap_or_default().ends_with('\n');
+        let end_of_line = rest_of_line(text, behind);
+        match (is_first_on_line, end_of_line) {
+            (true, Some(end)) => splices.push((line_start - 1..end, String::new())),
+            (true, None) => splices.push((line_start - 1..behind, String::new())),
+            (false, _) => {
+                let is_last = index + 1 == self.children.len();
+                let start = match (before, comma) {
+                    (Some(before), None) => before.end,
+                    // The blanks before it came with it.
+                    (Some(_), Some(_)) if is_last => line_start,
+                    _ => child.start,
+                };
+                let next = self.children.get(index + 1).map_or(behind, |next| next.start);
+                splices.retain(|(place, _)| place.start < start);
+                splices.push((start..next, String::new()));
+            }
+        }
+        let new = spliced(text, splices);
+        let taken = text.len() - new.len();
+        let inside = self.range.start + 1..self.range.end - 1 - taken;
+        let is_blank = new.get(inside.clone()).is_some_and(|held| held.trim().is_empty());
+        if self.children.len() == 1 && is_blank { spliced(&new, vec![(inside, String::new())]) } else { new }
+    }
+}
+
+/// Returns the blanks with which the line of an offset begins.
+fn indent_at(text: &str, offset: usize) -> &str {
+    let before = text.get(..offset).unwrap_or_default();
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    let rest = text.get(line..).unwrap_or_default();
+    let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    rest.get(..blanks).unwrap_or_default()
+}
+
+/// Returns what a level of indentation is in a text: the blanks before its first member, else two.
+fn unit(text: &str, root: &ast::Value<'_>) -> String {
+    let first = root.as_object().and_then(|object| object.properties.first());
+    let found = first.map(|member| indent_at(text, member.range.start)).filter(|indent| !indent.is_empty());
+    found.unwrap_or("  ").to_owned()
+}
+
+/// Returns where a comma stands between two offsets, with nothing before it but blanks and comments.
+fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let rest = text.get(at..to)?;
+        let trimmed = rest.trim_start();
+        at += rest.len() - trimmed.len();
+        if trimmed.starts_with("//") {
+            at += trimmed.find('\n')?;
+        } else if trimmed.starts_with("/*") {
+            at += trimmed.find("*/")? + 2;
+        } else {
+            return trimmed.starts_with(',').then_some(at);
+        }
+    }
+}
+
+/// Returns where the line ends, if nothing but blanks and comments stands before that.
+fn rest_of_line(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let rest = text.get(at..)?;
+        let trimmed = rest.trim_start_matches([' ', '\t']);
+        at += rest.len() - trimmed.len();
+        let line = trimmed.find('\n');
+        if line == Some(0) {
+            return Some(at);
+        } else if trimmed.starts_with("//") {
+            return Some(at + line?);
+        }
+        at +=
+            trimmed.strip_prefix("/*")?.find("*/").filter(|end| line.is_none_or(|line| end + 4 <= line))? + 4;
+    }
+}
+
+/// Returns the text with each range replaced; they stand in order and do not overlap.
+fn spliced(text: &str, splices: Vec<(Range<usize>, String)>) -> String {
+    let mut new = String::with_capacity(text.len());
+    let mut done = 0;
+    for (place, instead) in splices {
+        new.push_str(text.get(done..place.start).unwrap_or_default());
+        new.push_str(&instead);
+        done = place.end;
+    }
+    new.push_str(text.get(done..).unwrap_or_default());
+    new
+}

@@ -1,0 +1,132 @@
+//! Where a client keeps its configuration on a system: pure, of what the environment says.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A system, as far as places of configurations differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum System {
+    /// Linux, and what keeps to the same conventions.
+    Linux,
+    /// macOS.
+    Mac,
+    /// Windows.
+    Windows,
+}
+
+/// The machine and the person for whom a client is configured.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// The system.
+    pub system: System,
+    /// The person's home directory.
+    pub home: PathBuf,
+    /// The environment.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// The current directory.
+    pub here: PathBuf,
+    /// This program's file.
+    pub program: PathBuf,
+}
+
+impl Machine {
+    /// Returns this machine, for the person who has started the program in the directory `here`. The error says what is
+    /// not known of it.
+    pub fn this(here: PathBuf) -> Result<Self, String> {
+        let system = if cfg!(windows) {
+            System::Windows
+        } else if cfg!(target_os = "macos") {
+            System::Mac
+        } else {
+            System::Linux
+        };
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let home = home.ok_or("the home directory is not known: HOME is not set, or not absolute")?;
+        let program = std::env::current_exe()
+            .map_err(|error| format!("the path of this program is not known: {error}"))?;
+        let mut machine = Self { system, home, variables: std::env::vars_os().collect(), here, program };
+        machine.program = machine.stable_program();
+        Ok(machine)
+    }
+
+    /// The value of a variable, if it is not empty.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&OsString> {
+        self.variables.get(&OsString::from(name)).filter(|value| !value.is_empty())
+    }
+
+    /// The directory that a variable names, if it is absolute; else `below` in the home directory.
+    #[must_use]
+    pub fn named_or_home(&self, variable: &str, below: &str) -> PathBuf {
+        let named = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        named.unwrap_or_else(|| self.home.join(below))
+    }
+
+    /// Where programs that keep to the XDG's rules have their configuration, on every system.
+    #[must_use]
+    pub fn xdg_config(&self) -> PathBuf {
+        self.named_or_home("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// Where desktop programs have their data and their configuration.
+    #[must_use]
+    pub fn application_data(&self) -> PathBuf {
+        match self.system {
+            System::Linux => self.xdg_config(),
+            System::Mac => self.home.join("Library/Application Support"),
+            System::Windows => {
+                let named = self.variable("APPDATA").map(PathBuf::from);
+                named.unwrap_or_else(|| self.home.join("AppData").join("Roaming"))
+            }
+        }
+    }
+
+    /// The file of a program, by its name or its path, as a client whose `PATH` is this one finds it.
+    #[must_use]
+    pub fn find_program(&self, name: &str, path: Option<&OsString>) -> Option<PathBuf> {
+        let endings: &[&str] =
+            if self.system == System::Windows { &["", ".exe", ".cmd", ".bat"] } else { &[""] };
+        let with_endings = |path: &Path| {
+            let name = path.as_os_str();
+            let mut all = endings.iter().map(|ending| {
+                let mut name = name.to_owned();
+                name.push(ending);
+                PathBuf::from(name)
+            });
+            all.find(|path| is_program(path))
+        };
+        let named = Path::new(name);
+        if named.is_absolute() || named.components().count() > 1 {
+            return with_endings(&self.here.join(named));
+        }
+        std::env::split_paths(path?)
+            .filter(|directory| directory.is_absolute())
+            .find_map(|directory| with_endings(&directory.join(named)))
+    }
+
+    /// This program's path: the one in `PATH` that leads to it, which stays when a package manager puts a new version
+    /// elsewhere, else its own.
+    fn stable_program(&self) -> PathBuf {
+        let Some(name) = self.program.file_name().and_then(|name| name.to_str()) else {
+            return self.program.clone();
+        };
+        let found = self.find_program(name, self.variable("PATH"));
+        let is_same = |found: &PathBuf| matches!((found.canonicalize(), self.program.canonicalize()), (Ok(one), Ok(other)) if one == other);
+        found.filter(is_same).unwrap_or_else(|| self.program.clone())
+    }
+}
+
+/// Whether a path leads to a file that can be started.
+fn is_program(path: &Path) -> bool {
+    let Ok(metadata) = path.metadata() else { return false };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        metadata.is_file()
+    }
+}

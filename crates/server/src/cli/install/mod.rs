@@ -1,0 +1,24 @@
+//! The subcommand `install`: writes this server into the configuration of a client, or takes it out again.
+//!
+//! `clients` is the one table of what each client needs; `machine` says where things lie on a system; `entry` makes
+//! the words that start the server; `json` and `toml` change a text and nothing else in it; `change` says what is to
+//! be changed in which file; `apply` reads and writes through the store; `run` does what was typed, and tells it.
+
+mod apply;
+mod broken;
+mod change;
+pub mod clients;
+pub mod entry;
+mod json;
+pub mod machine;
+mod run;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod toml;
+
+pub use self::apply::configuration;
+pub use self::broken::{Broken, at};
+pub use self::change::{files_of, place_of};
+pub use self::run::{InstallError, Request, install};
+pub use self::syntax::Syntax;

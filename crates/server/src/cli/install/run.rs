@@ -1,0 +1,323 @@
+//! The subcommand itself: what was typed is planned for all files before the first is written, done, and told.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::apply::{self, Found};
+use super::broken::at;
+use super::change::{self, Refused, Wanted, files_of, place_of};
+use super::clients::{CLIENTS, Client, Item, Known, Starts};
+use super::entry::{Words, start_of};
+use super::machine::Machine;
+use super::syntax::Syntax;
+use crate::config::{StateOptions, ToolSet};
+
+/// What a person asks for.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Request {
+    /// The client; `None` lists those that are there.
+    pub client: Option<String>,
+    /// The directories that the server may read and edit; absolute.
+    pub directories: Vec<PathBuf>,
+    /// The project whose configuration is meant; absolute. `None`: the person's own.
+    pub project: Option<PathBuf>,
+    /// Whether to change nothing, and show what would be.
+    pub is_dry_run: bool,
+    /// Whether to take the entry out.
+    pub is_removal: bool,
+    /// Whether to replace another program's entry of our name.
+    pub is_forced: bool,
+    /// The command that starts the server; `None`: this program's path.
+    pub command: Option<Vec<String>>,
+    /// The tools; `None`: those that suit the client.
+    pub tools: Option<ToolSet>,
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The message says why.
+    #[error("{0}")]
+    Failed(String),
+    /// The output cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// A file that is to be changed.
+struct Planned {
+    file: PathBuf,
+    found: Option<Found>,
+    text: String,
+    /// What is done there, for people.
+    what: String,
+}
+
+impl Planned {
+    fn changes(&self) -> bool {
+        self.found.as_ref().map_or(!self.text.is_empty(), |found| found.text != self.text)
+    }
+}
+
+/// Does what a person asks for.
+pub fn install(
+    request: &Request,
+    machine: &Machine,
+    state: &StateOptions,
+    out: &mut impl Write,
+) -> Result<(), InstallError> {
+    let Some(name) = &request.client else { return list(machine, state, out) };
+    let client = Client::named(name).ok_or_else(|| {
+        let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+        InstallError::Failed(format!("there is no client `{name}`; there are {}", names.join(", ")))
+    })?;
+    let files = files_of(client, machine, request.project.as_deref()).map_err(InstallError::Failed)?;
+    let items = (client.approval)(machine, request.project.as_deref());
+    if request.is_removal {
+        return remove(request, client, &files, &items, state, out);
+    }
+    let tools = request.tools.as_ref().map(short_name);
+    let wanted = Wanted {
+        client,
+        start: request.command.clone().unwrap_or_else(|| start(machine, request.project.is_some())),
+        tools: tools.as_deref(),
+        directories: request.directories.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        is_project: request.project.is_some(),
+        is_forced: request.is_forced,
+    };
+    let mut words = Words::default();
+    let mut planned = Vec::new();
+    for file in &files {
+        let found = apply::read(file, state).map_err(InstallError::Failed)?;
+        let text = found.as_ref().map_or("", |found| &found.text);
+        let (text, now) =
+            change::install(text, &wanted).map_err(|refused| refusal(file, &refused, Some(&wanted)))?;
+        let what = format!("{}: {}", place_of(client), now.all().join(" "));
+        planned.push(Planned { file: file.clone(), found, text, what });
+        words = now;
+    }
+    for item in &items {
+        plan_item(&mut planned, item, state, change::with)?;
+    }
+    let wrote = carry_out(request, client, &planned, state, out)?;
+    if !wrote {
+        writeln!(out, "{}: nothing to change", client.program)?;
+    }
+    explain(request, client, &words, out)
+}
+
+/// The words that start this program; in a project, whose entry others read, its name alone where that finds it.
+fn start(machine: &Machine, is_project: bool) -> Vec<String> {
+    let path = machine.variable("PATH");
+    match machine.program.file_name().and_then(|name| name.to_str()) {
+        Some(name) if is_project && machine.find_program(name, path).as_ref() == Some(&machine.program) => {
+            vec![name.strip_suffix(".exe").unwrap_or(name).to_owned()]
+        }
+        _ => start_of(&machine.program),
+    }
+}
+
+/// Adds the change of a list to what is planned for its file.
+fn plan_item(
+    planned: &mut Vec<Planned>,
+    item: &Item,
+    state: &StateOptions,
+    change: fn(&str, &Item) -> Result<String, super::broken::Broken>,
+) -> Result<(), InstallError> {
+    let refused = |broken| refusal(&item.file, &Refused::Broken(broken), None);
+    let what = format!("{}: {}: {}", item.path.join("."), item.item, item.effect);
+    if let Some(same) = planned.iter_mut().find(|planned| planned.file == item.file) {
+        same.text = change(&same.text, item).map_err(refused)?;
+        same.what = format!("{}\n  {what}", same.what);
+        return Ok(());
+    }
+    let found = apply::read(&item.file, state).map_err(InstallError::Failed)?;
+    let text = change(found.as_ref().map_or("", |found| &found.text), item).map_err(refused)?;
+    planned.push(Planned { file: item.file.clone(), found, text, what });
+    Ok(())
+}
+
+/// Writes what is planned, and tells it. Returns whether there was anything to write.
+fn carry_out(
+    request: &Request,
+    client: &Client,
+    planned: &[Planned],
+    state: &StateOptions,
+    out: &mut impl Write,
+) -> Result<bool, InstallError> {
+    let mut wrote = false;
+    for Planned { file, found, text, what } in planned.iter().filter(|planned| planned.changes()) {
+        let done = apply::write(file, found.as_ref(), text, state, request.is_dry_run)
+            .map_err(InstallError::Failed)?;
+        let path = file.display();
+        if request.is_dry_run {
+            writeln!(out, "{}: would write {path}\n{}", client.program, done.diff.trim_end())?;
+        } else {
+            writeln!(out, "{}: wrote {path}\n  {what}", client.program)?;
+            if let Some(id) = done.edit_id {
+                writeln!(out, "  mcp-text-editor undo {id} takes it back")?;
+            }
+        }
+        wrote = true;
+    }
+    Ok(wrote)
+}
+
+/// Takes the entry out: the edits that made it are taken back where nothing else has changed, so that the file is what it
+/// was; else the entry alone goes.
+fn remove(
+    request: &Request,
+    client: &'static Client,
+    files: &[PathBuf],
+    items: &[Item],
+    state: &StateOptions,
+    out: &mut impl Write,
+) -> Result<(), InstallError> {
+    let plan = || -> Result<Vec<Planned>, InstallError> {
+        let mut planned = Vec::new();
+        for file in files {
+            let found = apply::read(file, state).map_err(InstallError::Failed)?;
+            let text = found.as_ref().map_or("", |found| &found.text);
+            let text = change::remove(text, client, request.is_forced)
+                .map_err(|refused| refusal(file, &refused, None))?;
+            planned.push(Planned {
+                file: file.clone(),
+                found,
+                text,
+                what: format!("{} is taken out", place_of(client)),
+            });
+        }
+        for item in items {
+            plan_item(&mut planned, item, state, change::without)?;
+            if let Some(last) = planned
+                .iter_mut()
+                .find(|planned| planned.file == item.file && planned.what.contains(item.effect))
+            {
+                last.what = format!("{} in {} is taken out", item.item, item.path.join("."));
+            }
+        }
+        Ok(planned)
+    };
+    let mut wrote = false;
+    if !request.is_dry_run {
+        // Each step back may be one of several; what is left to do is looked at anew.
+        while let Some(file) =
+            plan()?.into_iter().find_map(|planned| planned.changes().then_some(planned.file))
+        {
+            if !apply::take_back(&file, state).map_err(InstallError::Failed)? {
+                break;
+            }
+            writeln!(out, "{}: {} is as it was before", client.program, file.display())?;
+            wrote = true;
+        }
+    }
+    wrote |= carry_out(request, client, &plan()?, state, out)?;
+    if !wrote {
+        writeln!(out, "{}: there is no entry {} to take out", client.program, place_of(client))?;
+    }
+    Ok(())
+}
+
+/// Words why a file is left as it is, and what a person can do.
+fn refusal(file: &Path, refused: &Refused, wanted: Option<&Wanted<'_>>) -> InstallError {
+    let path = file.display();
+    let mut message = match refused {
+        Refused::NoDirectory(_) => return InstallError::Failed(refused.to_string()),
+        _ => format!("{path} is left as it is: {refused}"),
+    };
+    if let (Refused::Broken(_), Some(wanted)) = (refused, wanted) {
+        message = format!("{message}\nBy hand, this is to be added:\n{}", change::by_hand(wanted).trim_end());
+    }
+    InstallError::Failed(message)
+}
+
+/// Says what the entry means, and what a person has to do besides.
+fn explain(
+    request: &Request,
+    client: &Client,
+    words: &Words,
+    out: &mut impl Write,
+) -> Result<(), InstallError> {
+    let tools = words.tools.as_deref().unwrap_or("default");
+    let offers = match tools {
+        "claude-code" => format!(
+            "the patch tool alone, beside what {} edits with itself; --tools default offers all six",
+            client.program
+        ),
+        "all" => "every tool".to_owned(),
+        "default" => "the tools that read and edit".to_owned(),
+        names => names.to_owned(),
+    };
+    writeln!(out, "  offers {offers}")?;
+    let serves = match (words.directories.as_slice(), client.starts) {
+        ([], Starts::Anywhere) => {
+            "the directory in which it is started; see `mcp-text-editor doctor`".to_owned()
+        }
+        ([], _) => format!("the directory in which {} is started", client.program),
+        ([one], Starts::Names(variable)) if one == variable => "the project that is open".to_owned(),
+        (named, _) => named.join(", "),
+    };
+    writeln!(out, "  serves {serves}")?;
+    let step = if request.project.is_some() { client.project_step } else { client.user_step };
+    if let Some(step) = step {
+        writeln!(out, "  besides: {step}")?;
+    }
+    let is_of_this_machine = words.start.first().is_some_and(|program| Path::new(program).is_absolute());
+    if request.project.is_some() && is_of_this_machine {
+        writeln!(
+            out,
+            "  names the program by its path on this machine; --command mcp-text-editor, or \"npx -y mcp-text-editor-rs\", suits everybody"
+        )?;
+    }
+    if let Known::Documentation(page) = client.known {
+        writeln!(out, "  not tried with the program itself; from {page}")?;
+    }
+    if !request.is_dry_run {
+        writeln!(out, "  mcp-text-editor doctor {} looks whether it works", client.name)?;
+    }
+    Ok(())
+}
+
+/// Lists the clients, and which of them are on this machine.
+fn list(machine: &Machine, state: &StateOptions, out: &mut impl Write) -> Result<(), InstallError> {
+    let path = machine.variable("PATH");
+    for client in CLIENTS {
+        let files = files_of(client, machine, None).map_err(InstallError::Failed)?;
+        let program = client.programs.iter().find_map(|name| machine.find_program(name, path));
+        let file = files.iter().find(|file| file.exists());
+        let has_entry = |file: &PathBuf| has_entry(file, client, state);
+        let there = match (file, program) {
+            (Some(file), _) if has_entry(file) => format!("has the server, in {}", file.display()),
+            (Some(file), _) => format!("found: {}", file.display()),
+            (None, Some(program)) => format!("found: {}", program.display()),
+            (None, None) => match files
+                .iter()
+                .filter_map(|file| file.parent())
+                .find(|parent| *parent != machine.home && parent.is_dir())
+            {
+                Some(directory) => format!("found: {}", directory.display()),
+                None => "not found".to_owned(),
+            },
+        };
+        writeln!(out, "{:<15} {:<15} {there}", client.name, client.program)?;
+    }
+    writeln!(
+        out,
+        "mcp-text-editor install CLIENT [DIR…] writes the entry; --project DIR that of a project; --print shows it first"
+    )?;
+    Ok(())
+}
+
+fn has_entry(file: &Path, client: &Client, state: &StateOptions) -> bool {
+    let text = apply::configuration(file, state).ok().flatten();
+    let said = text.and_then(|text| Syntax::read(client.syntax, &text).ok());
+    let words = said.as_ref().and_then(|said| at(said, &client.entry())).and_then(Client::words);
+    words.is_some_and(|words| Words::of(&words).is_some())
+}
+
+/// Names a set of tools as briefly as `--tools` takes it.
+fn short_name(tools: &ToolSet) -> String {
+    let names = ["default", "all", "claude-code", "read-only"];
+    let found = names.into_iter().find(|name| name.parse::<ToolSet>().as_ref() == Ok(tools));
+    found.map_or_else(|| tools.to_string(), str::to_owned)
+}

@@ -1,0 +1,311 @@
+//! Laws of changed texts, and tables of what is known.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::broken::at;
+use super::change::{Wanted, install, remove, with, without};
+use super::clients::{CLIENTS, Client, Item};
+use super::entry::{Words, split, start_of};
+use super::machine::{Machine, System};
+use super::syntax::Syntax;
+
+fn wanted(client: &'static Client) -> Wanted<'static> {
+    Wanted {
+        client,
+        start: vec!["/bin/mcp-text-editor".to_owned()],
+        tools: None,
+        directories: vec!["/work".to_owned()],
+        is_project: false,
+        is_forced: false,
+    }
+}
+
+fn client(name: &str) -> &'static Client {
+    Client::named(name).unwrap()
+}
+
+/// Texts as people have them: each says something, and none has our entry, nor an empty object where it would go.
+const JSON: &[&str] = &[
+    "{}\n",
+    "{}",
+    "// nothing yet\n{}\n",
+    "{\n  \"a\": 1\n}\n",
+    "{\n\t\"a\": 1, // one\n\t// two\n}\n",
+    "{\n    \"a\": [1, 2],\n    \"mcpServers\": {\n        \"other\": { \"command\": \"x\" } // ours comes behind\n    }\n}\n",
+    "{\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"x\"\n    }, /* with a comma */\n  },\n}\n",
+    "{\"mcpServers\":{\"other\":{\"command\":\"x\"}},\"z\":null}",
+    "{\"mcpServers\": {\"other\": {\"command\": \"x\"},}, \"z\": null,}\n",
+    "{ \"mcpServers\": { \"other\": { \"url\": \"https://a//b/*c*/\" } } } // end\n",
+    "{\n  \"mcpServers\": {\n    // the first\n    \"one\": {},\n    // the second\n    \"two\": {} // last\n    // the end\n  }\n}\n",
+];
+
+const TOML: &[&str] = &[
+    "model = \"x\"\n",
+    "model = \"x\"\n# the end\n",
+    "[mcp_servers.other]\ncommand = \"x\" # mine\n",
+    "[mcp_servers.other]\ncommand = \"x\"\n\n[mcp_servers.other.env]\nA = \"[b]\"\n\n# of c\n[c]\nd = \"\"\"\n[e]\n\"\"\"\n",
+    "[mcp_servers]\nother.command = \"x\"\n",
+    "[[list]]\na = 1\n\n[[list]]\na = 2\n",
+];
+
+#[test]
+fn what_is_installed_and_removed_leaves_the_bytes() {
+    for (client, texts) in [(client("cursor"), JSON), (client("codex"), TOML)] {
+        for text in texts {
+            let (installed, _) = install(text, &wanted(client)).unwrap();
+            assert_ne!(installed, *text);
+            assert_eq!(install(&installed, &wanted(client)).unwrap().0, installed, "twice: {text}");
+            assert_eq!(remove(&installed, client, false).unwrap(), *text, "{installed}");
+        }
+    }
+}
+
+#[test]
+fn an_item_is_added_once_and_taken_out() {
+    let item = Item {
+        file: PathBuf::new(),
+        path: &["permissions", "allow"],
+        item: json!("mcp__text-editor"),
+        effect: "",
+    };
+    for text in [
+        "{}\n",
+        "{\n  \"permissions\": {\n    \"deny\": []\n  }\n}\n",
+        "{\"permissions\": {\"allow\": [\"Bash(ls)\"]}}\n",
+        "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(ls)\", // looks\n      \"Read\"\n    ]\n  }\n}\n",
+        "{\n  \"permissions\": {\n    \"allow\": [\n      \"Read\",\n    ],\n  },\n}\n",
+    ] {
+        let added = with(text, &item).unwrap();
+        let list = |text: &str| at(&Syntax::Json.read(text).unwrap(), item.path).cloned();
+        assert!(list(&added).unwrap().as_array().unwrap().contains(&item.item), "{added}");
+        assert_eq!(with(&added, &item).unwrap(), added);
+        assert_eq!(without(&added, &item).unwrap(), text, "{added}");
+    }
+}
+
+/// Any object, with an entry of another server.
+fn any_object() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "[a-z/*\"{}, \\\\\n]{0,6}".prop_map(Value::from)
+    ];
+    let value = leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-z.\"]{1,4}", inner, 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    });
+    (
+        prop::collection::btree_map("[a-z]{1,4}", value.clone(), 0..4),
+        prop::collection::btree_map("[a-z]{1,4}", value, 1..3),
+    )
+        .prop_map(|(members, servers)| {
+            let mut all: serde_json::Map<_, _> = members.into_iter().collect();
+            all.insert("mcpServers".to_owned(), Value::Object(servers.into_iter().collect()));
+            Value::Object(all)
+        })
+}
+
+proptest! {
+    #[test]
+    fn of_any_json_the_entry_alone_changes(before in any_object(), is_pretty: bool) {
+        let text = if is_pretty { serde_json::to_string_pretty(&before).unwrap() } else { before.to_string() };
+        let client = client("cursor");
+        let (installed, words) = install(&text, &wanted(client)).unwrap();
+        let mut said = Syntax::Json.read(&installed).unwrap();
+        let entry = said["mcpServers"].as_object_mut().unwrap().remove("text-editor").unwrap();
+        prop_assert_eq!(&said, &before);
+        prop_assert_eq!(Client::words(&entry).unwrap(), words.all());
+        prop_assert_eq!(remove(&installed, client, false).unwrap(), text);
+    }
+
+    #[test]
+    fn of_any_toml_the_entry_alone_changes(keys in prop::collection::btree_map("[a-z]{1,4}", "[a-z\\[\\]#\"]{0,6}", 0..4), is_inline: bool) {
+        let mut text = String::new();
+        let literal = |value: &str| format!("'{value}'");
+        if is_inline {
+            let members: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {{ command = {} }}", literal(value))).collect();
+            writeln!(text, "a = 1\nmcp_servers = {{ {} }}", members.join(", ")).unwrap();
+        } else {
+            for (key, value) in &keys {
+                writeln!(text, "[mcp_servers.{key}]\n# {key}\ncommand = {}\n", literal(value)).unwrap();
+            }
+        }
+        let client = client("codex");
+        let before = Syntax::Toml.read(&text).unwrap();
+        let (installed, _) = install(&text, &wanted(client)).unwrap();
+        prop_assert_eq!(&install(&installed, &wanted(client)).unwrap().0, &installed);
+        let mut said = Syntax::Toml.read(&installed).unwrap();
+        said["mcp_servers"].as_object_mut().unwrap().remove("text-editor").unwrap();
+        let others = |said: &Value| said.get("mcp_servers").cloned().filter(|others| *others != json!({}));
+        prop_assert_eq!(others(&said), others(&before));
+        let removed = Syntax::Toml.read(&remove(&installed, client, false).unwrap()).unwrap();
+        prop_assert_eq!(others(&removed), others(&before));
+    }
+}
+
+#[test]
+fn what_a_person_added_is_kept() {
+    let (cursor, codex) = (client("cursor"), client("codex"));
+    let text = "{\"mcpServers\": {\"text-editor\": {\"args\": [\"--tools\", \"edit\", \"--limit\", \"files=5\", \"--strict\", \"/old\"], \"command\": \"/old/mcp-text-editor\", \"env\": {\"A\": \"b\"}}}}";
+    let same = Wanted { directories: Vec::new(), ..wanted(cursor) };
+    let (new, words) = install(text, &same).unwrap();
+    assert_eq!(new, text.replace("/old/mcp", "/bin/mcp"));
+    assert_eq!(
+        (words.tools.as_deref(), words.directories.as_slice()),
+        (Some("edit"), &["/old".to_owned()][..])
+    );
+    let other = Wanted { tools: Some("default"), ..wanted(cursor) };
+    let (new, _) = install(text, &other).unwrap();
+    assert_eq!(
+        new,
+        "{\"mcpServers\": {\"text-editor\": {\"args\": [\"--limit\", \"files=5\", \"--strict\", \"/work\"], \"command\": \"/bin/mcp-text-editor\", \"env\": {\"A\": \"b\"}}}}"
+    );
+    let text = "[mcp_servers.text-editor]\n# mine\ncommand = \"npx\" # starter\nargs = [\"-y\", \"mcp-text-editor-rs@1.2\", \"--strict\"]\ndefault_tools_approval_mode = \"prompt\"\nenv_vars = []\nstartup_timeout_sec = 60\n\n[mcp_servers.text-editor.env]\nA = \"b\"\n";
+    let (new, _) = install(text, &wanted(codex)).unwrap();
+    insta::assert_snapshot!(new, @r#"
+    [mcp_servers.text-editor]
+    # mine
+    command = "/bin/mcp-text-editor" # starter
+    args = ["--strict", "/work"]
+    default_tools_approval_mode = "prompt"
+    env_vars = []
+    startup_timeout_sec = 60
+
+    [mcp_servers.text-editor.env]
+    A = "b"
+    "#);
+    assert_eq!(remove(&new, codex, false).unwrap(), "");
+}
+
+#[test]
+fn what_is_not_ours_or_cannot_be_read_is_refused() {
+    let cursor = client("cursor");
+    let said = |text: &str| install(text, &wanted(cursor)).unwrap_err().to_string();
+    let foreign =
+        "{\"mcpServers\": {\"text-editor\": {\"command\": \"uvx\", \"args\": [\"another-editor\"]}}}";
+    assert_eq!(
+        said(foreign),
+        "its entry `text-editor` starts something else: uvx another-editor; --force replaces it"
+    );
+    assert!(remove(foreign, cursor, false).is_err());
+    let forced = Wanted { is_forced: true, ..wanted(cursor) };
+    assert!(install(foreign, &forced).unwrap().0.contains("/bin/mcp-text-editor"));
+    assert_eq!(remove(foreign, cursor, true).unwrap(), "{}");
+    assert_eq!(said("{\n  \"a\": 1\n  \"b\": 2\n}"), "line 2, column 9: Expected comma");
+    assert_eq!(
+        said("{\"mcpServers\": []}"),
+        "`mcpServers.text-editor` is there, and holds something else than it should"
+    );
+    assert_eq!(said("[]"), "`mcpServers.text-editor` is there, and holds something else than it should");
+    let codex = install("a = 1\nb = \n", &wanted(client("codex"))).unwrap_err().to_string();
+    assert!(codex.starts_with("line 2, column "), "{codex}");
+    let nowhere = Wanted { directories: Vec::new(), ..wanted(client("windsurf")) };
+    assert!(install("", &nowhere).unwrap_err().to_string().contains("name those that it may read and edit"));
+}
+
+fn machine(system: System, home: &str, variables: &[(&str, &str)]) -> Machine {
+    let variables =
+        variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect::<BTreeMap<_, _>>();
+    Machine {
+        system,
+        home: PathBuf::from(home),
+        variables,
+        here: PathBuf::from("/"),
+        program: PathBuf::from("/bin/mcp-text-editor"),
+    }
+}
+
+/// Every place of every client, on the three systems, and where variables say otherwise.
+#[test]
+fn configurations_lie_where_each_client_looks() {
+    let moved = [
+        ("XDG_CONFIG_HOME", "/xdg"),
+        ("CODEX_HOME", "/codex"),
+        ("CLAUDE_CONFIG_DIR", "/claude"),
+        ("GEMINI_CLI_HOME", "/gemini"),
+        ("COPILOT_HOME", "/copilot"),
+        ("QWEN_HOME", "/qwen"),
+        ("APPDATA", "C:/data"),
+    ];
+    let machines = [
+        ("linux", machine(System::Linux, "/home/ada", &[])),
+        ("macos", machine(System::Mac, "/Users/ada", &[])),
+        ("windows", machine(System::Windows, "C:/Users/ada", &[])),
+        ("linux, moved", machine(System::Linux, "/home/ada", &moved)),
+        ("windows, moved", machine(System::Windows, "C:/Users/ada", &moved)),
+    ];
+    let mut said = String::new();
+    for client in CLIENTS {
+        writeln!(said, "{}", client.name).unwrap();
+        let mut before = Vec::new();
+        for (name, machine) in &machines {
+            let mut files = (client.user)(machine, &|_| false);
+            files.extend((client.approval)(machine, None).into_iter().map(|item| item.file));
+            files.dedup();
+            let files: Vec<String> =
+                files.iter().map(|file| file.to_str().unwrap().replace('\\', "/")).collect();
+            if files != before {
+                writeln!(said, "  {name}: {}", files.join(", ")).unwrap();
+            }
+            before = files;
+        }
+        writeln!(said, "  project: {}", client.project.unwrap_or("none")).unwrap();
+    }
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn files_that_are_there_decide() {
+    let machine = machine(System::Linux, "/home/ada", &[]);
+    let files = |name: &str, there: &[&str]| {
+        (client(name).user)(&machine, &|path| there.iter().any(|known| path == Path::new(known)))
+    };
+    let jsonc = "/home/ada/.config/opencode/opencode.jsonc";
+    assert_eq!(files("opencode", &[jsonc]), [Path::new(jsonc)]);
+    let extension = "/home/ada/.config/Code/User/globalStorage/saoudrizwan.claude-dev";
+    assert_eq!(files("cline", &[extension]), [Path::new(extension).join("settings/cline_mcp_settings.json")]);
+    assert_eq!(files("cline", &[extension, "/home/ada/.cline"]).len(), 2);
+}
+
+#[test]
+fn words_are_taken_apart_and_put_together() {
+    let texts = |words: &str| split(words).unwrap();
+    let words =
+        Words::of(&texts("npx -y mcp-text-editor-rs@2 --limit files=5 --strict --mode=claude-code /a /b"))
+            .unwrap();
+    assert_eq!(words.start, ["npx", "-y", "mcp-text-editor-rs@2"]);
+    assert_eq!(
+        (words.tools.as_deref(), &words.options[..]),
+        (Some("claude-code"), &texts("--limit files=5 --strict")[..])
+    );
+    assert_eq!(words.directories, ["/a", "/b"]);
+    assert_eq!(
+        words.all().join(" "),
+        "npx -y mcp-text-editor-rs@2 --tools claude-code --limit files=5 --strict /a /b"
+    );
+    for own in ["mcp-text-editor", r"C:\bin\mcp-text-editor.exe", "uvx mcp-text-editor-rs==1.0"] {
+        assert!(Words::of(&texts(own)).is_some(), "{own}");
+    }
+    for other in ["uvx mcp-text-editors", "node /a/mcp-text-editor/index.js", "sh"] {
+        assert_eq!(Words::of(&texts(other)), None, "{other}");
+    }
+    assert_eq!(texts("'a b' c\"d e\""), ["a b", "cd e"]);
+    assert!(split(" ").is_err() && split("'a").is_err());
+}
+
+#[test]
+fn a_program_in_a_cache_is_started_by_its_package() {
+    let start = |path: &str| start_of(Path::new(path)).join(" ");
+    assert_eq!(start("/home/ada/.npm/_npx/1f/node_modules/x/mcp-text-editor"), "npx -y mcp-text-editor-rs");
+    assert_eq!(start("/home/ada/.cache/uv/archive-v0/x/bin/mcp-text-editor"), "uvx mcp-text-editor-rs");
+    assert_eq!(start("/home/ada/.cargo/bin/mcp-text-editor"), "/home/ada/.cargo/bin/mcp-text-editor");
+}

@@ -1,0 +1,309 @@
+//! Clients that are told of the server, and looked after: `install` and `doctor`, in homes of their own.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the server"
+)]
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use mcp_text_editor::cli::install::Syntax;
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Starts};
+
+use crate::session::BINARY;
+
+/// A person's home, with a project and what that person has set in the environment.
+struct Person {
+    _directory: tempfile::TempDir,
+    home: PathBuf,
+    project: PathBuf,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Person {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let (home, project) = (top.join("home"), top.join("project"));
+        for made in [&home, &project] {
+            std::fs::create_dir(made).unwrap();
+        }
+        Self { _directory: directory, home, project, variables: Vec::new() }
+    }
+
+    /// Runs the program in the project; its exit code, and what it wrote.
+    fn run(&self, arguments: &[&str]) -> (i32, String) {
+        let output = Command::new(BINARY)
+            .args(arguments)
+            .current_dir(&self.project)
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("PATH", "/usr/bin:/bin")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+        (output.status.code().unwrap(), self.masked(&said))
+    }
+
+    fn succeed(&self, arguments: &[&str]) -> String {
+        let (code, said) = self.run(arguments);
+        assert_eq!(code, 0, "{arguments:?}: {said}");
+        said
+    }
+
+    fn masked(&self, text: &str) -> String {
+        let text = text.replace(BINARY, "$PROGRAM").replace(self.project.to_str().unwrap(), "$PROJECT");
+        let text = text.replace(self.home.to_str().unwrap(), "$HOME");
+        let mut masked = String::new();
+        for line in text.lines() {
+            match line.split_once("mcp-text-editor undo ") {
+                Some((before, _)) => {
+                    writeln!(masked, "{before}mcp-text-editor undo EDIT_ID takes it back").unwrap();
+                }
+                None => writeln!(masked, "{line}").unwrap(),
+            }
+        }
+        masked
+    }
+
+    /// Every file but the server's own, with its text.
+    fn files(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let mut left = vec![self.home.clone(), self.project.clone()];
+        while let Some(directory) = left.pop() {
+            for entry in directory.read_dir().unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() && !path.ends_with("mcp-text-editor") {
+                    left.push(path);
+                } else if path.is_file() {
+                    found
+                        .push((self.masked(path.to_str().unwrap()), std::fs::read_to_string(&path).unwrap()));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    fn shown(&self) -> String {
+        let files = self.files().into_iter();
+        files.fold(String::new(), |shown, (name, text)| {
+            format!("{shown}== {}\n{}", name.trim_end(), self.masked(&text))
+        })
+    }
+
+    /// Puts a text into each configuration of a client: comments, and another server. Returns the files.
+    fn configure(&self, client: &Client) -> Vec<(String, String)> {
+        self.succeed(&install(client));
+        let servers = client.servers.join(".");
+        let made: Vec<String> = self.files().into_iter().map(|(name, _)| name).collect();
+        self.succeed(&["install", client.name, "--remove"]);
+        for name in made {
+            let path = PathBuf::from(name.trim_end().replace("$HOME", self.home.to_str().unwrap()));
+            let text = match client.syntax {
+                Syntax::Toml => format!(
+                    "# Mine.\nmodel = \"x\"\n\n[{servers}.other]\ncommand = \"x\" # why\n\n# The last word.\n[z]\n"
+                ),
+                Syntax::Json if path.ends_with("settings.json") && client.name == "claude-code" => {
+                    "{\n  \"permissions\": {\n    \"allow\": [\"Read\"] // mine\n  }\n}\n".to_owned()
+                }
+                Syntax::Json => format!(
+                    "// Mine.\r\n{{\r\n\t\"theme\": \"dark\", // as at night\r\n\t\"{servers}\": {{\r\n\t\t\"other\": {{ \"command\": \"x\" }}\r\n\t\t// The last word.\r\n\t}}\r\n}}"
+                ),
+            };
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        self.files()
+    }
+}
+
+/// Installs for a person, with a directory where the client wants one.
+fn install(client: &Client) -> Vec<&'static str> {
+    let directory = (client.starts == Starts::Anywhere).then_some(".");
+    [Some("install"), Some(client.name), directory].into_iter().flatten().collect()
+}
+
+#[test]
+fn each_client_is_told() {
+    for client in CLIENTS {
+        let home = Person::new();
+        let mut story = format!("-- into an empty home\n{}{}", home.succeed(&install(client)), home.shown());
+        if client.project.is_some() {
+            let home = Person::new();
+            let said = home.succeed(&["install", client.name, "--project", "."]);
+            write!(story, "\n-- into a project\n{said}{}", home.shown()).unwrap();
+        }
+        let home = Person::new();
+        home.configure(client);
+        home.succeed(&install(client));
+        write!(story, "\n-- beside others\n{}", home.shown()).unwrap();
+        let said = home.succeed(&["install", client.name, "--tools", "all", "/"]);
+        write!(story, "\n-- with other tools and another directory\n{said}{}", home.shown()).unwrap();
+        insta::assert_snapshot!(client.name, story);
+    }
+}
+
+#[test]
+fn installing_twice_changes_nothing_more() {
+    for client in CLIENTS {
+        let home = Person::new();
+        home.configure(client);
+        home.succeed(&install(client));
+        let files = home.files();
+        let said = home.succeed(&install(client));
+        assert!(said.contains(": nothing to change\n"), "{}: {said}", client.name);
+        assert_eq!(home.files(), files, "{}", client.name);
+    }
+}
+
+/// With the history, which has the bytes, and without it.
+#[test]
+fn what_is_removed_leaves_the_bytes_as_they_were() {
+    for options in [&[][..], &["--no-history"]] {
+        for client in CLIENTS {
+            let home = Person::new();
+            let before = home.configure(client);
+            home.succeed(&[&install(client), options].concat());
+            home.succeed(&[&["install", client.name, "--tools", "edit"], options].concat());
+            assert_ne!(home.files(), before, "{}", client.name);
+            home.succeed(&[&["install", client.name, "--remove"], options].concat());
+            assert_eq!(home.files(), before, "{} {options:?}", client.name);
+            let said = home.succeed(&["install", client.name, "--remove"]);
+            assert!(said.contains("there is no entry"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn what_another_has_written_meanwhile_stays() {
+    let home = Person::new();
+    let file = home.home.join(".cursor/mcp.json");
+    home.succeed(&["install", "cursor"]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("{\n  \"mcp", "{\n  \"theme\": \"dark\",\n  \"mcp")).unwrap();
+    home.succeed(&["install", "cursor", "--remove"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\n  \"theme\": \"dark\"\n}\n");
+}
+
+#[test]
+fn what_cannot_be_read_or_is_anothers_is_left_alone() {
+    let home = Person::new();
+    let file = home.home.join(".cursor/mcp.json");
+    std::fs::create_dir(file.parent().unwrap()).unwrap();
+    let mut said = String::new();
+    for text in [
+        "{\n  \"mcpServers\": {\n    \"a\": 1,,\n  }\n}\n",
+        "{\"mcpServers\": {\"text-editor\": {\"command\": \"another\"}}}",
+        "{\"mcpServers\": 1}",
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (code, error) = home.run(&["install", "cursor"]);
+        assert_eq!(code, 1, "{error}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        said += &error;
+    }
+    said += &home.run(&["install", "windsurf"]).1;
+    said += &home.run(&["install", "windsurf", "--project", "."]).1;
+    said += &home.run(&["install", "emacs"]).1;
+    insta::assert_snapshot!("refusals", said);
+    std::fs::write(&file, "{\"mcpServers\": {\"text-editor\": {\"command\": \"another\"}}}").unwrap();
+    home.succeed(&["install", "cursor", "--force"]);
+    assert!(home.shown().contains("$PROGRAM"), "{}", home.shown());
+}
+
+#[test]
+fn print_shows_what_would_be_written_and_writes_nothing() {
+    let home = Person::new();
+    let said = home.succeed(&["install", "claude-code", "--print", "--command", "npx -y mcp-text-editor-rs"]);
+    assert_eq!(home.files(), []);
+    insta::assert_snapshot!("print", said);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_and_the_edit_can_be_undone() {
+    let home = Person::new();
+    let dotfiles = home.home.join("dotfiles");
+    std::fs::create_dir(&dotfiles).unwrap();
+    std::fs::create_dir(home.home.join(".codex")).unwrap();
+    let (target, link) = (dotfiles.join("codex.toml"), home.home.join(".codex/config.toml"));
+    std::fs::write(&target, "# Mine.\r\nmodel = \"x\"\r\n").unwrap();
+    std::os::unix::fs::symlink("../dotfiles/codex.toml", &link).unwrap();
+    home.succeed(&["install", "codex"]);
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    let text = std::fs::read_to_string(&target).unwrap();
+    assert!(text.starts_with("# Mine.\r\nmodel = \"x\"\r\n\r\n[mcp_servers.text-editor]\r\n"), "{text}");
+    let history = home.succeed(&["history"]);
+    let id = history.split_whitespace().nth(1).unwrap();
+    home.succeed(&["undo", id]);
+    assert_eq!(std::fs::read_to_string(&target).unwrap(), "# Mine.\r\nmodel = \"x\"\r\n");
+    std::fs::remove_file(&target).unwrap();
+    let (code, said) = home.run(&["install", "codex"]);
+    assert!(code == 1 && said.contains("a link to what is not there"), "{said}");
+}
+
+#[test]
+fn clients_that_are_there_are_listed() {
+    let home = Person::new();
+    std::fs::create_dir(home.home.join(".qwen")).unwrap();
+    home.succeed(&["install", "gemini"]);
+    insta::assert_snapshot!("list", home.succeed(&["install"]));
+}
+
+#[test]
+fn doctor_starts_the_server_as_each_client_does() {
+    let home = Person::new();
+    std::fs::write(home.project.join("a.txt"), "text\n").unwrap();
+    let mut said = home.run(&["doctor"]).1;
+    for client in CLIENTS.iter().filter(|client| client.name != "gemini") {
+        home.succeed(&install(client));
+        said += &home.succeed(&["doctor", client.name]);
+    }
+    insta::assert_snapshot!("doctor", said.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+}
+
+#[test]
+fn doctor_says_what_is_wrong() {
+    let mut home = Person::new();
+    home.variables.push(("XDG_STATE_HOME", home.home.join("state").to_str().unwrap().to_owned()));
+    let mut story = String::new();
+    let mut check = |home: &Person, what: &str, client: &str| {
+        let (code, said) = home.run(&["doctor", client]);
+        assert_eq!(code, 1, "{what}: {said}");
+        write!(story, "-- {what}\n{said}").unwrap();
+    };
+    let change = |home: &Person, file: &str, from: &str, to: &str| {
+        let path = home.home.join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        std::fs::write(path, text.replace(from, to)).unwrap();
+    };
+    check(&home, "no entry", "zed");
+    home.succeed(&["install", "gemini", "."]);
+    check(&home, "a folder that is not trusted", "gemini");
+    home.succeed(&["install", "codex", "."]);
+    change(&home, ".codex/config.toml", "\"XDG_STATE_HOME\", ", "");
+    check(&home, "a history elsewhere", "codex");
+    change(&home, ".codex/config.toml", "approve", "prompt");
+    change(&home, ".codex/config.toml", "env_vars", "enabled = false\nenv_vars");
+    check(&home, "switched off, and asked for each call", "codex");
+    home.succeed(&["install", "windsurf", "."]);
+    change(&home, ".codeium/windsurf/mcp_config.json", BINARY, "gone/mcp-text-editor");
+    check(&home, "a command that is not there", "windsurf");
+    home.succeed(&["install", "jetbrains", "."]);
+    change(&home, ".junie/mcp/mcp.json", home.project.to_str().unwrap(), "/not/there");
+    check(&home, "a directory that is not there", "jetbrains");
+    home.succeed(&["install", "cursor"]);
+    change(&home, ".cursor/mcp.json", "\"--tools\"", "\"--tolls\"");
+    check(&home, "a word that the server does not take", "cursor");
+    change(&home, ".cursor/mcp.json", "]", "");
+    check(&home, "a file that cannot be read", "cursor");
+    home.succeed(&["install", "claude-code"]);
+    std::fs::remove_file(home.home.join(".claude/settings.json")).unwrap();
+    check(&home, "no permission", "claude-code");
+    insta::assert_snapshot!("wrong", story.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+}
