@@ -1,4 +1,4 @@
-"""Real agent programs against the server, told of it as README.md says, with a script in the place of the model.
+"""Real agent programs against the server, told of it as docs/install.md says and by `install`, with a script in the place of the model.
 
     agents.py                     Gemini CLI, Qwen Code and Codex
     agents.py claude opencode     these; `all` for all six
@@ -10,7 +10,8 @@ own, where there is no network but loopback. A recorder (`wire.py`) stands betwe
 - every call of the script reaches the server, and is what the model sent;
 - the model sees every reply as the server sent it: nothing is cut off, left out or put into a file;
 - the files are right in the end, byte for byte, and a person's `history` lists every edit;
-- an entry in the project names no absolute path.
+- an entry in the project names no absolute path;
+- after `install`, `doctor` finds nothing wrong.
 
 Ends with `N passed, N failed`. Where the packages or the namespace cannot be had it says `skipped` and why.
 """
@@ -34,7 +35,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-import readme
+import document
 import script
 import wire
 from clients import CLIENTS, Unavailable, install, node
@@ -53,9 +54,10 @@ class Run:
     name: str
     model: str
     variant: str = ""
+    installs: bool = False  # whether `install` tells the client, and not the document's entry
 
     def __str__(self):
-        return f"{self.client}, {self.name}" + (f", {self.model}" if CLIENTS[self.client].other_model else "")
+        return f"{self.client}, {self.name}" + (", installed" if self.installs else "") + (f", {self.model}" if CLIENTS[self.client].other_model else "")
 
 
 def runs(client):
@@ -70,6 +72,8 @@ def runs(client):
     yield Run(client, "missing", known.models[0])
     if client == "claude":
         yield Run(client, "mode", known.models[0], "claude-code")
+    for name in ("edits", "project", "missing", "mode"):
+        yield Run(client, name, known.models[0], "installed", installs=True)
 
 
 # --- one run, inside its namespace ----------------------------------------------------------------------------------------------------
@@ -101,11 +105,13 @@ def prepare(run, top, url, options):
         write(project / name, text)
 
     setting = client.setting(url, run.model, str(project))
-    commands, files, command = readme.steps(readme.blocks(), run.client, run.name == "project", run.variant)
+    commands, files, command = document.steps(document.blocks(), run.client, run.name == "project", run.variant)
+    if run.installs:
+        commands, files = [], {}
     served = str(project / "not-there") if run.name == "missing" else str(project)
     for place, text in files.items():
         path = home / place[2:] if place.startswith("~/") else project / place
-        text = text.replace(readme.PROJECT, served)
+        text = text.replace(document.PROJECT, served)
         more = setting.json.pop(place[2:], None) if place.startswith("~/") else None
         write(path, json.dumps(merge(json.loads(text), more), indent=1) if more else text)
     for place, more in setting.json.items():
@@ -124,15 +130,32 @@ def prepare(run, top, url, options):
 
     def argv(line):
         """The command's words; what the line sets before them goes into the environment."""
-        first, *rest = shlex.split(line.replace(readme.PROJECT, served))
+        first, *rest = shlex.split(line.replace(document.PROJECT, served))
         while assignment := re.fullmatch(r"([A-Z_]+)=(.*)", first):
             env[assignment[1]] = assignment[2]
             first, *rest = rest
         if first != run.client:
-            raise LookupError(f"README.md starts {run.client} as {first}")
+            raise LookupError(f"docs/install.md starts {run.client} as {first}")
         return [str(client.program(options["home"])), *rest]
 
-    return [argv(line) for line in commands], argv(command) + setting.words, env
+    commands, command = [argv(line) for line in commands], argv(command)
+    if run.installs:
+        commands += installing(run, options["server"], str(server), served)
+    return commands, command + setting.words, env
+
+
+def installing(run, server, recorder, served):
+    """The commands that install the server, with the recorder in its place, and look after it."""
+    # By its own choice a client gets the patch tool alone.
+    words = [] if run.name == "mode" else ["--tools", "default"]
+    if run.name == "project":
+        words += ["--project", ".", "--command", "mcp-text-editor"]
+    else:
+        words += ["--command", recorder, served]
+    commands = [[server, "install", CLIENTS[run.client].option, *words]]
+    if run.name == "missing":
+        return [["mkdir", served], *commands, ["rmdir", served]]
+    return [*commands, [server, "doctor", CLIENTS[run.client].option]]
 
 
 def play(run, top, options):

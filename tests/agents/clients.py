@@ -1,6 +1,6 @@
 """The clients: their packages, and how each is told that its model is the stand-in.
 
-How each is told of the server is not here but in README.md (`readme.py`).
+How each is told of the server is not here but in docs/install.md (`document.py`), and what `install` does.
 """
 
 import dataclasses
@@ -90,8 +90,13 @@ class Client:
     version: str
     setting: Callable  # of the stand-in's address, the model's name, the project
     models: tuple  # the first is used where one is enough
-    other_model: str = ""  # one that the client does not know, if the README has a word for that
+    other_model: str = ""  # one that the client does not know, if docs/install.md has a word for that
     always: bool = False  # run where no client is named
+
+    @property
+    def option(self):
+        """Its name for `install`."""
+        return "claude-code" if self.name == "claude" else self.name
 
     def folder(self, home):
         return Path(home) / self.name

@@ -1,19 +1,19 @@
-"""Takes what a person does for a client out of README.md, so that what it says is what is tried.
+"""Takes what a person does for a client out of docs/install.md, so that what it says is what is tried.
 
 Above a fenced block there stands `<!-- tests/agents: CLIENT PLACE -->`, or several of these pairs with semicolons between them. PLACE is
 `shell` for commands that register the server, `run` for the client's command where nobody can be asked, or the file that the block
 goes into: `~/…` is the user's, anything else the project's. `CLIENT+WORD` is a variant, which takes the place of what the client has there,
-or for a TOML file is put before it. `PLACE without args` is the block without the server's arguments, as the README says in words.
+or for a TOML file is put before it. `PLACE without args` is the block without the server's arguments, as the document says in words.
 """
 
 import re
 from pathlib import Path
 
-PROJECT = "/path/to/project"  # what stands in the README for the project
+PROJECT = "/path/to/project"  # what stands there for the project
 BLOCK = re.compile(r"^<!-- tests/agents: (.*?) -->\n```\w+\n(.*?)^```$", re.M | re.S)
 
 
-def blocks(path=Path(__file__).parents[2] / "README.md"):
+def blocks(path=Path(__file__).parents[2] / "docs/install.md"):
     """{(client, variant): {place: text}}."""
     found = {}
     for places, text in BLOCK.findall(path.read_text()):
@@ -48,5 +48,5 @@ def steps(all_blocks, client, project_entry=False, variant=""):
             files[place] = more.get(place, own.get(place))
     run = {**own, **more}.get("run")
     if not run or not (files or commands):
-        raise LookupError(f"README.md does not say how {client} is told of the server, or how it is run")
+        raise LookupError(f"docs/install.md does not say how {client} is told of the server, or how it is run")
     return commands, files, run.strip()
