@@ -72,7 +72,7 @@ def runs(client):
     yield Run(client, "missing", known.models[0])
     if client == "claude":
         yield Run(client, "mode", known.models[0], "claude-code")
-    for name in ("edits", "project", "missing", "mode"):
+    for name in ("edits", "project", "mode"):
         yield Run(client, name, known.models[0], "installed", installs=True)
 
 
@@ -152,10 +152,8 @@ def installing(run, server, recorder, served):
         words += ["--project", ".", "--command", "mcp-text-editor"]
     else:
         words += ["--command", recorder, served]
-    commands = [[server, "install", CLIENTS[run.client].option, *words]]
-    if run.name == "missing":
-        return [["mkdir", served], *commands, ["rmdir", served]]
-    return [*commands, [server, "doctor", CLIENTS[run.client].option]]
+    option = CLIENTS[run.client].option
+    return [[server, "install", option, *words], [server, "doctor", option, "--project", "."]]
 
 
 def play(run, top, options):

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use mcp_text_editor::cli::install::Syntax;
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Starts};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Known, Starts};
 
 use crate::session::BINARY;
 
@@ -306,4 +306,55 @@ fn doctor_says_what_is_wrong() {
     std::fs::remove_file(home.home.join(".claude/settings.json")).unwrap();
     check(&home, "no permission", "claude-code");
     insta::assert_snapshot!("wrong", story.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+}
+
+/// A project that somebody else has made can name any program; one that the person names is asked for.
+#[test]
+fn doctor_starts_nothing_that_only_a_project_names() {
+    let home = Person::new();
+    let ran = home.project.join("ran");
+    let script = format!("touch {}", ran.display());
+    let entry = |command: &str, args: &[&str], env: &str| {
+        let args = serde_json::to_string(args).unwrap();
+        format!(
+            "{{\"mcpServers\": {{\"text-editor\": {{\"command\": \"{command}\", \"args\": {args}, \"env\": {env}}}}}}}"
+        )
+    };
+    std::fs::create_dir(home.project.join(".junie")).unwrap();
+    std::fs::create_dir(home.project.join(".junie/mcp")).unwrap();
+    let file = home.project.join(".junie/mcp/mcp.json");
+    for text in [
+        entry("sh", &["-c", &script, "mcp-text-editor"], "{}"),
+        entry(BINARY, &[], "{\"LD_PRELOAD\": \"./x.so\"}"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        for arguments in [&["doctor"][..], &["doctor", "jetbrains"]] {
+            let (code, said) = home.run(arguments);
+            assert!(code == 1 && said.contains("that is not started unasked"), "{said}");
+        }
+    }
+    std::fs::write(&file, entry("sh", &["-c", &script, "mcp-text-editor"], "{}")).unwrap();
+    assert!(!ran.exists());
+    home.run(&["doctor", "jetbrains", "--project", "."]);
+    assert!(ran.exists(), "what is to run when asked for");
+    std::fs::write(&file, entry(BINARY, &[home.project.to_str().unwrap()], "{}")).unwrap();
+    home.succeed(&["doctor"]);
+}
+
+#[test]
+fn the_documents_name_every_client() {
+    let readme = include_str!("../../../../README.md");
+    let document = include_str!("../../../../docs/install.md");
+    let agents = include_str!("../../../../tests/agents/clients.py");
+    for client in CLIENTS {
+        assert!(readme.contains(&format!("`{}`", client.name)), "README.md: {}", client.name);
+        assert!(document.contains(client.program), "docs/install.md: {}", client.program);
+        if let Known::Tried(version) = client.known {
+            assert!(
+                document.contains(version) && agents.contains(&format!("\"{version}\"")),
+                "{}",
+                client.program
+            );
+        }
+    }
 }

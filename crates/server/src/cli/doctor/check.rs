@@ -31,6 +31,9 @@ pub(super) struct Entry<'a> {
     pub(super) project: &'a Path,
     /// Whether the file is the project's.
     pub(super) is_project: bool,
+    /// Whether whatever it names is started: it is the person's own, or of a project that the person has named. Any other
+    /// project could name any program.
+    pub(super) may_start: bool,
     /// Reads another configuration.
     pub(super) read: &'a dyn Fn(&Path, Syntax) -> Option<Value>,
 }
@@ -72,7 +75,7 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
             "take `disabled` or `enabled` out of it, or switch it on in the client".to_owned(),
         );
     }
-    for (what, mend) in unapproved(entry, there) {
+    for (what, mend) in unapproved(entry, there, &own) {
         wrong(what, mend.unwrap_or_else(|| again.clone()));
     }
     if let Some(missing) = trust::missing(client, machine, entry.project, entry.is_project, entry.read) {
@@ -105,6 +108,17 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
         );
         return Some(report);
     };
+    if !entry.may_start && !is_this_program(machine, &program, &own, there) {
+        wrong(
+            format!("it is the project's, and starts {}: that is not started unasked", own.start.join(" ")),
+            format!(
+                "look at it; then mcp-text-editor doctor {} --project {}",
+                client.name,
+                entry.project.display()
+            ),
+        );
+        return Some(report);
+    }
     let expanded = expanded(client, &words, entry.project);
     let arguments = expanded.get(1..).unwrap_or_default();
     let directory =
@@ -126,8 +140,17 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
     Some(report)
 }
 
+/// Whether an entry starts this very program, by itself and with nothing that changes what it does before it begins.
+fn is_this_program(machine: &Machine, program: &Path, own: &Words, there: &Value) -> bool {
+    let has_variables = ["env", "environment"].into_iter().any(|name| {
+        there.get(name).and_then(Value::as_object).is_some_and(|variables| !variables.is_empty())
+    });
+    let is_same = matches!((program.canonicalize(), machine.program.canonicalize()), (Ok(one), Ok(other)) if one == other);
+    own.start.len() == 1 && is_same && !has_variables
+}
+
 /// Returns what the client would ask a person for, with what mends it where `install` does not.
-fn unapproved(entry: &Entry<'_>, there: &Value) -> Vec<(String, Option<String>)> {
+fn unapproved(entry: &Entry<'_>, there: &Value, own: &Words) -> Vec<(String, Option<String>)> {
     let Entry { client, machine, .. } = *entry;
     let asks = format!(
         "{} asks before it calls the tools, and cannot where nobody is there to be asked",
@@ -135,7 +158,7 @@ fn unapproved(entry: &Entry<'_>, there: &Value) -> Vec<(String, Option<String>)>
     );
     let mut found = Vec::new();
     for name in ["trust", "default_tools_approval_mode", "autoApprove"] {
-        let due = client.members(&[]).into_iter().find(|(member, _)| member == name).map(|(_, value)| value);
+        let due = client.members(own).into_iter().find(|(member, _)| member == name).map(|(_, value)| value);
         if due.as_ref().is_some_and(|due| there.get(name) != Some(due)) {
             let due = due.unwrap_or_default();
             found.push((asks.clone(), Some(format!("set `{name}` to {due} in the entry"))));

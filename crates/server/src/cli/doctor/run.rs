@@ -29,6 +29,7 @@ pub fn doctor(
     let read = |path: &Path, syntax: Syntax| -> Option<Value> {
         syntax.read(&configuration(path, state).ok().flatten()?).ok()
     };
+    let is_named = project.is_some();
     let project = project.unwrap_or(&machine.here);
     let (mut is_well, mut count) = (true, 0);
     for client in clients {
@@ -43,7 +44,15 @@ pub fn doctor(
                     .read(&text)
                     .map_err(|broken| format!("{} cannot be read: {broken}", file.display()))
             }) {
-                Ok(said) => check(&Entry { client, machine, said: &said, project, is_project, read: &read }),
+                Ok(said) => check(&Entry {
+                    client,
+                    machine,
+                    said: &said,
+                    project,
+                    is_project,
+                    may_start: is_named || !is_project,
+                    read: &read,
+                }),
                 Err(what) => {
                     let mend = format!(
                         "mend it, or take back the last edit of it: mcp-text-editor history {}",

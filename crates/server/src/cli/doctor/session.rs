@@ -16,6 +16,9 @@ use crate::cli::install::at;
 /// How long an answer is waited for. A starter may have to download the server first.
 const PATIENCE: Duration = Duration::from_mins(2);
 
+/// How long the end of its standard error is waited for.
+const FAREWELL: Duration = Duration::from_secs(5);
+
 /// The most that is kept of what a server says to standard error, in bytes.
 const SAID: u64 = 16 << 10;
 
@@ -58,21 +61,24 @@ pub(super) fn ask(
         .spawn()
         .map_err(|error| format!("it cannot be started: {error}"))?;
     let stderr = child.stderr.take();
-    let log = thread::spawn(move || {
+    let (sender, log) = channel();
+    thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(mut stderr) = stderr {
             let _ = (&mut stderr).take(SAID).read_to_end(&mut text);
+            let _ = sender.send(text);
             // A server whose log nobody reads any more would wait.
             let _ = std::io::copy(&mut stderr, &mut std::io::sink());
         }
-        String::from_utf8_lossy(&text).lines().map(str::to_owned).collect::<Vec<_>>()
     });
     let lines = lines_of(&mut child);
     let answers = child.stdin.take().ok_or_else(|| "it has no standard input".to_owned());
     let answers = answers.and_then(|stdin| converse(stdin, &lines, call));
     let _ = child.kill();
     let _ = child.wait();
-    let said = log.join().unwrap_or_default();
+    // What a starter has started may outlive it, and hold on to its standard error.
+    let said = log.recv_timeout(FAREWELL).unwrap_or_default();
+    let said: Vec<String> = String::from_utf8_lossy(&said).lines().map(str::to_owned).collect();
     match answers {
         Ok(answers) => Ok(Answers { said, ..answers }),
         Err(why) if said.is_empty() => Err(why),

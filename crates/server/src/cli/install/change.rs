@@ -87,7 +87,7 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
             Starts::Anywhere => return Err(Refused::NoDirectory(client.program)),
         };
     }
-    let members = client.members(&words.all());
+    let members = client.members(&words);
     if is_new {
         let entry = client.entry();
         let value = Value::Object(members.into_iter().collect());
@@ -141,6 +141,6 @@ pub(super) fn by_hand(wanted: &Wanted<'_>) -> String {
     };
     let tools = Some(wanted.tools.unwrap_or(client.tools).to_owned());
     let words = Words { start: wanted.start.clone(), tools, options: Vec::new(), directories };
-    let value: Value = Value::Object(client.members(&words.all()).into_iter().collect());
+    let value: Value = Value::Object(client.members(&words).into_iter().collect());
     client.syntax.set("", &client.entry(), &value).unwrap_or_else(|_| json!(value).to_string())
 }

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::entry::Words;
 use super::machine::{Machine, System};
 use super::syntax::Syntax;
+use crate::config::ToolSet;
 
 /// The name under which the server stands in every configuration.
 pub const NAME: &str = "text-editor";
@@ -398,10 +400,7 @@ pub static CLIENTS: &[Client] = &[
         program: "Cline",
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
-        shape: Shape::CommandAndArgs {
-            before: "{}",
-            behind: r#"{"disabled": false, "autoApprove": ["patch_text_file_contents"]}"#,
-        },
+        shape: Shape::CommandAndArgs { before: "{}", behind: r#"{"disabled": false, "autoApprove": []}"# },
         user: |machine, is_there| {
             let storage = machine.application_data().join("Code").join("User").join("globalStorage");
             let extension = storage.join("saoudrizwan.claude-dev");
@@ -463,7 +462,9 @@ impl Client {
 
     /// The members of an entry, for these words.
     #[must_use]
-    pub fn members(&self, words: &[String]) -> Vec<(String, Value)> {
+    pub fn members(&self, words: &Words) -> Vec<(String, Value)> {
+        let tools = words.tools.as_deref().unwrap_or("default").parse::<ToolSet>().unwrap_or_default();
+        let words = words.all();
         let of = |text: &str| match serde_json::from_str(text) {
             Ok(Value::Object(members)) => members.into_iter().collect(),
             _ => Vec::new(),
@@ -473,7 +474,13 @@ impl Client {
                 let (command, args) =
                     words.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
                 let own = [("command".to_owned(), json!(command)), ("args".to_owned(), json!(args))];
-                of(before).into_iter().chain(own).chain(of(behind)).collect()
+                let mut members: Vec<(String, Value)> =
+                    of(before).into_iter().chain(own).chain(of(behind)).collect();
+                // The tools that run unasked are those that there are.
+                if let Some((_, unasked)) = members.iter_mut().find(|(name, _)| name == "autoApprove") {
+                    *unasked = tools.to_string().split(',').collect();
+                }
+                members
             }
             Shape::CommandList => {
                 vec![("type".to_owned(), json!("local")), ("command".to_owned(), json!(words))]

@@ -81,7 +81,7 @@ pub fn install(
         client,
         start: request.command.clone().unwrap_or_else(|| start(machine, request.project.is_some())),
         tools: tools.as_deref(),
-        directories: request.directories.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        directories: request.directories.iter().map(|path| in_words(path)).collect::<Result<_, _>>()?,
         is_project: request.project.is_some(),
         is_forced: request.is_forced,
     };
@@ -104,6 +104,13 @@ pub fn install(
         writeln!(out, "{}: nothing to change", client.program)?;
     }
     explain(request, client, &words, out)
+}
+
+fn in_words(directory: &Path) -> Result<String, InstallError> {
+    let text = directory.to_str().map(str::to_owned);
+    text.ok_or_else(|| {
+        InstallError::Failed(format!("{} is not Unicode, as a configuration is", directory.display()))
+    })
 }
 
 /// The words that start this program; in a project, whose entry others read, its name alone where that finds it.

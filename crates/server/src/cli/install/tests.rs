@@ -65,6 +65,31 @@ fn what_is_installed_and_removed_leaves_the_bytes() {
     }
 }
 
+/// Others may have written behind ours since.
+#[test]
+fn an_entry_between_others_is_taken_out_alone() {
+    let codex = client("codex");
+    let (installed, _) = install("model = \"x\"\n", &wanted(codex)).unwrap();
+    let behind = "\n# Of the last.\n[last]\na = 1\n";
+    assert_eq!(
+        remove(&format!("{installed}{behind}"), codex, false).unwrap(),
+        format!("model = \"x\"\n{behind}")
+    );
+    let inner = "\n[mcp_servers.text-editor.env]\nA = \"b\"\n";
+    assert_eq!(
+        remove(&format!("{installed}{inner}{behind}"), codex, false).unwrap(),
+        format!("model = \"x\"\n{behind}")
+    );
+    let cursor = client("cursor");
+    let text = "{\n  \"mcpServers\": {\n    \"a\": {},\n    \"text-editor\": {\"command\": \"mcp-text-editor\"}, // ours\n    \"b\": {}\n  }\n}\n";
+    assert_eq!(
+        remove(text, cursor, false).unwrap(),
+        "{\n  \"mcpServers\": {\n    \"a\": {},\n    \"b\": {}\n  }\n}\n"
+    );
+    let text = "{\"mcpServers\": {\"text-editor\": {\"command\": \"mcp-text-editor\"}, \"b\": {}}}";
+    assert_eq!(remove(text, cursor, false).unwrap(), "{\"mcpServers\": {\"b\": {}}}");
+}
+
 #[test]
 fn an_item_is_added_once_and_taken_out() {
     let item = Item {
