@@ -266,6 +266,19 @@ fn doctor_starts_the_server_as_each_client_does() {
     insta::assert_snapshot!("doctor", said.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
+/// Some clients pass on no variable but a few, and are told of it in the entry.
+#[test]
+fn the_server_keeps_its_history_where_the_person_does() {
+    for client in CLIENTS.iter().filter(|client| client.name != "gemini") {
+        let mut home = Person::new();
+        home.variables.push(("XDG_STATE_HOME", home.home.join("state").to_str().unwrap().to_owned()));
+        home.succeed(&install(client));
+        home.succeed(&["doctor", client.name]);
+        let said = home.succeed(&install(client));
+        assert!(said.contains("nothing to change"), "{said}");
+    }
+}
+
 #[test]
 fn doctor_says_what_is_wrong() {
     let mut home = Person::new();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::session::{Answers, Start, ask};
 use super::trust;
-use crate::cli::install::clients::{Client, Passes, Starts};
+use crate::cli::install::clients::{Client, STATE_VARIABLES, Starts};
 use crate::cli::install::entry::Words;
 use crate::cli::install::machine::Machine;
 use crate::cli::install::{Syntax, at};
@@ -49,9 +49,6 @@ pub(super) struct Report {
 /// Codes of errors that tell of a file that was reached.
 const REACHED: &[&str] = &["no_match", "not_found", "binary_file", "decode_failed", "protected_path"];
 
-/// Words on the path of a server's state.
-const STATE: &[&str] = &["MCP_TEXT_EDITOR_STATE_DIR", "XDG_STATE_HOME"];
-
 /// Checks an entry; `None` if there is none.
 pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
     let Entry { client, machine, .. } = *entry;
@@ -83,7 +80,7 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
         wrong(missing, step.unwrap_or("say so in the client").to_owned());
     }
     let variables = variables(entry, there);
-    for name in STATE {
+    for name in STATE_VARIABLES {
         let (own, of_server) = (machine.variable(name), variables.get(&OsString::from(name)));
         if own.is_some() && own != of_server {
             wrong(
@@ -187,14 +184,7 @@ fn variables(entry: &Entry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
         .collect();
     let passes = |name: &OsString| {
         let name = name.to_string_lossy().to_uppercase();
-        by_name.contains(&name.as_str())
-            || match client.passes {
-                Passes::All => true,
-                Passes::AllButSecrets => {
-                    !["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
-                }
-                Passes::Only(names) => names.contains(&name.as_str()),
-            }
+        by_name.contains(&name.as_str()) || client.passes.gives(&name)
     };
     let own = machine
         .variables

@@ -34,6 +34,8 @@ pub(super) struct Wanted<'a> {
     pub(super) tools: Option<&'a str>,
     /// The directories; none: those of the entry that is there, or what suits the client.
     pub(super) directories: Vec<String>,
+    /// What the server is to have in its environment, and would not get from the client.
+    pub(super) variables: Vec<(String, String)>,
     /// Whether it is for a project.
     pub(super) is_project: bool,
     /// Whether another program's entry is replaced.
@@ -87,7 +89,11 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
             Starts::Anywhere => return Err(Refused::NoDirectory(client.program)),
         };
     }
-    let members = client.members(&words);
+    let mut members = client.members(&words);
+    if !wanted.variables.is_empty() {
+        let variables = wanted.variables.iter().map(|(name, value)| (name.clone(), json!(value)));
+        members.push(("env".to_owned(), Value::Object(variables.collect())));
+    }
     if is_new {
         let entry = client.entry();
         let value = Value::Object(members.into_iter().collect());

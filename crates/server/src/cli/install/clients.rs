@@ -87,6 +87,24 @@ pub enum Passes {
     Only(&'static [&'static str]),
 }
 
+impl Passes {
+    /// Whether a server gets the variable of this name.
+    #[must_use]
+    pub fn gives(self, name: &str) -> bool {
+        let name = name.to_uppercase();
+        match self {
+            Self::All => true,
+            Self::AllButSecrets => {
+                !["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
+            }
+            Self::Only(names) => names.contains(&name.as_str()),
+        }
+    }
+}
+
+/// The variables that say where the history is kept: a server has to get those that a person has set.
+pub const STATE_VARIABLES: &[&str] = &["MCP_TEXT_EDITOR_STATE_DIR", "XDG_STATE_HOME"];
+
 /// From where a row of the table is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {

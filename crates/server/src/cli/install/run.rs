@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::apply::{self, Found};
 use super::broken::at;
 use super::change::{self, Refused, Wanted, files_of, place_of};
-use super::clients::{CLIENTS, Client, Item, Known, Starts};
+use super::clients::{CLIENTS, Client, Item, Known, STATE_VARIABLES, Starts};
 use super::entry::{Words, start_of};
 use super::machine::Machine;
 use super::syntax::Syntax;
@@ -82,6 +82,7 @@ pub fn install(
         start: request.command.clone().unwrap_or_else(|| start(machine, request.project.is_some())),
         tools: tools.as_deref(),
         directories: request.directories.iter().map(|path| in_words(path)).collect::<Result<_, _>>()?,
+        variables: variables(client, machine, request.project.is_some()),
         is_project: request.project.is_some(),
         is_forced: request.is_forced,
     };
@@ -104,6 +105,14 @@ pub fn install(
         writeln!(out, "{}: nothing to change", client.program)?;
     }
     explain(request, client, &words, out)
+}
+
+/// Where a person keeps the history, if a client would not tell its servers; not in a project, which others have, too.
+fn variables(client: &Client, machine: &Machine, is_project: bool) -> Vec<(String, String)> {
+    let passes_by_name = client.members(&Words::default()).iter().any(|(name, _)| name == "env_vars");
+    let lacks = |name: &&&str| !is_project && !passes_by_name && !client.passes.gives(name);
+    let value = |name: &&str| Some(((*name).to_owned(), machine.variable(name)?.to_str()?.to_owned()));
+    STATE_VARIABLES.iter().filter(lacks).filter_map(value).collect()
 }
 
 fn in_words(directory: &Path) -> Result<String, InstallError> {

@@ -20,6 +20,7 @@ fn wanted(client: &'static Client) -> Wanted<'static> {
         start: vec!["/bin/mcp-text-editor".to_owned()],
         tools: None,
         directories: vec!["/work".to_owned()],
+        variables: Vec::new(),
         is_project: false,
         is_forced: false,
     }
