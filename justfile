@@ -38,9 +38,14 @@ snapshots:
 build:
     cargo build --locked -p mcp-text-editor
 
-# The program as clients see it, over real stdio
+# The program as clients see it, over stdio and HTTP
 clients: build
     sh tests/clients/run.sh
+
+# The official MCP conformance suites, against the program over HTTP
+conformance *ARGS: build
+    tests/npm/install.sh
+    python3 tests/conformance/conformance.py {{ARGS}}
 
 # The program killed at every system call, on failing disks, in races
 reliability: build

@@ -13,7 +13,7 @@ import contextlib
 import json
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 
 from agents import Agent, ModelResponse, Runner, set_tracing_disabled
 from agents import Model as OpenAiModel
-from agents.mcp import MCPServerStdio
+from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
 from agents.usage import Usage
 from fastmcp.client import Client
 from fastmcp.client.transports import StdioTransport
@@ -33,25 +33,36 @@ from pydantic_ai.messages import ModelResponse as PydanticResponse
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from sdk_steps import Result, Tool, long_calls, steps
-from session import binary
+from session import binary, over_http
 
 Call = Callable[[str, dict[str, Any]], Awaitable[Result]]
 
 
 @dataclass
 class Place:
-    """A directory to serve, and how the server is started for it."""
+    """A directory to serve, and how a client starts the server for it; or where it is served over HTTP."""
 
     root: Path
     arguments: list[str]
     environment: dict[str, str]
+    url: str | None
+    #: Ends a server over HTTP; one that a client has started ends with it.
+    end: Callable[[], None]
+
+    def transport(self) -> Any:
+        """How FastMCP's client reaches it."""
+        return self.url or StdioTransport(binary(), self.arguments, self.environment, keep_alive=False)
+
+    def __str__(self) -> str:
+        return "HTTP" if self.url else "stdio"
 
 
 @contextlib.contextmanager
-def place(*options: str) -> Any:
-    with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as state:
-        root = Path(root).resolve()
-        yield Place(root, [*options, str(root)], {"MCP_TEXT_EDITOR_STATE_DIR": state})
+def place(http: bool, *options: str) -> Iterator[Place]:
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as state, contextlib.ExitStack() as serving:
+        root = Path(directory).resolve()
+        url = serving.enter_context(over_http(root, state, list(options))) if http else None
+        yield Place(root, [*options, str(root)], {"MCP_TEXT_EDITOR_STATE_DIR": state}, url, serving.close)
 
 
 def tool(listed: Any) -> Tool:
@@ -67,11 +78,12 @@ def as_shown(text: str) -> Result:
     return Result(text.startswith("error: "), text, None)
 
 
-async def fastmcp() -> None:
+async def fastmcp(http: bool) -> None:
     for mode in ("legacy", "auto"):
         for as_json in (False, True):
-            with place(*(["--output", "json"] if as_json else [])) as at:
-                async with Client(StdioTransport(binary(), at.arguments, at.environment, keep_alive=False), mode=mode, timeout=30) as client:
+            check: Callable[[], None] = lambda: None
+            with place(http, *(["--output", "json"] if as_json else [])) as at:
+                async with Client(at.transport(), mode=mode, timeout=30) as client:
 
                     async def call(name: str, arguments: dict[str, Any], told: Callable[[], None] | None = None) -> Result:
                         async def progress(*_: Any) -> None:
@@ -82,10 +94,12 @@ async def fastmcp() -> None:
                         return Result(bool(r.is_error), "\n".join(b.text for b in r.content if b.type == "text"), r.structured_content)
 
                     calls = await steps(at.root, as_json, [tool(t) for t in await client.list_tools()], call)
-                    check = await long_calls(at.root, call) if not as_json else lambda: None
+                    if not as_json:
+                        check = await long_calls(at.root, call)
                     revision = client.session.protocol_version
+                at.end()
                 check()
-                say("fastmcp-slim", f"{mode} ({revision}), {'json' if as_json else 'text'}", calls)
+            say("fastmcp-slim", f"{at}, {mode} ({revision}), {'json' if as_json else 'text'}", calls)
 
 
 class Script(OpenAiModel):
@@ -109,11 +123,12 @@ class Script(OpenAiModel):
         raise NotImplementedError("no run streams")
 
 
-async def openai_agents() -> None:
+async def openai_agents(http: bool) -> None:
     set_tracing_disabled(True)
-    with place() as at:
-        parameters = {"command": binary(), "args": at.arguments, "env": at.environment}
-        async with MCPServerStdio(parameters, client_session_timeout_seconds=30, cache_tools_list=True) as server:
+    with place(http) as at:
+        kind, parameters = (MCPServerStreamableHttp, {"url": at.url}) if http else (
+            MCPServerStdio, {"command": binary(), "args": at.arguments, "env": at.environment})
+        async with kind(parameters, client_session_timeout_seconds=30, cache_tools_list=True) as server:
 
             async def call(name: str, arguments: dict[str, Any]) -> Result:
                 script = Script(name, arguments)
@@ -122,7 +137,7 @@ async def openai_agents() -> None:
                 return as_shown(shown(script.shown))
 
             calls = await steps(at.root, False, [tool(t) for t in await server.list_tools()], call)
-    say("openai-agents", "text", calls)
+    say("openai-agents", f"{at}, text", calls)
 
 
 def shown(output: str) -> str:
@@ -134,10 +149,10 @@ def shown(output: str) -> str:
     return output
 
 
-async def pydantic_ai() -> None:
+async def pydantic_ai(http: bool) -> None:
     for mode in ("legacy", "auto"):
-        with place() as at:
-            client = Client(StdioTransport(binary(), at.arguments, at.environment, keep_alive=False), mode=mode, timeout=30)
+        with place(http) as at:
+            client = Client(at.transport(), mode=mode, timeout=30)
             async with MCPToolset(client, tool_error_behavior="failed") as server:
 
                 async def call(name: str, arguments: dict[str, Any]) -> Result:
@@ -155,7 +170,7 @@ async def pydantic_ai() -> None:
                     return as_shown(seen)
 
                 calls = await steps(at.root, False, [tool(t) for t in await server.list_tools()], call)
-            say("pydantic-ai-slim", f"{mode}, text", calls)
+            say("pydantic-ai-slim", f"{at}, {mode}, text", calls)
 
 
 def say(package: str, how: str, calls: int) -> None:
@@ -166,8 +181,9 @@ LIBRARIES = {"fastmcp": fastmcp, "openai-agents": openai_agents, "pydantic-ai": 
 
 
 async def main() -> None:
-    for name in sys.argv[1:] or LIBRARIES:
-        await LIBRARIES[name]()
+    for http in (False, True):
+        for name in sys.argv[1:] or LIBRARIES:
+            await LIBRARIES[name](http)
 
 
 if __name__ == "__main__":
