@@ -107,13 +107,7 @@ pub enum HistoryAction {
 /// Resolves the arguments. The error is a message for the person who configures the client.
 pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let Arguments { command, mut directories, options } = arguments;
-    let mut chosen = options.tools;
-    if let Some(Mode::ClaudeCode) = options.mode {
-        if chosen.is_some_and(|chosen| chosen != ToolSet::default()) {
-            return Err("--mode and --tools both choose the tools; give one of them".to_owned());
-        }
-        chosen = Some(ToolSet::from_str("claude-code")?);
-    }
+    let chosen = chosen_tools(options.tools, options.mode)?;
     let mut offered = chosen.clone().unwrap_or_default();
     if options.read_only {
         let kept = offered.read_only();
@@ -173,7 +167,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         Some(Subcommands::Undo { edit_id, dry_run }) => {
             Action::History(HistoryAction::Undo { edit_id, dry_run })
         }
-        Some(Subcommands::Install(install)) => Action::Install(request(install, chosen)?),
+        Some(Subcommands::Install(install)) => Action::Install(request(install, chosen, access.read_only)?),
         Some(Subcommands::Doctor { client, project }) => {
             Action::Doctor { client, project: project.map(absolute_without_dots).transpose()? }
         }
@@ -191,7 +185,22 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         })?,
         _ => None,
     };
-    let mut unserved = Vec::new();
+    let (roots, unserved) = roots(&action, directories)?;
+    let (log_level, log_format) = (options.log_level, options.log_format);
+    Ok(Command { config, roots, unserved, access, state_options, http, log_level, log_format, action })
+}
+
+/// Returns the tools that were chosen, by either option; `None` if neither was given.
+fn chosen_tools(tools: Option<ToolSet>, mode: Option<Mode>) -> Result<Option<ToolSet>, String> {
+    let Some(Mode::ClaudeCode) = mode else { return Ok(tools) };
+    if tools.is_some_and(|chosen| chosen != ToolSet::default()) {
+        return Err("--mode and --tools both choose the tools; give one of them".to_owned());
+    }
+    ToolSet::from_str("claude-code").map(Some)
+}
+
+/// Returns the directories to open for an action, and those that cannot be.
+fn roots(action: &Action, directories: Vec<PathBuf>) -> Result<(Vec<Wanted>, Vec<Unserved>), String> {
     let roots = match action {
         Action::Tools { .. }
         | Action::Document(_)
@@ -206,8 +215,8 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
                 directories.into_iter().map(wanted).collect()
             };
             let (wanted, not): (Vec<_>, Vec<_>) = wanted.into_iter().partition(Result::is_ok);
-            unserved.extend(not.into_iter().filter_map(Result::err));
-            wanted.into_iter().flatten().collect()
+            let unserved = not.into_iter().filter_map(Result::err).collect();
+            return Ok((wanted.into_iter().flatten().collect(), unserved));
         }
         // A person at a shell sees the error.
         Action::Call { .. } if directories.is_empty() => {
@@ -218,8 +227,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             .map(|directory| named_root(directory).map(as_it_is))
             .collect::<Result<_, _>>()?,
     };
-    let (log_level, log_format) = (options.log_level, options.log_format);
-    Ok(Command { config, roots, unserved, access, state_options, http, log_level, log_format, action })
+    Ok((roots, Vec::new()))
 }
 
 /// Returns the state directory that was named, else the platform's own for it.
@@ -301,7 +309,16 @@ fn absolute(path: PathBuf) -> Result<PathBuf, String> {
 }
 
 /// Resolves what `install` is to do; `chosen` are the tools, if a person has named them.
-fn request(install: InstallArguments, chosen: Option<ToolSet>) -> Result<Request, String> {
+fn request(
+    install: InstallArguments,
+    chosen: Option<ToolSet>,
+    is_read_only: bool,
+) -> Result<Request, String> {
+    if is_read_only {
+        return Err(
+            "install writes no option but --tools: --tools read-only offers what changes nothing".to_owned()
+        );
+    }
     let InstallArguments { client, allowed, project, print, remove, force, command } = install;
     Ok(Request {
         client,

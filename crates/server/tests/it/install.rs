@@ -209,6 +209,7 @@ fn what_cannot_be_read_or_is_anothers_is_left_alone() {
     said += &home.run(&["install", "windsurf"]).1;
     said += &home.run(&["install", "windsurf", "--project", "."]).1;
     said += &home.run(&["install", "emacs"]).1;
+    said += &home.run(&["install", "windsurf", ".", "--read-only"]).1;
     insta::assert_snapshot!("refusals", said);
     std::fs::write(&file, "{\"mcpServers\": {\"text-editor\": {\"command\": \"another\"}}}").unwrap();
     home.succeed(&["install", "cursor", "--force"]);

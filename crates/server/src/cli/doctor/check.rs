@@ -128,7 +128,11 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
     for root in &served {
         let start = Start { program: &program, arguments, variables: &variables, directory: &directory };
         match ask(&start, |tools| call(tools, root)) {
-            Err(why) => report.wrong.push(Wrong { what: why, mend: again.clone() }),
+            Err(why) => {
+                let mend =
+                    format!("mend the command in the entry, or {again} --remove, then without --remove");
+                report.wrong.push(Wrong { what: why, mend });
+            }
             Ok(answers) => judge(&mut report, &answers, root, &again),
         }
     }
