@@ -95,7 +95,7 @@ async def fastmcp(http: bool) -> None:
 
                     calls = await steps(at.root, as_json, [tool(t) for t in await client.list_tools()], call)
                     if not as_json:
-                        check = await long_calls(at.root, call)
+                        check = await long_calls(at.root, call, not http or mode == "auto")
                     revision = client.session.protocol_version
                 at.end()
                 check()

@@ -43,7 +43,7 @@ async def session(as_json: bool, mode: str, http: bool) -> None:
                 return Result(bool(r.is_error), "\n".join(b.text for b in r.content if b.type == "text"), r.structured_content)
 
             calls = await steps(root, as_json, tools, call)
-            check = await long_calls(root, call) if not as_json else lambda: None
+            check = await long_calls(root, call, not http or mode == "auto") if not as_json else lambda: None
             revision = client.protocol_version
         serving.close()
         check()
