@@ -245,37 +245,33 @@ pub(super) struct Options {
         help_heading = "History and state"
     )]
     pub(super) state_dir: Option<PathBuf>,
-    /// Serve MCP over HTTP here, such as 127.0.0.1:8000; the path is /mcp
+    /// Serve MCP over HTTP at this address: 127.0.0.1:8000
     ///
-    /// Instead of over standard input and output.
-    #[arg(long, value_name = "ADDR", env = "MCP_TEXT_EDITOR_HTTP", help_heading = "HTTP")]
+    /// Instead of over standard input and output. The path is /mcp.
+    #[arg(long, value_name = "ADDR", env = "MCP_TEXT_EDITOR_HTTP", help_heading = "Serving over HTTP")]
     pub(super) http: Option<String>,
-    /// Serve HTTP only to those who send the token in this file
+    /// Only for clients that send the token in this file
     ///
-    /// Nobody else may read the file. Without one only loopback is served.
-    #[arg(long, value_name = "FILE", env = "MCP_TEXT_EDITOR_TOKEN_FILE", help_heading = "HTTP")]
+    /// Nobody else may be able to read the file. Without a token only loopback is served.
+    #[arg(long, value_name = "FILE", env = "MCP_TEXT_EDITOR_TOKEN_FILE", help_heading = "Serving over HTTP")]
     pub(super) token_file: Option<PathBuf>,
-    /// Serve HTTP also under this name, besides addresses and localhost
-    ///
-    /// May be repeated.
+    /// Serve also under this name, besides addresses and localhost; may be repeated
     #[arg(
         long,
         value_name = "HOST",
         env = "MCP_TEXT_EDITOR_ALLOW_HOST",
         value_delimiter = ';',
-        help_heading = "HTTP",
+        help_heading = "Serving over HTTP",
         hide_short_help = true
     )]
     pub(super) allow_host: Vec<String>,
-    /// Let web pages of this origin call over HTTP, such as `https://app.example`
-    ///
-    /// May be repeated.
+    /// Let web pages of this origin call, such as `https://app.example`; may be repeated
     #[arg(
         long,
         value_name = "ORIGIN",
         env = "MCP_TEXT_EDITOR_ALLOW_ORIGIN",
         value_delimiter = ';',
-        help_heading = "HTTP",
+        help_heading = "Serving over HTTP",
         hide_short_help = true
     )]
     pub(super) allow_origin: Vec<String>,
@@ -353,12 +349,15 @@ pub(super) enum Subcommands {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Write this server into a client's configuration; without a client: list those on this machine
+    /// Write this server into a client's configuration
     ///
+    /// Without a client it lists those on this machine.
     /// What is there is kept, comments and order included; the edit is in the history, and can be undone. The entry starts
     /// this very program. Of an entry that is there the command is brought up to date, and what a person added stays.
     Install(InstallArguments),
-    /// Start the server as a client would, and say what is wrong; without a client: as all would that have an entry
+    /// Start the server as a client would, and say what is wrong
+    ///
+    /// Without a client it is started as all would that have an entry.
     Doctor {
         /// As for install
         client: Option<String>,

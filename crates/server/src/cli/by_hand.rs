@@ -35,7 +35,7 @@ fn greeting(program: &str, roots: &[String], is_read_only: bool) -> String {
     format!(
         "mcp-text-editor {} is an MCP server: a client starts it, and speaks with it here. {end} it; --help tells more.\n\
          {files}\n\
-         To connect a client, put this entry into its configuration: {entry}\n",
+         To connect a client, run `mcp-text-editor install CLIENT`, or put this entry into its configuration: {entry}\n",
         env!("CARGO_PKG_VERSION"),
     )
 }
@@ -55,7 +55,7 @@ mod tests {
         insta::assert_snapshot!(check(&["/home/ada/app", "/srv/a \"b\"\n"], false), @r#"
         mcp-text-editor VERSION is an MCP server: a client starts it, and speaks with it here. Ctrl-D ends it; --help tells more.
         It reads and edits the files in /home/ada/app, /srv/a "b"\n.
-        To connect a client, put this entry into its configuration: {"mcpServers":{"text-editor":{"command":"/bin/mcp-text-editor","args":["/home/ada/app","/srv/a \"b\"\n"]}}}
+        To connect a client, run `mcp-text-editor install CLIENT`, or put this entry into its configuration: {"mcpServers":{"text-editor":{"command":"/bin/mcp-text-editor","args":["/home/ada/app","/srv/a \"b\"\n"]}}}
         "#);
         insta::assert_snapshot!(check(&["/srv"], true).lines().nth(1).unwrap(), @"It reads the files in /srv.");
         insta::assert_snapshot!(check(&[], false).lines().nth(1).unwrap(), @"It serves no directory.");

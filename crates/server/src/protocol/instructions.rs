@@ -246,7 +246,7 @@ mod tests {
         let name = prop_oneof![4 => "/[a-zé]{1,12}", 4 => "/[a-z]{20,60}/[é]{1,30}", 2 => "/[a-z]{150,260}", 1 => "/[a-z]{1800,2300}"];
         prop::collection::vec(name, 0..12).prop_map(|names| {
             // Each ends in a mark of its own, so that none is a part of another.
-            names.into_iter().enumerate().map(|(index, name)| format!("{name}<{index}>")).collect()
+            names.into_iter().enumerate().map(|(index, name)| format!("{name}<{index:02}>")).collect()
         })
     }
 
