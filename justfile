@@ -42,8 +42,9 @@ build:
 clients: build
     sh tests/clients/run.sh
 
-# The official MCP conformance suites, against the program over HTTP
+# The official MCP conformance suites, over HTTP: against the program, and with the tools that the suites call
 conformance *ARGS: build
+    cargo build --locked -p mcp-text-editor --example conformance
     tests/npm/install.sh
     python3 tests/conformance/conformance.py {{ARGS}}
 

@@ -40,11 +40,11 @@ def binary() -> str:
 
 
 @contextlib.contextmanager
-def over_http(root: str | os.PathLike[str], state: str | os.PathLike[str], options: list[str]) -> Iterator[str]:
-    """A server over HTTP, at a port that the system chooses; gives its address."""
+def over_http(root: str | os.PathLike[str], state: str | os.PathLike[str], options: list[str], program: str | None = None) -> Iterator[str]:
+    """A server over HTTP, at a port that the system chooses; gives its address. `program` is another one than `binary()`."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MCP_TEXT_EDITOR_")}
     environment["MCP_TEXT_EDITOR_STATE_DIR"] = str(state)
-    server = subprocess.Popen([binary(), *options, "--http", "127.0.0.1:0", str(root)], stdin=subprocess.DEVNULL,
+    server = subprocess.Popen([program or binary(), *options, "--http", "127.0.0.1:0", str(root)], stdin=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, env=environment, text=True)
     try:
         assert server.stderr is not None

@@ -95,7 +95,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.server.tool(&request.name) else {
-            return Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None));
+            let arguments = request.arguments.unwrap_or_default();
+            let extra = self.server.extra();
+            return match extra.and_then(|extra| extra.call(&request.name, arguments, &context)) {
+                Some(call) => call.await.map(CallToolResponse::from),
+                None => Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None)),
+            };
         };
         let began = self.server.is_measured().then(Instant::now);
         let calls = self.context_of(&context);

@@ -1,5 +1,6 @@
 //! MCP: the server of a process, its sessions, and how their requests are answered.
 
+pub mod extra;
 mod handler;
 mod instructions;
 pub mod measure;

@@ -11,6 +11,7 @@ use rmcp::model::ToolAnnotations;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
+use super::extra::ExtraTools;
 use super::instructions::instructions;
 use super::progress;
 use crate::config::{Config, Output};
@@ -27,6 +28,7 @@ use crate::tools::{self, Tool};
 pub struct Server {
     context: Arc<Context>,
     tools: &'static [Tool],
+    extra: Option<Arc<dyn ExtraTools>>,
     listed: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
     turns: Arc<Semaphore>,
     progress_every: Duration,
@@ -48,11 +50,18 @@ impl Server {
         Self {
             context: Arc::new(context),
             tools,
+            extra: None,
             listed,
             turns,
             progress_every: progress::EVERY,
             is_measured: false,
         }
+    }
+
+    /// Offers these tools, too; for tests of the protocol.
+    #[must_use]
+    pub fn with_extra(self, extra: Arc<dyn ExtraTools>) -> Self {
+        Self { extra: Some(extra), listed: Arc::default(), ..self }
     }
 
     /// Sets the interval in which the progress of a call is reported; for tests of the protocol.
@@ -88,7 +97,12 @@ impl Server {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 
-    /// Returns the tools that are offered.
+    /// Returns the tools besides the server's own.
+    pub(super) fn extra(&self) -> Option<&dyn ExtraTools> {
+        self.extra.as_deref()
+    }
+
+    /// Returns those of the server's own tools that are offered.
     pub(super) fn offered(&self) -> impl Iterator<Item = &'static Tool> {
         self.tools.iter().filter(|tool| self.context.config.tools.contains(tool.id))
     }
@@ -96,7 +110,10 @@ impl Server {
     /// Returns the tools that are offered as clients see them.
     #[must_use]
     pub fn listed(&self) -> &[rmcp::model::Tool] {
-        self.listed.get_or_init(|| self.offered().map(|tool| listed(tool, &self.context.config)).collect())
+        self.listed.get_or_init(|| {
+            let own = self.offered().map(|tool| listed(tool, &self.context.config));
+            own.chain(self.extra.iter().flat_map(|extra| extra.listed())).collect()
+        })
     }
 
     /// Returns what a model is told of the server as a whole, its roots included as far as there is room.
