@@ -22,8 +22,10 @@ pub struct Indentation {
     pub line: LineNumber,
     /// The blanks of the file with which it begins.
     pub of_file: Blanks,
-    /// Those of the new text, which follow.
+    /// Those of the new text, which follow; or, where lines were taken away, of the line that now stands there.
     pub of_text: Blanks,
+    /// Whether they are of that line, as there is no new text.
+    pub is_of_next: bool,
     /// How many more places of the file are so.
     pub more: u64,
 }
@@ -93,7 +95,9 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
     pub fn indentation(&self) -> Result<Option<Indentation>, S::Error> {
         let mut cursor = self.new_file().cursor();
         let mut found: Option<Indentation> = None;
-        for (fact, place) in self.plan.facts.iter().zip(self.plan.splices.new_places()) {
+        let places = self.plan.splices.as_slice().iter().zip(self.plan.splices.new_places());
+        for (fact, (splice, place)) in self.plan.facts.iter().zip(places) {
+            let is_of_next = splice.insert.is_empty();
             let Some(of_text) = fact.indent else { continue };
             let (line, start) = cursor.line_at(place.start)?;
             if place.start.saturating_sub(start) > LONGEST_INDENT {
@@ -101,7 +105,7 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
             }
             let before = self.scan.encoding.decode(&read_range(&self.new, start..place.start)?);
             let Some(of_file) = before.ok().and_then(|before| Blanks::of(&before)) else { continue };
-            let first = *found.get_or_insert(Indentation { line, of_file, of_text, more: 0 });
+            let first = *found.get_or_insert(Indentation { line, of_file, of_text, is_of_next, more: 0 });
             found = Some(Indentation { more: first.more + u64::from(first.line != line), ..first });
         }
         Ok(found)
@@ -197,7 +201,7 @@ mod tests {
             assert_eq!(indented(file, patches, "utf-16-le"), told);
             told
         };
-        let rows: [&[Patch]; 13] = [
+        let rows: [&[Patch]; 16] = [
             &[Patch::text("b\n", "    b2\n")],
             &[Patch::text("c", "\tif c {\n\t\tc\n\t}")],
             &[Patch::text("b\n\tc", " \tb\n\tc")],
@@ -214,6 +218,10 @@ mod tests {
             // Nothing needs to stand behind the blanks.
             &[Patch::text("c", "  ")],
             &[Patch::text("c", "  \nc")],
+            // Nothing comes, and the next line has blanks of its own; or none; or the line is not at an end.
+            &[Patch::text("b\n", "")],
+            &[Patch::text("c\n", "")],
+            &[Patch::text("c", "")],
         ];
         let told: Vec<String> = rows.iter().map(|row| check(row)).collect();
         insta::assert_snapshot!(told.join("\n"), @r"
@@ -230,6 +238,9 @@ mod tests {
         none
         line 3: (0, 1) and (2, 0), 0 more
         line 3: (0, 1) and (2, 0), 0 more
+        line 2: (4, 0) and (0, 1), 0 more
+        line 3: (0, 1) and (4, 0), 0 more
+        none
         ");
     }
 }

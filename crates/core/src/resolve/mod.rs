@@ -12,6 +12,7 @@ mod common;
 mod delete;
 mod evidence;
 mod guard;
+mod indent;
 mod insert;
 mod patch;
 mod plan;

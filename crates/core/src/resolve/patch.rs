@@ -6,6 +6,7 @@ use super::beside::{are_whole_lines, beside};
 use super::common::{Part, encoded, parts};
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
+use super::indent::{TOLD, indent};
 use super::plan::{Blanks, Claim, Resolution, SpliceInfo, plan};
 use super::request::{GuardedRange, Options, existing_lines};
 use super::seams::seams_around;
@@ -327,8 +328,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, evidence });
             return Ok(());
         }
-        let indent = own_indent(old, &patch.new_string);
-        for (place, lines) in found.places.iter().zip(touched) {
+        for (index, (place, lines)) in found.places.iter().zip(touched).enumerate() {
             if !place.editable {
                 self.rejections.push(Rejection::ShiftState { at, lines });
                 self.occupy(at, lines, place.at.clone());
@@ -338,6 +338,8 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 self.occupy(at, lines, place.at.clone());
                 continue;
             }
+            let end = (index < TOLD).then_some(place.at.end);
+            let indent = indent(self.file, old, &patch.new_string, end)?;
             let mut new = patch.new_string.clone();
             if place.at_end && new.ends_with('\n') && old.ends_with('\n') {
                 // The line that becomes the last one may have other text before the match.
@@ -352,14 +354,6 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     fn starts_line(&self, offset: u64) -> Result<bool, S::Error> {
         self.file.line_at(offset).map(|(_, start)| start == offset)
     }
-}
-
-/// Returns the blanks with which a new text begins, if the old one begins with none.
-fn own_indent(old: &str, new: &str) -> Option<Blanks> {
-    let first = new.split('\n').next().unwrap_or_default();
-    let text = first.trim_start_matches([' ', '\t']);
-    let blanks = first.get(..first.len() - text.len()).and_then(Blanks::of);
-    blanks.filter(|_| !old.starts_with([' ', '\t']))
 }
 
 /// Returns `text` with a final newline.

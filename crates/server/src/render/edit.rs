@@ -254,11 +254,12 @@ fn indentation(found: &Indentation) -> String {
         let both = [counted(blanks.spaces, "space"), counted(blanks.tabs, "tab")];
         both.into_iter().flatten().collect::<Vec<_>>().join(" and ")
     };
-    let Indentation { line, of_file, of_text, more, .. } = *found;
+    let Indentation { line, of_file, of_text, is_of_next, more, .. } = *found;
+    let whose = if is_of_next { "the line that followed" } else { "new_string" };
     let more =
         counted(more, "more line").map_or_else(String::new, |lines| format!(" (and so on for {lines})"));
     format!(
-        "indentation: line {line} begins with the file's {} and the {} of new_string: {} blanks{more}",
+        "indentation: line {line} begins with the file's {} and the {} of {whose}: {} blanks{more}",
         spelled(of_file),
         spelled(of_text),
         of_file.count() + of_text.count()

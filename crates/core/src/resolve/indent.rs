@@ -1,0 +1,42 @@
+//! The blanks of a new text, for the warning that they may be too many.
+
+use super::plan::Blanks;
+use crate::line::LineNumber;
+use crate::scanned::Scanned;
+use crate::source::Source;
+
+/// How many bytes of the next line are looked at; a line with more blanks than fit is no indented one.
+const LONGEST: usize = 4096;
+
+/// Of how many places of a patch what follows is looked at: one is told, and how many more there are.
+pub(super) const TOLD: usize = 16;
+
+/// Returns the blanks with which what takes the place of an old text begins, if that begins with none: those of the new text or,
+/// where whole lines go and nothing comes, of the line at `end`, if that is to be looked at, which follows them. Fails only as the source does.
+pub(super) fn indent<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    old: &str,
+    new: &str,
+    end: Option<u64>,
+) -> Result<Option<Blanks>, S::Error> {
+    if old.starts_with([' ', '\t']) {
+        return Ok(None);
+    }
+    if !new.is_empty() || !old.ends_with('\n') {
+        return Ok(leading(new));
+    }
+    let Some(end) = end else { return Ok(None) };
+    let mut blanks = None;
+    file.for_each_line(LineNumber::FIRST, end..file.scan.lines.bytes().end, LONGEST, |line| {
+        blanks = file.scan.encoding.decode(line.text).ok().and_then(|text| leading(&text));
+        false
+    })?;
+    Ok(blanks)
+}
+
+/// Returns the blanks with which the first line of a text begins.
+fn leading(text: &str) -> Option<Blanks> {
+    let first = text.split('\n').next().unwrap_or_default();
+    let behind = first.trim_start_matches([' ', '\t']);
+    first.get(..first.len() - behind.len()).and_then(Blanks::of)
+}
