@@ -89,8 +89,9 @@ fn check_private(file: &File) -> Result<(), String> {
     }
 }
 
-/// Modes are of Unix.
+/// Refuses what is no file; modes are of Unix.
 #[cfg(not(unix))]
-fn check_private(_: &File) -> Result<(), String> {
-    Ok(())
+fn check_private(file: &File) -> Result<(), String> {
+    let metadata = file.metadata().map_err(|error| error.to_string())?;
+    if metadata.is_file() { Ok(()) } else { Err("it is no regular file".to_owned()) }
 }

@@ -179,6 +179,7 @@ fn signals() -> io::Result<mpsc::UnboundedReceiver<()>> {
 
 /// Returns what says, each time, that the process is to end.
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
 fn signals() -> io::Result<mpsc::UnboundedReceiver<()>> {
     let (said, heard) = mpsc::unbounded_channel();
     tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && said.send(()).is_ok() {} });
