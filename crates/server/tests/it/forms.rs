@@ -14,6 +14,7 @@ use mcp_text_editor_store::Workspace;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
+#[cfg(unix)]
 use crate::world::World;
 
 const HASH: &str = "0123456789ABCDEF";

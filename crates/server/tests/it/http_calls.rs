@@ -1,6 +1,6 @@
 //! Calls over HTTP that take time: progress as events, a response that is closed, the end of the process; and what is
 //! counted of them.
-#![expect(clippy::disallowed_methods, reason = "a test looks at files without the server")]
+#![cfg_attr(unix, expect(clippy::disallowed_methods, reason = "a test looks at files without the server"))]
 
 use std::io::{BufReader, Read as _};
 use std::net::SocketAddr;
@@ -19,10 +19,13 @@ use mcp_text_editor_store::Workspace;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::http_client::{HttpServer, begin, head, post, read, request, send};
+#[cfg(unix)]
+use crate::http_client::send;
+use crate::http_client::{HttpServer, begin, head, post, read, request};
 use crate::world::World;
 
 const GET: &str = "get_text_file_contents";
+#[cfg(unix)]
 const PATCH: &str = "patch_text_file_contents";
 
 /// A server in this process whose one tool is `run`, one call at a time; it ends when told so.

@@ -13,6 +13,7 @@ pub(crate) struct HttpServer {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
     /// What the program says once it has said where it listens.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "read where a process ends by a signal"))]
     pub(crate) log: BufReader<ChildStderr>,
     _state: tempfile::TempDir,
 }
