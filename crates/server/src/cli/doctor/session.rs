@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -106,8 +106,10 @@ fn converse(
     lines: &Receiver<String>,
     call: impl Fn(&[String]) -> Option<(String, Value)>,
 ) -> Result<Answers, String> {
-    let mut send = |message: &Value| {
-        writeln!(stdin, "{message}").map_err(|error| format!("it does not read what it is sent: {error}"))
+    let mut send = |message: &Value| match writeln!(stdin, "{message}") {
+        // It has ended; that there is no answer says so.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        sent => sent.map_err(|error| format!("it does not read what it is sent: {error}")),
     };
     let hello = json!({
         "protocolVersion": "2025-06-18", "capabilities": {},
