@@ -926,12 +926,17 @@ fn a_file_that_keeps_changing() {
         scope.spawn(|| {
             let mut log = std::fs::OpenOptions::new().append(true).open(world.path("log.txt")).unwrap();
             // The end, should nobody stop it, keeps a broken session from looking like a hang.
-            for _ in (0..1 << 22).take_while(|_| !stop.load(Ordering::Relaxed)) {
+            for _ in (0..1 << 24).take_while(|_| !stop.load(Ordering::Relaxed)) {
                 log.write_all(b".").unwrap();
             }
         });
-        let read = world.call(&mut session, GET, &json!({"file_path": "$ROOT/log.txt"}));
-        let edit = world.call(&mut session, PATCH, &by_text("log.txt", "a line", "x"));
+        // A busy machine may keep the other thread from writing for as long as a call takes; then the call has an answer.
+        let mut until_it_changes = |tool: &str, call: &Value| {
+            let mut replies = (0..100).map(|_| world.call(&mut session, tool, call));
+            replies.find(|reply| reply.text.contains("conflict")).unwrap()
+        };
+        let read = until_it_changes(GET, &json!({"file_path": "$ROOT/log.txt"}));
+        let edit = until_it_changes(PATCH, &by_text("log.txt", "a line", "x"));
         stop.store(true, Ordering::Relaxed);
         format!("{}\n\n{}", read.text, edit.text)
     });
