@@ -72,8 +72,8 @@ def common(a: list[str], b: list[str]) -> int:
 
 def is_for_another(case: Case) -> bool:
     """Whether a call is, as it was sent, a right call for another edit: its old text stands, exactly, once in the file or in the lines
-    that it names, and to replace it gives another file than the wanted one; or nothing but blanks at line ends is spoiled in the old
-    text, and more in the new one. No server could know."""
+    that it names, and to replace it gives another file than the wanted one; or the edit was made, and its old text stands, but for blanks
+    at line ends, once elsewhere; or nothing but these blanks is spoiled in the old text, and more in the new one. No server could know."""
     if case.slip == WARNED:
         return False
     _, arguments = case.call("/")
@@ -92,6 +92,8 @@ def is_for_another(case: Case) -> bool:
             return True
     elif occurrences(text.body(), old) == 1:
         return text.bom + text.body().replace(old, new).replace("\n", text.eol).encode() not in case.wanted
+    elif case.made and occurrences(joined(bare(list(text.lines)), "\n"), joined(bare(lines_of(old)), "\n")) == 1:
+        return True
     return not case.made and bare(lines_of(old)) == bare(case.own.old) and bare(lines_of(new)) != bare(case.own.new)
 
 
