@@ -1,11 +1,14 @@
 //! The command line and the environment as they are typed. `resolve` decides what they mean. The comments here are
 //! the text of `--help`, which shows the first paragraph of each, and of `--help-all`, which shows all of them.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser as _};
+use clap::parser::ValueSource;
 use clap::{
-    ArgAction, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    ArgAction, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    ValueEnum,
 };
 use clap_complete::Shell;
 use mcp_text_editor_store::HistorySettings;
@@ -34,6 +37,18 @@ pub struct Arguments {
     pub(super) directories: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) options: Options,
+    /// The words of `options` that were typed, for `install`, which writes them down: each option's name, and its values.
+    #[arg(skip)]
+    pub(super) typed: Vec<TypedOption>,
+}
+
+/// An option as it was typed, not taken from the environment or a default.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct TypedOption {
+    /// Its name, `--protect`.
+    pub(super) name: String,
+    /// Its values, in order; empty for an option that takes none.
+    pub(super) values: Vec<OsString>,
 }
 
 impl Arguments {
@@ -47,8 +62,26 @@ impl Arguments {
             command = briefly(command);
         }
         let matches = command.get_matches_from(typed);
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let read = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        Self { typed: typed_options(&matches), ..read }
     }
+}
+
+/// Returns the options of a subcommand, or of the command itself, that every command has, as far as they were typed.
+fn typed_options(matches: &ArgMatches) -> Vec<TypedOption> {
+    let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    let command = Arguments::command();
+    let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    command
+        .get_arguments()
+        .filter(|argument| argument.is_global_set() && is_typed(argument.get_id().as_str()))
+        .filter_map(|argument| {
+            let takes_values = argument.get_action().takes_values();
+            let values = matches.get_raw(argument.get_id().as_str()).filter(|_| takes_values);
+            let values = values.into_iter().flatten().map(OsStr::to_owned).collect();
+            Some(TypedOption { name: format!("--{}", argument.get_long()?), values })
+        })
+        .collect()
 }
 
 /// Leaves variables, defaults and values out of the help, so that an option takes a line. They are in all of it.

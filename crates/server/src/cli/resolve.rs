@@ -7,13 +7,20 @@ use std::str::FromStr as _;
 
 use mcp_text_editor_store::{Durability, HistorySettings, Patterns, Unserved, Wanted, WhyUnserved};
 
-use super::args::{Arguments, DurabilityOption, HistorySubcommands, InstallArguments, Mode, Subcommands};
+use super::args::{
+    Arguments, DurabilityOption, HistorySubcommands, InstallArguments, Mode, Subcommands, TypedOption,
+};
 use super::documents::Document;
 use super::install::{Request, entry};
 use super::{http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;
 use crate::transport::http::Settings;
+
+/// The options that choose the tools: `install` writes what they come to.
+const TOOLS_OPTIONS: [&str; 2] = ["--tools", "--mode"];
+/// The option whose value is a path.
+const STATE_DIR_OPTION: &str = "--state-dir";
 
 /// Files of which no history is kept whatever the options say, because they hold secrets.
 const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
@@ -106,7 +113,7 @@ pub enum HistoryAction {
 
 /// Resolves the arguments. The error is a message for the person who configures the client.
 pub fn resolve(arguments: Arguments) -> Result<Command, String> {
-    let Arguments { command, mut directories, options } = arguments;
+    let Arguments { command, mut directories, options, typed } = arguments;
     let chosen = chosen_tools(options.tools, options.mode)?;
     let mut offered = chosen.clone().unwrap_or_default();
     if options.read_only {
@@ -167,7 +174,9 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         Some(Subcommands::Undo { edit_id, dry_run }) => {
             Action::History(HistoryAction::Undo { edit_id, dry_run })
         }
-        Some(Subcommands::Install(install)) => Action::Install(request(install, chosen, access.read_only)?),
+        Some(Subcommands::Install(install)) => {
+            Action::Install(request(install, chosen, access.read_only, typed)?)
+        }
         Some(Subcommands::Doctor { client, project }) => {
             Action::Doctor { client, project: project.map(absolute_without_dots).transpose()? }
         }
@@ -308,17 +317,13 @@ fn absolute(path: PathBuf) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Ok(current_dir()?.join(path)) }
 }
 
-/// Resolves what `install` is to do; `chosen` are the tools, if a person has named them.
+/// Resolves what `install` is to do; `chosen` are the tools, if a person has named them, and `typed` all options that they typed.
 fn request(
     install: InstallArguments,
     chosen: Option<ToolSet>,
     is_read_only: bool,
+    typed: Vec<TypedOption>,
 ) -> Result<Request, String> {
-    if is_read_only {
-        return Err(
-            "install writes no option but --tools: --tools read-only offers what changes nothing".to_owned()
-        );
-    }
     let InstallArguments { client, allowed, project, print, remove, force, command } = install;
     Ok(Request {
         client,
@@ -328,8 +333,28 @@ fn request(
         is_removal: remove,
         is_forced: force,
         command: command.map(|command| entry::split(&command)).transpose()?,
-        tools: chosen,
+        // What else would suit a client edits.
+        tools: if is_read_only { chosen.unwrap_or_default().read_only() } else { chosen },
+        options: typed
+            .into_iter()
+            .filter(|option| !TOOLS_OPTIONS.contains(&option.name.as_str()))
+            .map(written)
+            .collect::<Result<_, _>>()?,
     })
+}
+
+/// Returns an option as it stands in a configuration, which is read in another directory.
+fn written(option: TypedOption) -> Result<(String, Vec<String>), String> {
+    let TypedOption { name, values } = option;
+    let is_path = name == STATE_DIR_OPTION;
+    let values = values.into_iter().map(|value| {
+        let value = if is_path { absolute(value.into())?.into() } else { value };
+        value.into_string().map_err(|value| {
+            format!("{name} {}: a configuration cannot hold what is not Unicode", value.display())
+        })
+    });
+    let values = values.collect::<Result<_, _>>()?;
+    Ok((name, values))
 }
 
 /// Makes a directory's path absolute, without `.` and `..`, for a configuration that is read elsewhere. The error says that

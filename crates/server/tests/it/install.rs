@@ -209,7 +209,6 @@ fn what_cannot_be_read_or_is_anothers_is_left_alone() {
     said += &home.run(&["install", "windsurf"]).1;
     said += &home.run(&["install", "windsurf", "--project", "."]).1;
     said += &home.run(&["install", "emacs"]).1;
-    said += &home.run(&["install", "windsurf", ".", "--read-only"]).1;
     insta::assert_snapshot!("refusals", said);
     std::fs::write(&file, "{\"mcpServers\": {\"text-editor\": {\"command\": \"another\"}}}").unwrap();
     home.succeed(&["install", "cursor", "--force"]);
@@ -222,6 +221,27 @@ fn print_shows_what_would_be_written_and_writes_nothing() {
     let said = home.succeed(&["install", "claude-code", "--print", "--command", "npx -y mcp-text-editor-rs"]);
     assert_eq!(home.files(), []);
     insta::assert_snapshot!("print", said);
+}
+
+#[test]
+fn options_that_are_typed_are_written_and_take_the_place_of_the_same_ones() {
+    let home = Person::new();
+    home.succeed(&[
+        "install",
+        "cursor",
+        "--strict",
+        "--protect",
+        "*.lock",
+        "--protect=-x",
+        "--limit",
+        "files=9",
+        "--state-dir",
+        "s",
+    ]);
+    let shown = || home.masked(&std::fs::read_to_string(home.home.join(".cursor/mcp.json")).unwrap());
+    let first = shown();
+    home.succeed(&["install", "cursor", "--protect", "a b", "--read-only"]);
+    insta::assert_snapshot!("options", format!("{first}\n{}", shown()));
 }
 
 #[cfg(unix)]

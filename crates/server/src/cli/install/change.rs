@@ -32,6 +32,8 @@ pub(super) struct Wanted<'a> {
     pub(super) start: Vec<String>,
     /// The tools, if a person has chosen them.
     pub(super) tools: Option<&'a str>,
+    /// The other options that the server is to have, each with its values, in the place of what the entry has of them.
+    pub(super) options: &'a [(String, Vec<String>)],
     /// The directories; none: those of the entry that is there, or what suits the client.
     pub(super) directories: Vec<String>,
     /// What the server is to have in its environment, and would not get from the client.
@@ -79,6 +81,7 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
     if is_new || wanted.tools.is_some() {
         words.tools = Some(wanted.tools.unwrap_or(client.tools).to_owned());
     }
+    words.set_options(wanted.options);
     if !wanted.directories.is_empty() {
         words.directories.clone_from(&wanted.directories);
     } else if is_new {
@@ -146,7 +149,8 @@ pub(super) fn by_hand(wanted: &Wanted<'_>) -> String {
         (named, _) => named.to_vec(),
     };
     let tools = Some(wanted.tools.unwrap_or(client.tools).to_owned());
-    let words = Words { start: wanted.start.clone(), tools, options: Vec::new(), directories };
+    let mut words = Words { start: wanted.start.clone(), tools, options: Vec::new(), directories };
+    words.set_options(wanted.options);
     let value: Value = Value::Object(client.members(&words).into_iter().collect());
     client.syntax.set("", &client.entry(), &value).unwrap_or_else(|_| json!(value).to_string())
 }

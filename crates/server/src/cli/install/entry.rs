@@ -52,6 +52,32 @@ impl Words {
         Some(found)
     }
 
+    /// Gives the server these options, each with its values, in the place of what it has of them.
+    pub fn set_options(&mut self, options: &[(String, Vec<String>)]) {
+        let names: Vec<&str> = options.iter().map(|(name, _)| name.as_str()).collect();
+        let mut kept = Vec::new();
+        let mut rest = std::mem::take(&mut self.options).into_iter();
+        while let Some(word) = rest.next() {
+            let name = word.split('=').next().unwrap_or(&word);
+            let value = if name == word && takes_value(word.get(1..).unwrap_or_default()) {
+                rest.next()
+            } else {
+                None
+            };
+            if !names.contains(&name) {
+                kept.extend([Some(word), value].into_iter().flatten());
+            }
+        }
+        for (name, values) in options {
+            if values.is_empty() {
+                kept.push(name.clone());
+            }
+            // In one word, since a value may begin with a hyphen.
+            kept.extend(values.iter().map(|value| format!("{name}={value}")));
+        }
+        self.options = kept;
+    }
+
     /// Puts them together.
     #[must_use]
     pub fn all(&self) -> Vec<String> {

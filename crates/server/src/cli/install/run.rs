@@ -31,6 +31,8 @@ pub struct Request {
     pub command: Option<Vec<String>>,
     /// The tools; `None`: those that suit the client.
     pub tools: Option<ToolSet>,
+    /// The other options of the server, each with its values.
+    pub options: Vec<(String, Vec<String>)>,
 }
 
 /// Why nothing was written.
@@ -81,6 +83,7 @@ pub fn install(
         client,
         start: request.command.clone().unwrap_or_else(|| start(machine, request.project.is_some())),
         tools: tools.as_deref(),
+        options: &request.options,
         directories: request.directories.iter().map(|path| in_words(path)).collect::<Result<_, _>>()?,
         variables: variables(client, machine, request.project.is_some()),
         is_project: request.project.is_some(),

@@ -19,6 +19,7 @@ fn wanted(client: &'static Client) -> Wanted<'static> {
         client,
         start: vec!["/bin/mcp-text-editor".to_owned()],
         tools: None,
+        options: &[],
         directories: vec!["/work".to_owned()],
         variables: Vec::new(),
         is_project: false,
