@@ -184,10 +184,8 @@ impl Staged {
         os::ask_anew(named.file());
         let named = named.refreshed()?;
         let old = self.locked.file();
-        // A mandatory lock keeps the other handle from reading, and other programs from writing.
-        let readable = if os::LOCKS_ARE_MANDATORY { old } else { &named };
         Ok(named.identity().same_file(old.identity())
-            && digest_of(readable)? == self.content.old
+            && digest_of(&named)? == self.content.old
             && self.is_untouched()?)
     }
 

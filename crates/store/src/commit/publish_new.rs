@@ -181,7 +181,7 @@ fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Na
     if digest_of(&file).ok()? != digest_of(&temporary.view().ok()?).ok()? {
         return None;
     }
-    file.file().try_lock().ok();
+    os::try_lock(file.file()).ok();
     Some((file.file().try_clone().ok()?, *file.identity()))
 }
 

@@ -64,7 +64,7 @@ impl Found {
             Err(error) if is_not_ours(error.kind()) => return Ok(None),
             opened => opened?.into_std(),
         };
-        let is_abandoned = match file.try_lock() {
+        let is_abandoned = match os::try_lock(&file) {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
             // Without locks this cannot be told, and a living owner must not be disturbed.

@@ -51,7 +51,7 @@ impl Record {
             let (text, subjects) = (HEAD.to_owned(), subjects.len());
             let (is_in_doubt, is_kept) = (false, false);
             let record = Self { directory, name, path, file, identity, text, subjects, is_in_doubt, is_kept };
-            match record.file.try_lock() {
+            match os::try_lock(&record.file) {
                 Ok(()) => {}
                 Err(TryLockError::Error(error)) if os::has_no_locks(&error) => {}
                 // Another process found it empty before it was locked, and removes it.

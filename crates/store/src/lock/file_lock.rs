@@ -166,7 +166,7 @@ fn wait_for(
     let mut file = file;
     let mut may_reopen = true;
     loop {
-        let is_guarded = match file.file().try_lock() {
+        let is_guarded = match os::try_lock(file.file()) {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => {
                 // The holder has replaced the file: the lock of the old inode is worth nothing.
@@ -200,7 +200,7 @@ pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File
     let wait = LockTimeout::default();
     let mut backoff = Backoff::new(&wait);
     loop {
-        match directory.try_lock() {
+        match os::try_lock(&directory) {
             Ok(()) => return Ok(Some(directory)),
             Err(TryLockError::Error(_)) => return Ok(None),
             Err(TryLockError::WouldBlock) => {

@@ -1,7 +1,7 @@
 //! What every Unix has. What only some of them have is in their own files.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,6 @@ use rustix::io::Errno;
 use crate::os::identity::Identity;
 use crate::os::seen::{Seen, SpecialFile};
 use crate::os::unsupported::is_unsupported;
-
-/// Whether a lock keeps all other handles from reading and writing, those of this process included.
-pub(crate) const LOCKS_ARE_MANDATORY: bool = false;
 
 /// Whether there were too many symbolic links, or one where none may be.
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {
@@ -159,6 +156,13 @@ pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
 /// nothing is written.
 pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
     Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)?)
+}
+
+/// Takes the lock on a file (flock(2)) if nobody has it through another handle; it is held until the handle, and each that was cloned
+/// from it, is closed. It keeps nobody from reading or writing.
+#[expect(clippy::disallowed_methods, reason = "this is the function that is allowed")]
+pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
+    file.try_lock()
 }
 
 /// Whether an open of a file for reading cannot carry an exclusive lock (NFS, fcntl(2) behind flock(2)).

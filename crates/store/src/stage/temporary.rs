@@ -125,7 +125,7 @@ impl Temporary {
         let identity = os::identity_of(&file).context(Operation::WriteTemporary, &path)?;
         // After the exchange this file has the name, and nobody may edit it before the call is over. Nobody else knows it yet, so
         // that the lock fails only on a file system without locks.
-        file.try_lock().ok();
+        os::try_lock(&file).ok();
         let directory = Some(directory.clone());
         Ok(Self { directory, is_beside: true, id, name, file, identity, path, written: 0, is_left: false })
     }

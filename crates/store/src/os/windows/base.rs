@@ -1,5 +1,4 @@
-//! Windows. The functions are documented where Unix has them. std's locks are mandatory here: another process cannot even
-//! read a file that is being edited.
+//! What Windows has of the small functions that every system has.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -14,8 +13,6 @@ use cap_std::fs::{Dir, FileType, OpenOptions};
 use crate::os::identity::Identity;
 use crate::os::seen::{Seen, SpecialFile};
 use crate::os::unsupported::is_unsupported;
-
-pub(crate) const LOCKS_ARE_MANDATORY: bool = true;
 
 pub(crate) fn is_link_loop(_: &io::Error) -> bool {
     false
