@@ -129,6 +129,8 @@ pub enum StoreErrorKind {
     FileTooLarge,
     /// Somebody else held the lock until the time was over.
     Busy,
+    /// Another program has it open in a way that keeps others out (Windows).
+    HeldOpen,
     /// The caller asked to stop. No error of the system is of this kind: see [`ReadFault`].
     Cancelled,
     /// What the path means, or the file's content, changed while the call was at work: start again from the read.
@@ -207,6 +209,9 @@ impl StoreErrorKind {
         }
         if os::lacks_key(error) {
             return Self::NoKey;
+        }
+        if os::is_held_open(error) {
+            return Self::HeldOpen;
         }
         match error.kind() {
             Kind::NotFound => Self::NotFound,
@@ -292,6 +297,7 @@ impl fmt::Display for StoreErrorKind {
             Self::NoSpace => "the disk, or the quota, is full",
             Self::FileTooLarge => "the file would be too large",
             Self::Busy => "another process has held the lock for too long",
+            Self::HeldOpen => "another program holds it open, and keeps others out",
             Self::Cancelled => "the call was cancelled",
             Self::Changed => "it keeps changing",
             Self::NotRestored { paths } => {

@@ -225,6 +225,8 @@ fn in_place(reason: InPlace) -> &'static str {
                 "a new file could not be given the file's extended attributes or access control list"
             )
         }
+        InPlace::Streams => edited_in_place!("a new file could not be given the file's alternate streams"),
+        InPlace::HeldOpen => edited_in_place!("another program holds the file open, and keeps its name"),
         InPlace::OpenForWriting => edited_in_place!("another program has the file open for writing"),
     }
 }

@@ -17,6 +17,7 @@ use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKin
 use crate::os;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::Guard;
+use crate::os::patience::while_held;
 
 /// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
 pub(crate) const MAX_LINKS: u32 = 40;
@@ -127,7 +128,7 @@ impl Place {
 
     /// Opens the file, for reading or for reading and writing, whether or not it is locked.
     ///
-    /// Never waits: only a regular file is opened. A symbolic link that took the place since it was resolved is
+    /// Waits for nobody, as only a regular file is opened; but on Windows for a moment, for a program that keeps others out. A symbolic link that took the place since it was resolved is
     /// [`StoreErrorKind::Changed`].
     pub(crate) fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
         self.open(write).map_err(|error| {
@@ -155,7 +156,7 @@ impl Place {
         let mut options = OpenOptions::new();
         options.read(true).write(write).follow(FollowSymlinks::No).nonblock(true);
         os::no_terminal(&mut options);
-        let file = match self.directory.open_with(self.name(), &options) {
+        let file = match while_held(|| self.directory.open_with(self.name(), &options)) {
             Err(error) if os::is_link_loop(&error) => return fail(StoreErrorKind::Changed),
             opened => opened.context(Operation::Open, &self.path)?,
         };

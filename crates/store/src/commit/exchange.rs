@@ -18,6 +18,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::identity::Identity;
+use crate::os::patience::{Patience, while_held};
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, unlink, unlink_if};
 
@@ -29,7 +30,9 @@ const SWAPS: usize = 64;
 pub(crate) enum Method {
     /// The two files changed names in one step, and what came out was what had been read.
     Exchanged,
-    /// The file system cannot do that: what another program wrote in the last instant would be lost.
+    /// Names cannot be exchanged, but from the last check to the rename nobody could have the file open for writing.
+    Guarded,
+    /// Neither can be had: what another program wrote in the last instant would be lost.
     Renamed,
 }
 
@@ -38,15 +41,21 @@ pub(crate) enum Method {
 /// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
 /// (device, inode, size, mtime), or that another program has opened for writing, is [`StoreErrorKind::Changed`].
 pub(crate) fn exchange(staged: Vec<Staged>) -> Result<Exchanged, StoreError> {
-    exchange_with(staged, os::exchange)
+    exchange_with(staged, os::exchange, rename)
 }
 
+/// What two names of a directory are used for: the file's, and then the temporary's or, of a rename, the other way round.
 pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
 
-fn exchange_with(staged: Vec<Staged>, swap: Swap) -> Result<Exchanged, StoreError> {
+/// Gives the second name to the file that has the first, in one step; a file that had the second loses it.
+fn rename(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+    directory.rename(from, directory, to)
+}
+
+fn exchange_with(staged: Vec<Staged>, swap: Swap, rename: Swap) -> Result<Exchanged, StoreError> {
     let mut exchanged = Exchanged { replaced: Vec::new(), swap };
     for file in staged {
-        match replace(file, swap) {
+        match replace(file, swap, rename) {
             Ok(replaced) => exchanged.replaced.push(replaced),
             Err(error) => return Err(exchanged.roll_back(error)),
         }
@@ -73,8 +82,8 @@ struct Replaced {
 enum Old {
     /// Under the temporary's name.
     Exchanged,
-    /// Under another name of its own.
-    Aside(Aside),
+    /// Under another name of its own; and whether nobody could be writing to it when it lost the first.
+    Aside(Aside, bool),
 }
 
 /// A second name for the old file or, where there are no hard links, a copy of it. Unlinked when dropped.
@@ -226,7 +235,7 @@ impl Staged {
     }
 }
 
-fn replace(staged: Staged, swap: Swap) -> Result<Replaced, StoreError> {
+fn replace(staged: Staged, swap: Swap, rename: Swap) -> Result<Replaced, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
     // If another program has replaced the file, another process of this server can hold the lock of that file and be here at the
@@ -245,14 +254,43 @@ fn replace(staged: Staged, swap: Swap) -> Result<Replaced, StoreError> {
         }
         Err(error) if os::is_unsupported(&error) => {
             let aside = Aside::of(&staged)?;
-            if !staged.is_there_unchanged()? {
-                return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
-            }
-            let renamed = directory.rename(temporary.name(), directory, name);
-            renamed.context(Operation::Replace, place.path())?;
-            Ok(Replaced { old: Old::Aside(aside), staged })
+            let is_guarded = rename_over(&staged, rename)?;
+            Ok(Replaced { old: Old::Aside(aside, is_guarded), staged })
         }
         Err(error) => Err(StoreError::from_io(Operation::Replace, place.path(), error)),
+    }
+}
+
+/// Renames the temporary to the file's name; returns whether nobody could have the old file open for writing in the last instant.
+///
+/// Waits for programs that hold the old file open so that it cannot lose its name. Between two tries everybody may do anything, so that
+/// all is checked each time.
+fn rename_over(staged: &Staged, rename: Swap) -> Result<bool, StoreError> {
+    let (place, temporary) = (&staged.place, &staged.content.temporary);
+    let (directory, name) = (&place.directory, Path::new(place.name()));
+    let changed = || StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
+    let mut patience = Patience::default();
+    loop {
+        let guard = match os::refuse_writers(staged.locked.file().file()) {
+            // The next attempt finds out who is writing.
+            Err(error) if os::is_held_open(&error) => return Err(changed()),
+            guard => guard.context(Operation::Replace, place.path())?,
+        };
+        // Without writers its times tell whether there were any.
+        let is_unchanged =
+            if guard.is_some() { staged.is_what_was_read(name) } else { staged.is_there_unchanged() };
+        if !is_unchanged? {
+            return Err(changed());
+        }
+        match rename(directory, temporary.name(), name) {
+            Ok(()) => return Ok(guard.is_some()),
+            Err(error) => {
+                drop(guard);
+                if !patience.waits_for(&error) {
+                    return Err(StoreError::from_io(Operation::Replace, place.path(), error));
+                }
+            }
+        }
     }
 }
 
@@ -303,7 +341,8 @@ impl Exchanged {
     pub(crate) fn methods(&self) -> Vec<Method> {
         let method = |replaced: &Replaced| match replaced.old {
             Old::Exchanged => Method::Exchanged,
-            Old::Aside(_) => Method::Renamed,
+            Old::Aside(_, true) => Method::Guarded,
+            Old::Aside(_, false) => Method::Renamed,
         };
         self.replaced.iter().map(method).collect()
     }
@@ -336,7 +375,7 @@ impl Exchanged {
             let Staged { place, content: NewContent { temporary, .. }, locked } = staged;
             is_clean &= match old {
                 Old::Exchanged => unlink_if(&place.directory, temporary.name(), locked.file().identity()),
-                Old::Aside(aside) => aside.remove(),
+                Old::Aside(aside, _) => aside.remove(),
             };
             locked
         };
@@ -349,7 +388,7 @@ impl Exchanged {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
         let leave = |Replaced { staged, old }: Replaced| {
             staged.content.temporary.leave();
-            if let Old::Aside(aside) = old {
+            if let Old::Aside(aside, _) = old {
                 aside.leave();
             }
             staged.place.path().to_owned()
@@ -382,16 +421,16 @@ impl Exchanged {
             let is_back = match &old {
                 Old::Exchanged => put_back(&staged, self.swap).is_ok(),
                 // Another program's file stays, as it would after a call that succeeded.
-                Old::Aside(aside) => match staged.standing() {
+                Old::Aside(aside, _) => match staged.standing() {
                     Standing::Theirs => true,
                     Standing::Written => false,
-                    Standing::New => directory.rename(aside.name(), directory, name).is_ok(),
+                    Standing::New => while_held(|| rename(directory, aside.name(), name)).is_ok(),
                 },
             };
             if !is_back {
                 failed.push(place.path().to_owned());
                 // Recovery needs it: no other copy has the old bytes.
-                if let Old::Aside(aside) = old {
+                if let Old::Aside(aside, _) = old {
                     aside.leave();
                 }
             }
@@ -482,7 +521,7 @@ mod tests {
     #[test]
     fn without_an_exchange_the_old_file_waits_under_a_second_name() {
         let (directory, staged) = three();
-        let exchanged = exchange_with(staged, cannot).unwrap();
+        let exchanged = exchange_with(staged, cannot, rename).unwrap();
         assert_eq!(exchanged.methods(), [Method::Renamed; 3]);
         let (old, new) = ((PREFIX, "old"), "new");
         assert_eq!(state(&directory), pairs([old, old, old, ("a", new), ("b", new), ("c", new)]));
@@ -490,24 +529,24 @@ mod tests {
         assert_eq!(state(&directory), pairs([("a", new), ("b", new), ("c", new)]));
 
         let (directory, staged) = three();
-        drop(exchange_with(staged, cannot).unwrap());
+        drop(exchange_with(staged, cannot, rename).unwrap());
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
 
         let (directory, staged) = three();
         std::fs::remove_file(staged[2].content.temporary.path()).unwrap();
-        assert_eq!(exchange_with(staged, cannot).unwrap_err().kind, StoreErrorKind::NotFound);
+        assert_eq!(exchange_with(staged, cannot, rename).unwrap_err().kind, StoreErrorKind::NotFound);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
 
         let (directory, staged) = three();
         std::fs::write(directory.path().join("b"), "other").unwrap();
-        assert_eq!(exchange_with(staged, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot, rename).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
 
         // The second name is another program's file's, and goes all the same.
         let (directory, staged) = three();
         std::fs::write(directory.path().join("theirs"), "other").unwrap();
         std::fs::rename(directory.path().join("theirs"), directory.path().join("b")).unwrap();
-        assert_eq!(exchange_with(staged, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot, rename).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
     }
 
@@ -519,7 +558,7 @@ mod tests {
         let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
         std::fs::write(&path, "OLD").unwrap();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_modified(modified).unwrap();
-        assert_eq!(exchange_with(staged, cannot).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot, rename).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "OLD")]));
     }
 
@@ -541,7 +580,7 @@ mod tests {
         ];
         for (write, b, is_told) in ways {
             let (directory, staged) = three();
-            let exchanged = exchange_with(staged, cannot).unwrap();
+            let exchanged = exchange_with(staged, cannot, rename).unwrap();
             write(&directory.path().join("b"));
             let cause = StoreError::new(Operation::Sync, directory.path(), StoreErrorKind::Io);
             let error = exchanged.roll_back(cause);
@@ -571,7 +610,7 @@ mod tests {
         }
         let (directory, staged) = three();
         SWAPS_LEFT.set(2);
-        let error = exchange_with(staged, only_so_often).unwrap_err();
+        let error = exchange_with(staged, only_so_often, rename).unwrap_err();
         let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
         let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()).collect();
         assert_eq!(names, ["b", "a"]);
@@ -595,7 +634,7 @@ mod tests {
             let (directory, mut staged) = three();
             staged.truncate(1);
             OUTSIDERS.set(outsiders);
-            let error = exchange_with(staged, after_outsiders).unwrap_err();
+            let error = exchange_with(staged, after_outsiders, rename).unwrap_err();
             assert_eq!(error.kind, StoreErrorKind::Changed);
             let of_a = state(&directory).into_iter().find(|(name, _)| name == "a").unwrap();
             assert_eq!(of_a.1, newest);
@@ -620,7 +659,7 @@ mod tests {
             let (directory, staged) = three();
             written(changed, &directory);
             OUTSIDERS.set(vec![" and more"]);
-            let error = exchange_with(staged, before_an_outsider).unwrap_err();
+            let error = exchange_with(staged, before_an_outsider, rename).unwrap_err();
             let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
             assert_eq!(paths.iter().filter_map(|path| path.file_name()).collect::<Vec<_>>(), ["a"]);
             let (kept, b) = if changed == "a" { ("other", "old") } else { ("old", "other") };
@@ -636,8 +675,8 @@ mod tests {
         let (directory, staged) = three();
         let mut copy = Temporary::create(&staged[0].place, TemporaryId::draw()).unwrap();
         copy.copy_range(staged[0].locked.file(), 0..3).unwrap();
-        let mut exchanged = exchange_with(staged, cannot).unwrap();
-        exchanged.replaced[0].old = Old::Aside(Aside::Copy(copy));
+        let mut exchanged = exchange_with(staged, cannot, rename).unwrap();
+        exchanged.replaced[0].old = Old::Aside(Aside::Copy(copy), false);
         drop(exchanged);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
     }

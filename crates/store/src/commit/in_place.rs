@@ -3,7 +3,7 @@
 use crate::access::place::OpenFile;
 use crate::os;
 use crate::os::inode_flags::Guard;
-use crate::stage::metadata::NotKept;
+use crate::os::seen::NotKept;
 
 /// Why a file is written over instead of being replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,15 +26,19 @@ pub enum InPlace {
     Owner,
     /// A new file could not be given its extended attributes, or its access control list.
     Attributes,
+    /// A new file could not be given its alternate streams (Windows).
+    Streams,
     /// Another program has it open for writing, and would go on with the old one.
     OpenForWriting,
+    /// Another program has it open in a way in which its name cannot be given to another file (Windows).
+    HeldOpen,
 }
 
 impl InPlace {
     /// The reasons that are known before anything is written.
     #[must_use]
     pub fn before(file: &OpenFile) -> Option<Self> {
-        if os::links_of(file.metadata()) > 1 {
+        if os::links_of(file.file(), file.metadata()) > 1 {
             Some(Self::SeveralNames)
         } else if os::is_mount_point(file.file()) {
             Some(Self::Mounted)
@@ -45,11 +49,13 @@ impl InPlace {
 
     /// The reasons that are known once the new content is written; `not_kept` is what could not be carried over to it.
     #[must_use]
-    pub fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
+    pub(crate) fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
         if not_kept.owner || not_kept.group {
             Some(Self::Owner)
         } else if not_kept.attributes {
             Some(Self::Attributes)
+        } else if not_kept.streams {
+            Some(Self::Streams)
         } else if os::is_open_for_writing(file.file()) == Some(true) {
             Some(Self::OpenForWriting)
         } else {

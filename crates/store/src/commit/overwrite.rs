@@ -157,7 +157,7 @@ impl Target {
     /// (mergerfs, unionfs) each name has an inode number of its own, so that only this shows that two files of a call are one.
     fn is_no_other(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
-        if os::links_of(self.file.metadata()) <= 1 {
+        if os::links_of(self.file.file(), self.file.metadata()) <= 1 {
             return Ok(());
         }
         let now = place.open_file(false)?;

@@ -12,6 +12,7 @@ use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, Options};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::lock::{Backoff, LockTimeout};
+use crate::os;
 use crate::read::document::MAX_ATTEMPTS;
 use crate::workspace::Workspace;
 
@@ -104,11 +105,17 @@ fn with_meant(
     problems.into_iter().map(of_problem).collect()
 }
 
-/// Why the name cannot be given to another file, if the error says that: something is mounted there that was not recognised before, or
-/// the file system withholds the name.
+/// Why the name cannot be given to another file, if the error says that: something is mounted there that was not recognised before, the
+/// file system withholds the name, or another program holds the file open.
 fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
-    let kind = error.source.as_ref().map(io::Error::kind);
-    match kind.filter(|_| error.operation == Operation::Replace)? {
+    let source = error.source.as_ref().filter(|_| error.operation == Operation::Replace)?;
+    if os::is_held_open(source) {
+        return Some(InPlace::HeldOpen);
+    }
+    if os::keeps_its_name(source) {
+        return Some(InPlace::NameWithheld);
+    }
+    match source.kind() {
         io::ErrorKind::ResourceBusy => Some(InPlace::Mounted),
         io::ErrorKind::CrossesDevices => Some(InPlace::NameWithheld),
         _ => None,

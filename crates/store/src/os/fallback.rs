@@ -7,18 +7,24 @@ use std::path::Path;
 
 use cap_std::fs::Dir;
 
-use crate::os::inode_flags::{Guard, Lost};
+use crate::os::inode_flags::Guard;
+#[cfg(not(windows))]
+use crate::os::inode_flags::Lost;
+#[cfg(not(windows))]
 use crate::os::seen::Attributes;
 
+#[cfg(not(windows))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
 pub(crate) fn attributes_of(_: &File) -> io::Result<Attributes> {
     Ok(Attributes::new())
 }
 
+#[cfg(not(windows))]
 pub(crate) fn set_attribute(_: &File, _: &[u8], _: &[u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+#[cfg(not(windows))]
 pub(crate) fn remove_attribute(_: &File, _: &[u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -27,6 +33,7 @@ pub(crate) fn is_mount_point(_: &File) -> bool {
     false
 }
 
+#[cfg(not(windows))]
 pub(crate) fn is_open_for_writing(_: &File) -> Option<bool> {
     None
 }
@@ -54,6 +61,7 @@ pub(crate) fn lacks_key(_: &io::Error) -> bool {
     false
 }
 
+#[cfg(not(windows))]
 pub(crate) fn keep_flags(_: &File, _: &File) -> Lost {
     Lost::default()
 }
@@ -63,7 +71,7 @@ pub(crate) fn exchange(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(not(any(target_os = "android", target_vendor = "apple")))]
+#[cfg(not(any(target_os = "android", target_vendor = "apple", windows)))]
 pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -10,6 +10,7 @@ pub(crate) mod identity;
 pub(crate) mod inode_flags;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod network;
+pub(crate) mod patience;
 pub(crate) mod real_path;
 pub(crate) mod seen;
 pub(crate) mod signals;

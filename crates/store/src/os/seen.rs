@@ -1,8 +1,10 @@
-//! What the platform says of a name or a file, as data: [`Seen`], [`SpecialFile`], [`Attributes`].
+//! What the platform says of a name or a file, as data: [`Seen`], [`SpecialFile`], [`Attributes`], [`NotKept`].
 
+#[cfg(not(windows))]
 use std::collections::BTreeMap;
 
 /// Extended attributes: values by name.
+#[cfg(not(windows))]
 pub(crate) type Attributes = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// What stands under a name, which itself is not followed.
@@ -13,6 +15,22 @@ pub(crate) struct Seen {
     pub(crate) key: Option<(u64, u64)>,
     /// How many names it has, as far as can be told.
     pub(crate) links: u64,
+}
+
+/// What of a file's metadata could not be carried over to the file that is to replace it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[must_use]
+#[expect(clippy::struct_excessive_bools, reason = "each is the answer to a question of its own")]
+pub(crate) struct NotKept {
+    /// The owner is another now.
+    pub(crate) owner: bool,
+    /// The group is another now; its permissions are cut down to those of everybody, and the set-id bits are off.
+    pub(crate) group: bool,
+    /// An extended attribute is missing or another, the access control list among them; the group's permissions are
+    /// cut down likewise, since a list can have granted it less than the mode shows. On Windows other attributes, too.
+    pub(crate) attributes: bool,
+    /// An alternate stream is missing (Windows).
+    pub(crate) streams: bool,
 }
 
 /// What a name stands for that is neither a regular file, a directory nor a symbolic link.

@@ -19,9 +19,22 @@ pub(crate) fn is_link_loop(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
 
-/// Whether something cannot be removed because somebody has it open.
+/// Whether something cannot be opened, renamed or removed because of how somebody else has it open.
 pub(crate) fn is_held_open(_: &io::Error) -> bool {
     false
+}
+
+/// Whether the system, or a file system, does not let the name of an open file be given to another file; not by the kinds of error
+/// that every system has for it.
+pub(crate) fn keeps_its_name(_: &io::Error) -> bool {
+    false
+}
+
+/// Keeps every program from opening a file for writing as long as what is returned is there. `None` where that cannot be done; where
+/// [`is_held_open`] says so of the error, a program has it open for writing already.
+#[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
+    Ok(None)
 }
 
 /// Fills `buffer` from `offset` on as far as one call of the system does.
@@ -34,8 +47,8 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result
     file.write_all_at(bytes, offset)
 }
 
-/// How many names the file has.
-pub(crate) fn links_of(metadata: &Metadata) -> u64 {
+/// How many names an open file has whose metadata was just read.
+pub(crate) fn links_of(_: &File, metadata: &Metadata) -> u64 {
     metadata.nlink()
 }
 

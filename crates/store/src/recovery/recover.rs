@@ -72,10 +72,14 @@ pub(super) fn try_recover(
 /// Turns an error of recovery into one of a call that has not begun. Kinds that a client can act on are kept; the others, which would
 /// speak of files that the call did not name, become [`StoreErrorKind::Io`].
 fn of_recovery(error: StoreError) -> StoreError {
-    use StoreErrorKind::{Busy, Cancelled, Changed, FileTooLarge, Io, NoSpace};
+    use StoreErrorKind::{Busy, Cancelled, Changed, FileTooLarge, HeldOpen, Io, NoSpace};
     let StoreError { path, kind, source, .. } = error;
     let source = source.or_else(|| Some(std::io::Error::other(kind.to_string())));
-    let kind = if matches!(kind, Busy | Cancelled | Changed | FileTooLarge | NoSpace) { kind } else { Io };
+    let kind = if matches!(kind, Busy | Cancelled | Changed | FileTooLarge | HeldOpen | NoSpace) {
+        kind
+    } else {
+        Io
+    };
     StoreError { operation: Operation::Recover, path, kind, name: None, meant: None, source }
 }
 

@@ -1,30 +1,20 @@
 //! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux, extended attributes with the access
-//! control list. The caller decides what to do where that fails.
+//! control list; on Windows all that `os/windows/metadata.rs` lists. The caller decides what to do where that fails.
 
 use std::fs::File;
 use std::io;
 
 use crate::access::place::OpenFile;
 use crate::os;
+use crate::os::seen::NotKept;
 
 /// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
+#[cfg(unix)]
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
 /// Digests and signatures of the old content and metadata, which the kernel makes anew.
+#[cfg(unix)]
 const OF_THE_CONTENT: [&[u8]; 2] = [b"security.ima", b"security.evm"];
-
-/// What of a file's metadata could not be carried over to the file that is to replace it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[must_use]
-pub struct NotKept {
-    /// The owner is another now.
-    pub owner: bool,
-    /// The group is another now; its permissions are cut down to those of everybody, and the set-id bits are off.
-    pub group: bool,
-    /// An extended attribute is missing or another, the access control list among them; the group's permissions are
-    /// cut down likewise, since a list can have granted it less than the mode shows.
-    pub attributes: bool,
-}
 
 /// Gives `new` the owner, group, attributes and mode of `old`, in this order: a change of owner takes the set-id bits
 /// and the file's capabilities away, and a new access control list changes the mode.
@@ -47,6 +37,7 @@ pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
     Ok(not_kept)
 }
 
+#[cfg(unix)]
 fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
     let (wanted, present) = (os::attributes_of(old)?, os::attributes_of(new)?);
     if present.contains_key(ACCESS_LIST) && !wanted.contains_key(ACCESS_LIST) {
@@ -74,12 +65,10 @@ fn carried_mode(mode: u32, not_kept: NotKept) -> u32 {
     (mode & 0o1707) | group | set_id
 }
 
-/// Gives `new` the permissions of `old`.
-#[cfg(not(unix))]
+/// Gives `new` what `old` is besides its bytes.
+#[cfg(windows)]
 pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
-    let attributes = keep_attributes(old.file(), new).is_err();
-    new.set_permissions(old.metadata().permissions())?;
-    Ok(NotKept { attributes, ..NotKept::default() })
+    os::keep_metadata(old.file(), new)
 }
 
 #[cfg(test)]
@@ -89,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_mode_is_kept_or_narrowed() {
-        let check = |mode, owner, group| carried_mode(mode, NotKept { owner, group, attributes: false });
+        let check = |mode, owner, group| carried_mode(mode, NotKept { owner, group, ..NotKept::default() });
         assert_eq!(check(0o100_644, false, false), 0o644);
         assert_eq!(check(0o106_755, false, false), 0o6755);
         assert_eq!(check(0o106_755, true, false), 0o755);

@@ -19,7 +19,8 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::Lost;
-use crate::stage::metadata::{self, NotKept};
+use crate::os::seen::NotKept;
+use crate::stage::metadata;
 use crate::state_dir::{CONTENT, StateDir};
 
 /// What the names of all temporary files begin with.

@@ -75,6 +75,11 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             format!("another process has held the lock on {file_path} for too long"),
             "send the same call again".to_owned(),
         ),
+        StoreErrorKind::HeldOpen => (
+            Code::Busy,
+            format!("another program holds {} open, and keeps others out", shown(&error.path)),
+            "send the same call again; if it stays, close the file in the other program".to_owned(),
+        ),
         StoreErrorKind::Cancelled if call.cancel.is_out_of_time() => {
             return out_of_time(call.limits).of_file(file_path);
         }

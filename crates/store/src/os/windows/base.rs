@@ -1,26 +1,19 @@
 //! What Windows has of the small functions that every system has.
 
-use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::os::windows::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-use cap_fs_ext::{FollowSymlinks, MetadataExt as _, OpenOptionsFollowExt as _, OpenOptionsMaybeDirExt as _};
 use cap_std::fs::{Dir, FileType, OpenOptions};
+use windows_sys::Win32::Foundation::ERROR_STOPPED_ON_SYMLINK;
 
-use crate::os::identity::Identity;
-use crate::os::seen::{Seen, SpecialFile};
+use crate::os::seen::SpecialFile;
 use crate::os::unsupported::is_unsupported;
 
-pub(crate) fn is_link_loop(_: &io::Error) -> bool {
-    false
-}
-
-/// `ERROR_SHARING_VIOLATION`, for which std has no kind. Directory handles that this process has open cause it, too.
-pub(crate) fn is_held_open(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(32)
+pub(crate) fn is_link_loop(error: &io::Error) -> bool {
+    // cap-std's, where no link may be.
+    error.raw_os_error() == i32::try_from(ERROR_STOPPED_ON_SYMLINK).ok()
 }
 
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -34,51 +27,6 @@ pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io
         offset += written as u64;
     }
     Ok(())
-}
-
-// std does not tell; so a file of several names is replaced under the one that was given.
-pub(crate) fn links_of(_: &Metadata) -> u64 {
-    1
-}
-
-pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
-    identity_with(file, &file.metadata()?)
-}
-
-pub(crate) fn identity_with(file: &File, metadata: &Metadata) -> io::Result<Identity> {
-    // Only the metadata of an open file has the two numbers.
-    let numbers = cap_std::fs::File::from_std(file.try_clone()?).metadata()?;
-    let since = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mtime = i128::try_from(since.as_nanos()).unwrap_or(i128::MAX);
-    Ok(Identity { device: numbers.dev(), inode: numbers.ino(), size: metadata.len(), mtime, ctime: mtime })
-}
-
-pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
-    let mut options = OpenOptions::new();
-    options.read(true).follow(FollowSymlinks::No).maybe_dir(true);
-    identity_of(&directory.open_with(name, &options)?.into_std())
-}
-
-pub(crate) fn key_of(_: &Metadata) -> Option<(u64, u64)> {
-    None
-}
-
-pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
-    let metadata = directory.dir_metadata()?;
-    Ok((metadata.dev(), metadata.ino()))
-}
-
-pub(crate) fn key_at(_: &Dir, _: &OsStr) -> Option<(u64, u64)> {
-    None
-}
-
-pub(crate) fn look(_: &Dir, path: &Path, relative: &Path) -> Option<Seen> {
-    let is_link = path.join(relative).symlink_metadata().ok()?.is_symlink();
-    Some(Seen { is_link, key: None, links: 1 })
-}
-
-pub(crate) fn key_of_parent(_: &Dir) -> Option<(u64, u64)> {
-    None
 }
 
 pub(crate) fn special(_: FileType) -> SpecialFile {

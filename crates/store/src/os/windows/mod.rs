@@ -1,7 +1,13 @@
 //! Windows, a file for each subject. The functions are documented where Unix has them.
 
 mod base;
+mod identity;
 mod lock;
+mod metadata;
+mod replace;
 
 pub(crate) use base::*;
+pub(crate) use identity::*;
 pub(crate) use lock::*;
+pub(crate) use metadata::*;
+pub(crate) use replace::*;

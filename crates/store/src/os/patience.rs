@@ -1,0 +1,54 @@
+//! How long is waited for a program that holds a file open and so keeps others from it, as scanners, indexers and editors of Windows
+//! do for a moment: [`Patience`]. No other system has this, so there nobody waits.
+
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use crate::os;
+
+/// The first pause, which doubles.
+const PAUSE: Duration = Duration::from_millis(1);
+/// The longest pause.
+const LONGEST: Duration = Duration::from_millis(100);
+/// How long is waited in all; the tries come in addition.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// What is left of the wait for one operation.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    pause: Duration,
+    left: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { pause: PAUSE, left: LIMIT }
+    }
+}
+
+impl Patience {
+    /// Waits a little, longer each time, if `error` says that somebody holds the file open. `false` if another try would not help, or
+    /// the time is over.
+    pub(crate) fn waits_for(&mut self, error: &io::Error) -> bool {
+        if self.left.is_zero() || !os::is_held_open(error) {
+            return false;
+        }
+        let pause = self.pause.min(self.left);
+        thread::sleep(pause);
+        self.left -= pause;
+        self.pause = (self.pause * 2).min(LONGEST);
+        true
+    }
+}
+
+/// Tries until nobody who holds the file open is in the way, or the time is over.
+pub(crate) fn while_held<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut patience = Patience::default();
+    loop {
+        match act() {
+            Err(error) if patience.waits_for(&error) => {}
+            done => return done,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Which file it is, in which state, and how many names it has: by the volume's number and the file's, which has 128 bits on ReFS.
+
+use std::ffi::{OsStr, OsString, c_void};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::windows::ffi::OsStringExt as _;
+use std::os::windows::fs::OpenOptionsExt as _;
+use std::os::windows::io::AsRawHandle;
+use std::path::{Path, PathBuf};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use windows_sys::Win32::Storage::FileSystem::{
+    BY_HANDLE_FILE_INFORMATION, FILE_BASIC_INFO, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
+    FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_READ_ATTRIBUTES, FileBasicInfo, FileIdInfo,
+    GetFileInformationByHandle, GetFileInformationByHandleEx, GetFinalPathNameByHandleW,
+};
+
+use crate::os::identity::Identity;
+use crate::os::seen::Seen;
+
+/// 1970 in the clock of Windows, which counts steps of 100 ns from 1601.
+const EPOCH: i64 = 116_444_736_000_000_000;
+
+/// What an open file or directory tells of itself under one class of information.
+///
+/// # Safety
+/// `T` is the structure of that class, of numbers only.
+#[expect(
+    unsafe_code,
+    reason = "std tells neither 128 bits of the file's number nor the time of its last change"
+)]
+pub(super) unsafe fn ask<T: Default>(
+    file: &impl AsRawHandle,
+    class: FILE_INFO_BY_HANDLE_CLASS,
+) -> io::Result<T> {
+    let mut told = T::default();
+    let size = u32::try_from(size_of::<T>()).unwrap_or_default();
+    let (handle, room) = (file.as_raw_handle(), (&raw mut told).cast::<c_void>());
+    // SAFETY: the handle is open as long as `file` is borrowed, `room` has `size` bytes, and any bytes are a `T`.
+    let done = unsafe { GetFileInformationByHandleEx(handle, class, room, size) };
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
+}
+
+/// Times and attributes.
+#[expect(unsafe_code, reason = "as `ask` says")]
+pub(super) fn basics(file: &impl AsRawHandle) -> io::Result<FILE_BASIC_INFO> {
+    // SAFETY: this class has this structure (winbase.h).
+    unsafe { ask(file, FileBasicInfo) }
+}
+
+#[expect(unsafe_code, reason = "std has these numbers only for its own nightly versions")]
+fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
+    let mut told = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is open as long as `file` is borrowed, and `told` is the structure that is filled.
+    let done = unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut told) };
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
+}
+
+/// The volume's number and the file's.
+///
+/// The upper half of a file's number goes into that of the volume. It is zero but on ReFS; two files of one volume stay two, and two of
+/// different volumes, whose numbers were drawn at random, as well. So 64 bits for each do here as elsewhere.
+#[expect(unsafe_code, reason = "as `ask` says")]
+fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
+    // SAFETY: this class has this structure (winbase.h).
+    if let Ok(told) = unsafe { ask::<FILE_ID_INFO>(file, FileIdInfo) } {
+        let number = u128::from_le_bytes(told.FileId.Identifier);
+        let [low, high] = [number, number >> 64].map(|half| u64::try_from(half & u128::from(u64::MAX)));
+        let (low, high) = (low.unwrap_or_default(), high.unwrap_or_default());
+        return Ok((told.VolumeSerialNumber ^ high.rotate_left(32), low));
+    }
+    // Before Windows 8, on FAT, and over some networks.
+    let told = numbers(file)?;
+    let number = wide(told.nFileIndexHigh, told.nFileIndexLow);
+    Ok((u64::from(told.dwVolumeSerialNumber), number))
+}
+
+fn wide(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+fn nanoseconds(time: i64) -> i128 {
+    i128::from(time - EPOCH) * 100
+}
+
+pub(crate) fn links_of(file: &File, _: &Metadata) -> u64 {
+    // A file that tells nothing of its names is not replaced on the mere guess that it has others.
+    numbers(file).map_or(1, |told| u64::from(told.nNumberOfLinks))
+}
+
+pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
+    let ((device, inode), basics, numbers) = (key(file)?, basics(file)?, numbers(file)?);
+    let mtime = nanoseconds(basics.LastWriteTime);
+    // File systems without a time of change say 0.
+    let ctime = if basics.ChangeTime == 0 { mtime } else { nanoseconds(basics.ChangeTime) };
+    Ok(Identity { device, inode, size: wide(numbers.nFileSizeHigh, numbers.nFileSizeLow), mtime, ctime })
+}
+
+// The metadata that std has read has neither the numbers nor the time of change.
+pub(crate) fn identity_with(file: &File, _: &Metadata) -> io::Result<Identity> {
+    identity_of(file)
+}
+
+pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
+    identity_of(&open_to_look(directory, name)?)
+}
+
+/// Opens what a name in a directory stands for, a link itself included, only to ask about it: no share mode forbids that, and it keeps
+/// nobody from anything.
+pub(super) fn open_to_look(directory: &Dir, name: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.access_mode(FILE_READ_ATTRIBUTES).follow(FollowSymlinks::No);
+    options.custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
+    Ok(directory.open_with(name, &options)?.into_std())
+}
+
+/// As [`open_to_look`], by a path; links on the way are followed.
+fn open_path_to_look(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.access_mode(FILE_READ_ATTRIBUTES);
+    options.custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
+    options.open(path)
+}
+
+// A name is needed; see `key_at`.
+pub(crate) fn key_of(_: &Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
+    key(directory)
+}
+
+pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
+    key(&open_to_look(directory, Path::new(name)).ok()?).ok()
+}
+
+// By the path: the handle follows no link in the middle.
+pub(crate) fn look(_: &Dir, path: &Path, relative: &Path) -> Option<Seen> {
+    let file = open_path_to_look(&path.join(relative)).ok()?;
+    let metadata = file.metadata().ok()?;
+    Some(Seen { is_link: metadata.is_symlink(), key: key(&file).ok(), links: links_of(&file, &metadata) })
+}
+
+pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
+    let path = opened_path(directory).ok()?;
+    key(&open_path_to_look(path.parent()?).ok()?).ok()
+}
+
+/// The path of an open file or directory, as it is now, in the form that Windows takes as it is (`\\?\…`), of any length.
+#[expect(unsafe_code, reason = "std does not tell the path of a handle")]
+pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
+    let mut path = vec![0; 300];
+    loop {
+        let room = u32::try_from(path.len()).unwrap_or(u32::MAX);
+        // SAFETY: the handle is open as long as `file` is borrowed, and the buffer has `room` units.
+        let length = unsafe { GetFinalPathNameByHandleW(file.as_raw_handle(), path.as_mut_ptr(), room, 0) };
+        match path.get(..usize::try_from(length).unwrap_or(usize::MAX)) {
+            Some([]) => return Err(io::Error::last_os_error()),
+            Some(whole) if length < room => return Ok(PathBuf::from(OsString::from_wide(whole))),
+            _ if length > 65_536 => return Err(io::ErrorKind::InvalidFilename.into()),
+            // The length that it needs.
+            _ => path.resize(usize::try_from(length).unwrap_or_default() + 1, 0),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What replacing a file depends on: who has it open, and in which way.
+
+use std::fs::File;
+use std::io;
+use std::os::windows::ffi::OsStrExt as _;
+use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _};
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use windows_sys::Win32::Foundation::{
+    ERROR_ACCESS_DENIED, ERROR_CALL_NOT_IMPLEMENTED, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER,
+    ERROR_LOCK_VIOLATION, ERROR_NOT_SUPPORTED, ERROR_SHARING_VIOLATION, ERROR_USER_MAPPED_FILE,
+    INVALID_HANDLE_VALUE,
+};
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_GENERIC_READ, FILE_SHARE_DELETE, FILE_SHARE_READ, MOVE_FILE_FLAGS, MoveFileExW, ReOpenFile,
+};
+
+use crate::os::windows::identity::opened_path;
+
+/// Whether an error has one of these numbers.
+fn is_one_of(error: &io::Error, numbers: &[u32]) -> bool {
+    error.raw_os_error().and_then(|number| u32::try_from(number).ok()).is_some_and(|it| numbers.contains(&it))
+}
+
+// Handles of this process cause it, too. A program that has it mapped lets it be neither cut off nor replaced.
+pub(crate) fn is_held_open(error: &io::Error) -> bool {
+    is_one_of(error, &[ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION, ERROR_USER_MAPPED_FILE])
+}
+
+// "Access denied" is also what a file answers that is open without FILE_SHARE_DELETE, where renames have no POSIX semantics (FAT,
+// exFAT, shares), as it always is: this process has it open for its lock.
+pub(crate) fn keeps_its_name(error: &io::Error) -> bool {
+    let lacks =
+        [ERROR_CALL_NOT_IMPLEMENTED, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED];
+    is_one_of(error, &lacks) || is_one_of(error, &[ERROR_ACCESS_DENIED])
+}
+
+/// Opens the same file once more, in a way that only goes well if nobody has it open, or mapped, for writing, and that lets nobody
+/// open it so as long as the new handle is there. Everybody may go on reading, renaming and removing it.
+#[expect(unsafe_code, reason = "std opens files by their names only, and this very file is meant")]
+fn without_writers(file: &File) -> io::Result<File> {
+    let share = FILE_SHARE_READ | FILE_SHARE_DELETE;
+    // SAFETY: the handle is open as long as `file` is borrowed.
+    let handle = unsafe { ReOpenFile(file.as_raw_handle(), FILE_GENERIC_READ, share, 0) };
+    if handle == INVALID_HANDLE_VALUE {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the handle was just opened, and belongs to nobody else.
+    Ok(unsafe { File::from_raw_handle(handle) })
+}
+
+pub(crate) fn refuse_writers(file: &File) -> io::Result<Option<File>> {
+    match without_writers(file) {
+        Err(error) if !is_held_open(&error) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
+    match without_writers(file) {
+        Ok(_) => Some(false),
+        // It can be read, as `file` shows, so that only a writer is in the way.
+        Err(error) => is_held_open(&error).then_some(true),
+    }
+}
+
+/// Renames a file in one step, unless the new name is taken.
+#[expect(unsafe_code, reason = "std's rename replaces what has the name")]
+pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+    /// Neither over another file, nor by a copy on another volume.
+    const NEW_ONLY: MOVE_FILE_FLAGS = 0;
+    let directory = opened_path(directory)?;
+    let wide = |name: &Path| directory.join(name).as_os_str().encode_wide().chain([0]).collect::<Vec<_>>();
+    let (from, to) = (wide(from), wide(to));
+    // SAFETY: both end in a zero, and live until the call is over.
+    let done = unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), NEW_ONLY) };
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
