@@ -221,6 +221,12 @@ impl Staged {
         if os::is_open_for_writing(old.file()) == Some(true) {
             return Ok(false);
         }
+        self.has_its_times()
+    }
+
+    /// Whether the old file, whatever its name, has size and times of what was read.
+    fn has_its_times(&self) -> Result<bool, StoreError> {
+        let old = self.locked.file();
         let now = os::identity_of(old.file()).context(Operation::Replace, self.place.path())?;
         Ok(now.same_content(old.identity()))
     }
@@ -253,45 +259,59 @@ fn replace(staged: Staged, swap: Swap, rename: Swap) -> Result<Replaced, StoreEr
             Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
         }
         Err(error) if os::is_unsupported(&error) => {
-            let aside = Aside::of(&staged)?;
-            let is_guarded = rename_over(&staged, rename)?;
+            let (aside, is_guarded) = rename_over(&staged, rename)?;
             Ok(Replaced { old: Old::Aside(aside, is_guarded), staged })
         }
         Err(error) => Err(StoreError::from_io(Operation::Replace, place.path(), error)),
     }
 }
 
-/// Renames the temporary to the file's name; returns whether nobody could have the old file open for writing in the last instant.
+/// Renames the temporary to the file's name; returns what keeps the old file, and whether nobody could have that open for writing in the
+/// last instant.
 ///
-/// Waits for programs that hold the old file open so that it cannot lose its name. Between two tries everybody may do anything, so that
-/// all is checked each time.
-fn rename_over(staged: &Staged, rename: Swap) -> Result<bool, StoreError> {
-    let (place, temporary) = (&staged.place, &staged.content.temporary);
-    let (directory, name) = (&place.directory, Path::new(place.name()));
-    let changed = || StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
+/// Waits for programs that hold the old file open so that it cannot lose a name. Between two tries everybody may do anything, so that all
+/// is done and checked each time.
+fn rename_over(staged: &Staged, rename: Swap) -> Result<(Aside, bool), StoreError> {
+    let place = &staged.place;
     let mut patience = Patience::default();
     loop {
-        let guard = match os::refuse_writers(staged.locked.file().file()) {
-            // The next attempt finds out who is writing.
-            Err(error) if os::is_held_open(&error) => return Err(changed()),
-            guard => guard.context(Operation::Replace, place.path())?,
+        let failed = match os::check_may_lose_a_name(staged.locked.file().file()) {
+            Ok(()) => match try_rename_over(staged, rename)? {
+                Ok(renamed) => return Ok(renamed),
+                Err(failed) => failed,
+            },
+            // It could not lose a second name either.
+            Err(held) => held,
         };
-        // Without writers its times tell whether there were any.
-        let is_unchanged =
-            if guard.is_some() { staged.is_what_was_read(name) } else { staged.is_there_unchanged() };
-        if !is_unchanged? {
-            return Err(changed());
-        }
-        match rename(directory, temporary.name(), name) {
-            Ok(()) => return Ok(guard.is_some()),
-            Err(error) => {
-                drop(guard);
-                if !patience.waits_for(&error) {
-                    return Err(StoreError::from_io(Operation::Replace, place.path(), error));
-                }
-            }
+        if !patience.waits_for(&failed) {
+            return Err(StoreError::from_io(Operation::Replace, place.path(), failed));
         }
     }
+}
+
+/// One try; the inner error is that of the rename.
+fn try_rename_over(staged: &Staged, rename: Swap) -> Result<io::Result<(Aside, bool)>, StoreError> {
+    let (place, temporary) = (&staged.place, &staged.content.temporary);
+    let (directory, name) = (&place.directory, Path::new(place.name()));
+    let old = staged.locked.file().file();
+    let changed = || StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
+    let aside = Aside::of(staged)?;
+    let guard = match os::refuse_writers(old) {
+        // The next attempt finds out who is writing.
+        Err(error) if os::is_held_open(&error) => return Err(changed()),
+        guard => guard.context(Operation::Replace, place.path())?,
+    };
+    // Without writers its times tell whether there were any.
+    let is_unchanged =
+        if guard.is_some() { staged.is_what_was_read(name) } else { staged.is_there_unchanged() };
+    if !is_unchanged? {
+        return Err(changed());
+    }
+    let renamed = rename(directory, temporary.name(), name);
+    let is_guarded = guard.is_some();
+    drop(guard);
+    let renamed = renamed.map_err(|error| os::why_not_renamed(old, error));
+    Ok(renamed.map(|()| (aside, is_guarded)))
 }
 
 /// Gives the old file its name back. Swaps until what comes out is what was last put in, so that no other program's file is left
@@ -350,8 +370,10 @@ impl Exchanged {
     /// Checks again that the old files are what was read, else [`StoreErrorKind::Changed`]: a program that was opening one by its name
     /// during the exchange has it open only now.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        for Replaced { staged, .. } in &self.replaced {
-            if !staged.is_untouched()? {
+        for Replaced { staged, old } in &self.replaced {
+            // Where nobody could have it open for writing up to the rename, nobody can open it by its name since.
+            let is_guarded = matches!(old, Old::Aside(_, true));
+            if !(if is_guarded { staged.has_its_times() } else { staged.is_untouched() })? {
                 let path = staged.place.path();
                 return Err(StoreError::new(Operation::Replace, path, StoreErrorKind::Changed));
             }

@@ -260,6 +260,8 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
+        // Windows removes no directory of which there is a handle.
+        self.innermost = None;
         while let Some(One { parent, name, .. }) = self.directories.pop() {
             // It is used by now, so it stays, and so do those around it.
             if remove_directory(&parent, &name).is_err() {

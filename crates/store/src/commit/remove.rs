@@ -18,6 +18,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os;
+use crate::os::patience::while_held;
 use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{TemporaryId, unlink};
@@ -40,22 +41,48 @@ pub(crate) struct Removal<'a> {
 
 /// What is known of a removal that was carried out.
 #[derive(Debug)]
-pub(crate) struct Removed<T> {
+pub(crate) struct Removed<'a, T> {
     /// The result of `note`.
     pub(crate) noted: T,
     /// Whether recovery would have found it if the process had been killed.
     pub(crate) was_recorded: bool,
+    /// The directories that were made for it.
+    pub(crate) around: Around<'a>,
+}
+
+/// The directories around a file that was removed, and the record of the removal.
+#[derive(Debug)]
+#[must_use = "they are still there"]
+pub(crate) struct Around<'a> {
+    workspace: &'a Workspace,
+    transaction: Transaction<'a>,
+    directories: Vec<PathBuf>,
+}
+
+impl Around<'_> {
+    /// Removes them as far as they are empty, which ends the removal. Due once the place of the file is dropped: Windows removes no
+    /// directory of which there is a handle.
+    pub(crate) fn remove(self) {
+        match remove_directories(self.workspace, &self.directories) {
+            Ok(()) => drop(self.transaction),
+            // The next process tries again.
+            Err(error) => {
+                tracing::warn!(%error, "a directory that was made for a file cannot be removed with it");
+                self.transaction.give_up();
+            }
+        }
+    }
 }
 
 /// Removes a file. `note` is called once the removal is certain, while the file is still there under another name.
 ///
 /// A file that is not what was checked any more stays, and is [`StoreErrorKind::Changed`].
-pub(crate) fn remove<T>(
-    workspace: &Workspace,
+pub(crate) fn remove<'a, T>(
+    workspace: &'a Workspace,
     removal: Removal<'_>,
     cancellation: Cancellation<'_>,
     note: impl FnOnce() -> T,
-) -> Result<Removed<T>, StoreError> {
+) -> Result<Removed<'a, T>, StoreError> {
     let place = removal.place;
     if let Some(by) = place.guard_of_directory() {
         return Err(place.guarded(Operation::Remove, by));
@@ -70,7 +97,7 @@ pub(crate) fn remove<T>(
     }
     let (directory, aside) = (&place.directory, id.name());
     let aside = Path::new(&aside);
-    let renamed = directory.rename(place.name(), directory, aside);
+    let renamed = while_held(|| directory.rename(place.name(), directory, aside));
     renamed.context(Operation::Remove, place.path())?;
     let stands = check(&removal, aside).and_then(|()| {
         sync(workspace, place)?;
@@ -108,15 +135,8 @@ pub(crate) fn remove<T>(
     // Some file systems keep an open file under another name, in a directory that is to be removed.
     drop(removal.locked);
     let was_recorded = transaction.is_recorded();
-    match remove_directories(workspace, removal.directories) {
-        Ok(()) => drop(transaction),
-        // The next process tries again.
-        Err(error) => {
-            tracing::warn!(%error, "a directory that was made for a file cannot be removed with it");
-            transaction.give_up();
-        }
-    }
-    Ok(Removed { noted, was_recorded })
+    let around = Around { workspace, transaction, directories: removal.directories.to_vec() };
+    Ok(Removed { noted, was_recorded, around })
 }
 
 /// Checks that the renamed file is what was checked before, and that no program has it open for writing.

@@ -19,7 +19,7 @@ use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 use crate::access::place::{Place, WritablePlace};
 use crate::access::roots::PathError;
 use crate::cancellation::Cancellation;
-use crate::commit::remove::{Removal, Removed, remove};
+use crate::commit::remove::{Around, Removal, Removed, remove};
 use crate::edit::call::edit;
 use crate::edit::create::{check_free, create_recorded};
 use crate::edit::outcome::{Edited, Outcome, Warning};
@@ -200,7 +200,7 @@ struct Work<'a> {
     options: Options<'a>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
     /// Files whose content changed.
     fn restore(self, splices: &[&SpliceSet]) -> Result<Outcome, Vec<EditProblem>> {
         let mut edits = Vec::new();
@@ -254,7 +254,12 @@ impl Work<'_> {
         for _ in 0..MAX_ATTEMPTS {
             match self.remove_once(&place, directories, &mut backoff) {
                 Err(reason) if is_change(&reason) => {}
-                done => return done,
+                Err(reason) => return Err(reason),
+                Ok((outcome, around)) => {
+                    drop(place);
+                    around.into_iter().for_each(Around::remove);
+                    return Ok(outcome);
+                }
             }
         }
         Err(Reason::Store(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed)).into())
@@ -265,7 +270,7 @@ impl Work<'_> {
         place: &WritablePlace,
         directories: &[PathBuf],
         backoff: &mut Backoff<'_>,
-    ) -> Result<Outcome, Box<Reason>> {
+    ) -> Result<(Outcome, Option<Around<'a>>), Box<Reason>> {
         let Options { dry_run, cancellation, .. } = self.options;
         let changed = || StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed);
         let locked = lock_settled(self.workspace, &[place], backoff).map_err(|problems| {
@@ -296,7 +301,7 @@ impl Work<'_> {
             warnings: vec![Warning::Removed],
         };
         if dry_run {
-            return Ok(Outcome { edit_id: None, files: vec![edited] });
+            return Ok((Outcome { edit_id: None, files: vec![edited] }, None));
         }
         let contents = if document.scan.size <= self.workspace.max_kept_bytes {
             Ok(read_range(&document, 0..document.scan.size).map_err(fail)?)
@@ -309,10 +314,10 @@ impl Work<'_> {
             let undo = Undo::Create { contents: contents? };
             self.record(place, (Some(digest), None), undo, text)
         };
-        let Removed { noted, was_recorded } =
+        let Removed { noted, was_recorded, around } =
             remove(self.workspace, removal, cancellation, remember).map_err(Reason::Store)?;
         edited.warnings.extend((!was_recorded).then_some(Warning::NoJournal));
-        Ok(with_id(edited, noted))
+        Ok((with_id(edited, noted), Some(around)))
     }
 
     /// A file that was removed comes back.

@@ -30,6 +30,17 @@ pub(crate) fn keeps_its_name(_: &io::Error) -> bool {
     false
 }
 
+/// The error of a rename over an open file; where the system says "access denied" of a file that somebody holds open, that it is held.
+pub(crate) fn why_not_renamed(_: &File, error: io::Error) -> io::Error {
+    error
+}
+
+/// An error, for which [`is_held_open`] holds, if somebody has the file open in such a way that it can lose no name now.
+#[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+pub(crate) fn check_may_lose_a_name(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
 /// Keeps every program from opening a file for writing as long as what is returned is there. `None` where that cannot be done; where
 /// [`is_held_open`] says so of the error, a program has it open for writing already.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use cap_std::fs::Dir;
 
+use crate::os::patience::Patience;
+
 /// How often the removal is tried again while the directory holds only files that are about to vanish.
 const TRIES: u32 = 40;
 /// The pause before each further try.
@@ -19,12 +21,13 @@ const HIDDEN: [&str; 3] = [".fuse_hidden", ".nfs", ".ghost-ntfs-3g-"];
 /// Removes an empty directory.
 ///
 /// A file that was unlinked while it was open can keep a name until the file system learns that it is closed, which on FUSE
-/// happens after close(2) has returned. The removal waits for such files and for nothing else.
+/// happens after close(2) has returned. The removal waits for such files and, on Windows, for programs that have the directory open.
 pub(crate) fn remove_directory(parent: &Dir, name: impl AsRef<OsStr>) -> io::Result<()> {
     let name = Path::new(name.as_ref());
-    let mut tries = 0;
+    let (mut tries, mut patience) = (0, Patience::default());
     loop {
         match parent.remove_dir(name) {
+            Err(error) if patience.waits_for(&error) => {}
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && tries < TRIES => {
                 if !holds_only_hidden(parent, name) {
                     return Err(error);

@@ -123,7 +123,8 @@ fn recover_record(
     for (index, site) in sites.iter().enumerate() {
         let step = contents.steps.as_ref().and_then(|steps| steps.get(index));
         match (&site.subject.intent, step) {
-            (Intent::Create { directories }, _) => site.unmake(directories)?,
+            // Its directories go last.
+            (Intent::Create { .. }, _) => site.discard()?,
             (Intent::Remove, _) => site.put_back(contents.committed)?,
             (Intent::Edit { .. }, Some(Step::Exchange(change))) => {
                 site.exchange_back(change, contents.committed, is_alone)?;
@@ -145,7 +146,16 @@ fn recover_record(
     for site in &sites {
         site.discard()?;
     }
-    // Nor are directories that were made for a file that was removed.
+    drop((sites, there));
+    drop((locked, places));
+    // Nor are directories that were made for a file that was not made after all, or was removed. They go last, since Windows removes no
+    // directory of which there is a handle.
+    for subject in &contents.subjects {
+        if let Intent::Create { directories } = &subject.intent {
+            // One that is used stays.
+            remove_directories(workspace, directories).ok();
+        }
+    }
     for step in contents.steps.iter().flatten() {
         match step {
             Step::Remove { directories, .. } if contents.committed => {
@@ -154,7 +164,6 @@ fn recover_record(
             _ => {}
         }
     }
-    drop(locked);
     Ok(record.remove(sync))
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
@@ -18,7 +18,6 @@ use crate::error::{Context as _, Operation, StoreError};
 use crate::journal::{Change, Intent, Subject};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
-use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
@@ -189,19 +188,6 @@ impl Site<'_> {
             }
         }
         old.map_or(Ok(()), |old| self.keep(&old))
-    }
-
-    /// Recovers a file that was to be created: if it has no name yet, removes it with the directories that were made for it.
-    pub(super) fn unmake(&self, directories: &[PathBuf]) -> Result<(), StoreError> {
-        self.discard()?;
-        for directory in directories.iter().rev() {
-            if let Some(place) = place_of(self.workspace, directory).filter(|place| place.missing.is_empty())
-            {
-                // It fails if the directory is not empty, and so is used.
-                remove_directory(&place.directory, place.name()).ok();
-            }
-        }
-        Ok(())
     }
 
     /// Recovers a file that was to be removed and has been renamed: gives it its name back, unless the removal was committed.

@@ -1,5 +1,4 @@
 //! The rooms on real files, from their inside; `tests/it` has the door as others see it.
-#![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the store"
@@ -7,22 +6,36 @@
 
 #[cfg(target_os = "linux")]
 mod confine;
+#[cfg(unix)]
 mod create;
+#[cfg(unix)]
 mod edit;
+#[cfg(unix)]
 mod in_place;
 #[cfg(target_os = "linux")]
 mod inode_flags;
+#[cfg(unix)]
 mod lock;
 // Where letter case counts.
 #[cfg(target_os = "linux")]
 mod meant;
+#[cfg(unix)]
 mod metadata;
+#[cfg(unix)]
 mod paths;
+#[cfg(unix)]
 mod policy;
+#[cfg(unix)]
 mod private;
+#[cfg(unix)]
 mod read;
+#[cfg(unix)]
 mod replace;
+#[cfg(unix)]
 mod undo;
+#[cfg(windows)]
+mod windows_files;
+#[cfg(unix)]
 mod world;
 
 /// A file beside this one that is not named above would silently never run.

@@ -9,7 +9,6 @@ use cap_std::fs::{Dir, FileType, OpenOptions};
 use windows_sys::Win32::Foundation::ERROR_STOPPED_ON_SYMLINK;
 
 use crate::os::seen::SpecialFile;
-use crate::os::unsupported::is_unsupported;
 
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {
     // cap-std's, where no link may be.
@@ -55,10 +54,6 @@ pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
 
 pub(crate) fn lock_needs_writing(_: &io::Error) -> bool {
     false
-}
-
-pub(crate) fn has_no_locks(error: &io::Error) -> bool {
-    is_unsupported(error)
 }
 
 // A write tells.

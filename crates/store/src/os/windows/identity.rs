@@ -66,11 +66,19 @@ fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     // SAFETY: this class has this structure (winbase.h).
     if let Ok(told) = unsafe { ask::<FILE_ID_INFO>(file, FileIdInfo) } {
         let number = u128::from_le_bytes(told.FileId.Identifier);
+        // What a file system answers whose files have no number that stays.
+        if number == 0 || number == u128::MAX {
+            return short_key(file);
+        }
         let [low, high] = [number, number >> 64].map(|half| u64::try_from(half & u128::from(u64::MAX)));
         let (low, high) = (low.unwrap_or_default(), high.unwrap_or_default());
         return Ok((told.VolumeSerialNumber ^ high.rotate_left(32), low));
     }
-    // Before Windows 8, on FAT, and over some networks.
+    short_key(file)
+}
+
+/// The numbers of FAT, and of some file systems over a network: 32 bits for the volume, 64 for the file.
+fn short_key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     let told = numbers(file)?;
     let number = wide(told.nFileIndexHigh, told.nFileIndexLow);
     Ok((u64::from(told.dwVolumeSerialNumber), number))
@@ -85,7 +93,7 @@ fn nanoseconds(time: i64) -> i128 {
 }
 
 pub(crate) fn links_of(file: &File, _: &Metadata) -> u64 {
-    // A file that tells nothing of its names is not replaced on the mere guess that it has others.
+    // Where that cannot be told there are no second names either.
     numbers(file).map_or(1, |told| u64::from(told.nNumberOfLinks))
 }
 

@@ -4,11 +4,16 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::os::windows::io::AsRawHandle as _;
 
-use windows_sys::Win32::Foundation::{ERROR_IO_PENDING, ERROR_LOCK_VIOLATION, HANDLE};
+use windows_sys::Win32::Foundation::{
+    ERROR_CALL_NOT_IMPLEMENTED, ERROR_INVALID_FUNCTION, ERROR_IO_PENDING, ERROR_LOCK_VIOLATION,
+    ERROR_NOT_SUPPORTED, HANDLE,
+};
 use windows_sys::Win32::Storage::FileSystem::{
     LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY, LockFileEx,
 };
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
+
+use crate::os::windows::replace::is_one_of;
 
 /// Where the byte is that stands for the whole file, in its low and high half. Locks of Windows are mandatory: whoever reads or writes
 /// a locked byte through another handle fails. No file is long enough to have this one, and beyond a file's end may be locked, too.
@@ -28,8 +33,10 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
         return Ok(());
     }
     let error = io::Error::last_os_error();
-    let is_held = [ERROR_LOCK_VIOLATION, ERROR_IO_PENDING]
-        .iter()
-        .any(|held| error.raw_os_error() == i32::try_from(*held).ok());
+    let is_held = is_one_of(&error, &[ERROR_LOCK_VIOLATION, ERROR_IO_PENDING]);
     Err(if is_held { TryLockError::WouldBlock } else { TryLockError::Error(error) })
+}
+
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+    is_one_of(error, &[ERROR_CALL_NOT_IMPLEMENTED, ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED])
 }

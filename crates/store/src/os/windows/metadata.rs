@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::windows::ffi::OsStringExt as _;
 use std::os::windows::fs::OpenOptionsExt as _;
-use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _};
+use std::os::windows::io::AsRawHandle as _;
 use std::path::PathBuf;
 
 use windows_sys::Wdk::Storage::FileSystem::{NtQueryEaFile, NtSetEaFile};
 use windows_sys::Win32::Foundation::{
-    ERROR_HANDLE_EOF, ERROR_INSUFFICIENT_BUFFER, ERROR_MORE_DATA, INVALID_HANDLE_VALUE, NTSTATUS,
-    STATUS_BUFFER_OVERFLOW, STATUS_BUFFER_TOO_SMALL,
+    ERROR_HANDLE_EOF, ERROR_INSUFFICIENT_BUFFER, ERROR_MORE_DATA, NTSTATUS, STATUS_BUFFER_OVERFLOW,
+    STATUS_BUFFER_TOO_SMALL,
 };
 use windows_sys::Win32::Security::{
     DACL_SECURITY_INFORMATION, GROUP_SECURITY_INFORMATION, GetKernelObjectSecurity,
@@ -24,16 +24,15 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_ATTRIBUTE_NORMAL, FILE_ATTRIBUTE_NOT_CONTENT_INDEXED, FILE_ATTRIBUTE_OFFLINE, FILE_ATTRIBUTE_PINNED,
     FILE_ATTRIBUTE_SYSTEM, FILE_ATTRIBUTE_TEMPORARY, FILE_ATTRIBUTE_UNPINNED, FILE_BASIC_INFO,
     FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FileBasicInfo, FileStreamInfo,
-    GetFileInformationByHandleEx, READ_CONTROL, ReOpenFile, SetFileInformationByHandle, WRITE_DAC,
-    WRITE_OWNER,
+    GetFileInformationByHandleEx, READ_CONTROL, SetFileInformationByHandle, WRITE_DAC, WRITE_OWNER,
 };
 use windows_sys::Win32::System::IO::{DeviceIoControl, IO_STATUS_BLOCK};
 use windows_sys::Win32::System::Ioctl::FSCTL_SET_COMPRESSION;
 
-use crate::os::identity_of;
 use crate::os::inode_flags::Lost;
 use crate::os::seen::NotKept;
-use crate::os::windows::identity::{basics, opened_path};
+use crate::os::windows::identity::{basics, identity_of, opened_path};
+use crate::os::windows::replace::reopen;
 
 /// The attributes that a person or a program sets and that a new file can be given. "Archive" is set by any write, and a file that is
 /// read-only is not edited.
@@ -121,19 +120,6 @@ fn keep_basics(old: &File, new: &File) -> io::Result<()> {
     if differs { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
 }
 
-/// Opens the very file of a handle once more, with other rights.
-#[expect(unsafe_code, reason = "std opens files by their names only, and this very file is meant")]
-pub(super) fn reopen(file: &File, access: u32) -> io::Result<File> {
-    let share = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-    // SAFETY: the handle is open as long as `file` is borrowed.
-    let handle = unsafe { ReOpenFile(file.as_raw_handle(), access, share, 0) };
-    if handle == INVALID_HANDLE_VALUE {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the handle was just opened, and belongs to nobody else.
-    Ok(unsafe { File::from_raw_handle(handle) })
-}
-
 /// Calls `ask` with more and more room until it says that this was enough; `ask` is given the room and its length in bytes.
 fn with_room(mut ask: impl FnMut(*mut c_void, u32) -> io::Result<()>) -> io::Result<Vec<u64>> {
     let mut room = vec![0_u64; 128];
@@ -185,7 +171,7 @@ fn keep_security(old: &File, new: &File, what: OBJECT_SECURITY_INFORMATION, acce
         // Without this the system takes the other bit for not meant.
         *head |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << CONTROL;
     }
-    let file = reopen(new, access | READ_CONTROL)?;
+    let file = reopen(new, access | READ_CONTROL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)?;
     // SAFETY: the handle is open as long as `file` lives, and the buffer holds a whole descriptor, as the system wrote it.
     if unsafe { SetKernelObjectSecurity(file.as_raw_handle(), what, set.as_mut_ptr().cast()) } == 0 {
         return Err(io::Error::last_os_error());

@@ -13,13 +13,14 @@ use windows_sys::Win32::Foundation::{
     INVALID_HANDLE_VALUE,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_GENERIC_READ, FILE_SHARE_DELETE, FILE_SHARE_READ, MOVE_FILE_FLAGS, MoveFileExW, ReOpenFile,
+    DELETE, FILE_GENERIC_READ, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, MOVE_FILE_FLAGS,
+    MoveFileExW, ReOpenFile,
 };
 
 use crate::os::windows::identity::opened_path;
 
 /// Whether an error has one of these numbers.
-fn is_one_of(error: &io::Error, numbers: &[u32]) -> bool {
+pub(super) fn is_one_of(error: &io::Error, numbers: &[u32]) -> bool {
     error.raw_os_error().and_then(|number| u32::try_from(number).ok()).is_some_and(|it| numbers.contains(&it))
 }
 
@@ -36,18 +37,38 @@ pub(crate) fn keeps_its_name(error: &io::Error) -> bool {
     is_one_of(error, &lacks) || is_one_of(error, &[ERROR_ACCESS_DENIED])
 }
 
-/// Opens the same file once more, in a way that only goes well if nobody has it open, or mapped, for writing, and that lets nobody
-/// open it so as long as the new handle is there. Everybody may go on reading, renaming and removing it.
+pub(crate) fn why_not_renamed(file: &File, error: io::Error) -> io::Error {
+    if !is_one_of(&error, &[ERROR_ACCESS_DENIED]) {
+        return error;
+    }
+    check_may_lose_a_name(file).err().unwrap_or(error)
+}
+
+// Whoever asks to remove it, and may share all with everybody, is only refused because of a handle without FILE_SHARE_DELETE.
+pub(crate) fn check_may_lose_a_name(file: &File) -> io::Result<()> {
+    match reopen(file, DELETE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE) {
+        Err(held) if is_held_open(&held) => Err(held),
+        // Other reasons show themselves at the rename.
+        _ => Ok(()),
+    }
+}
+
+/// Opens the very file of a handle once more, with other rights.
 #[expect(unsafe_code, reason = "std opens files by their names only, and this very file is meant")]
-fn without_writers(file: &File) -> io::Result<File> {
-    let share = FILE_SHARE_READ | FILE_SHARE_DELETE;
+pub(super) fn reopen(file: &File, access: u32, share: u32) -> io::Result<File> {
     // SAFETY: the handle is open as long as `file` is borrowed.
-    let handle = unsafe { ReOpenFile(file.as_raw_handle(), FILE_GENERIC_READ, share, 0) };
+    let handle = unsafe { ReOpenFile(file.as_raw_handle(), access, share, 0) };
     if handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the handle was just opened, and belongs to nobody else.
     Ok(unsafe { File::from_raw_handle(handle) })
+}
+
+/// Opens the same file once more, in a way that only goes well if nobody has it open, or mapped, for writing, and that lets nobody
+/// open it so as long as the new handle is there. Everybody may go on reading, renaming and removing it.
+fn without_writers(file: &File) -> io::Result<File> {
+    reopen(file, FILE_GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE)
 }
 
 pub(crate) fn refuse_writers(file: &File) -> io::Result<Option<File>> {
