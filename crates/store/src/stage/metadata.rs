@@ -67,8 +67,9 @@ fn carried_mode(mode: u32, not_kept: NotKept) -> u32 {
 
 /// Gives `new` what `old` is besides its bytes.
 #[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
-    os::keep_metadata(old.file(), new)
+    Ok(os::keep_metadata(old.file(), new))
 }
 
 #[cfg(test)]

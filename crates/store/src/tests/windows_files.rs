@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use mcp_text_editor_core::resolve::Options as Matching;
+use mcp_text_editor_core::source::{Source as _, read_range};
 
 use crate::access::place::WritablePlace;
 use crate::access::policy::Policy;
@@ -121,6 +122,40 @@ fn a_locked_file_can_be_read_and_written_by_everybody() {
     drop(locked);
     drop(lock_all_with(&[&place], &mut Backoff::new(&short)).unwrap());
     assert_eq!(world.read("a"), "text\nmore\n");
+}
+
+#[test]
+fn twelve_edits_and_six_reads_at_once_all_succeed() {
+    let world = Place::new();
+    for name in ["a", "b", "c"] {
+        world.write(name, "text\n");
+    }
+    let edit_one = |name: &str| {
+        let path = world.path(name);
+        let file_path = path.to_str().unwrap();
+        let change = Change::Append("added\n");
+        let edits = [Edit { file_path, encoding: None, file_hash: None, change }];
+        edit(&world.workspace, &edits, options()).unwrap();
+    };
+    let read_one = |name: &str| {
+        let file = world.place(name).open_file(false).unwrap();
+        // Old or new, never torn.
+        let bytes = read_range(&file, 0..file.size()).unwrap();
+        assert_eq!(bytes, ["text\n".to_owned(), "added\n".repeat((bytes.len() - 5) / 6)].concat().as_bytes());
+    };
+    std::thread::scope(|scope| {
+        for name in &["a", "b", "c"] {
+            for _ in 0..4 {
+                scope.spawn(|| edit_one(name));
+            }
+            for _ in 0..2 {
+                scope.spawn(|| read_one(name));
+            }
+        }
+    });
+    for name in ["a", "b", "c"] {
+        assert_eq!(world.read(name), "text\n".to_owned() + &"added\n".repeat(4));
+    }
 }
 
 #[test]
