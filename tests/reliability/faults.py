@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable
 
-from harness import (ONE_WORKER, SYNCS, Closed, Reply, Report, Server, Strace, Timeout, World, call_or_end, no_strace, parallel,
-                     steady, threads_of, user)
+from harness import (ONE_WORKER, SYNCS, Closed, Reply, Report, Server, Strace, Timeout, World, add_options, call_or_end, no_strace,
+                     parallel, sample, simulate, steady, threads_of, user)
 
 PATCH = "patch_text_file_contents"
 #: Calls whose failure is a failing disk.
@@ -507,7 +507,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only faults whose description holds this")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("parts", nargs="*", default=[])
+    add_options(parser)
     options = parser.parse_args()
+    simulate(options.simulate)
     parts = options.parts or ["multi", "single", "in place", "create", *UNDOING, "append", "large", "disk", "state"]
     report = Report()
     world = World()
@@ -520,7 +522,7 @@ def main() -> int:
             report.skip("what is injected", reason)
         for kind in [] if reason else kinds:
             try:
-                faults += faults_of(world, kind)
+                faults += sample(faults_of(world, kind), options.sample)
             except RuntimeError as error:
                 report.case(f"dry run of {kind}", [str(error)])
     finally:

@@ -7,8 +7,10 @@ count at all.
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
+import random
 import re
 import selectors
 import shutil
@@ -23,10 +25,11 @@ from typing import Any, Callable, Iterator
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 
-from session import Closed, Reply, Server, Timeout, binary  # noqa: E402
+import session  # noqa: E402
+from session import Closed, Reply, Timeout, binary  # noqa: E402
 
-__all__ = ["ONE_WORKER", "SYNCS", "Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel",
-           "call_or_end", "is_stopped", "skipped", "steady", "threads_of", "user", "worker_of"]
+__all__ = ["LACKS_ATTRIBUTES", "ONE_WORKER", "SYNCS", "Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel",
+           "add_options", "call_or_end", "is_stopped", "sample", "simulate", "simulates", "skipped", "steady", "threads_of", "user", "worker_of"]
 
 PREFIX = ".mte-"
 
@@ -43,6 +46,44 @@ CHANGING = frozenset("""
     fsync fdatasync sync_file_range rename renameat renameat2 unlink unlinkat link linkat symlink symlinkat mkdir mkdirat
     rmdir chmod fchmod fchmodat chown fchown fchownat setxattr fsetxattr removexattr fremovexattr utimensat flock fcntl
     memfd_create ioctl""".split())
+
+
+#: Ways of other systems with which a new file does not get the old one's extended attributes.
+LACKS_ATTRIBUTES = ("enotsup", "bare")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """`--simulate` and `--sample`, for a server that was built with the store's feature `simulation`."""
+    parser.add_argument("--simulate", default="", help="ways of other systems (crates/store/src/os/simulation.rs), with commas")
+    parser.add_argument("--sample", type=int, default=0, help="only so many cases of each kind, drawn by SEED")
+
+
+def simulate(ways: str) -> None:
+    """From here on servers have these ways."""
+    os.environ["SIMULATE"] = ways
+
+
+def simulates(*ways: str) -> bool:
+    """Whether servers have one of these ways."""
+    return not set(ways).isdisjoint(os.environ.get("SIMULATE", "").split(","))
+
+
+def sample(cases: list[Any], most: int) -> list[Any]:
+    """All cases, or as many as are wanted, the same for the same SEED, in their order."""
+    if not most or len(cases) <= most:
+        return cases
+    chosen = random.Random(int(os.environ.get("SEED", "1"))).sample(range(len(cases)), most)
+    return [cases[n] for n in sorted(chosen)]
+
+
+class Server(session.Server):
+    """A server with the ways that are simulated. `ENOTSUP` is that of a mounted tree: the state directory is on a disk of its own."""
+
+    def __init__(self, *roots: str | os.PathLike[str], env: dict[str, str] | None = None, **more: Any) -> None:
+        ways = {"MCP_TEXT_EDITOR_SIMULATE": os.environ.get("SIMULATE", "")}
+        if simulates("enotsup"):
+            ways["MCP_TEXT_EDITOR_SIMULATE_IN"] = str(roots[0])
+        super().__init__(*roots, env={**ways, **(env or {})} if ways["MCP_TEXT_EDITOR_SIMULATE"] else env, **more)
 
 
 def user() -> int | None:
@@ -156,7 +197,7 @@ class World:
         self.put("outside.txt", b"nobody's\nbusiness\n")
         try:
             os.setxattr(self.tree / "a/01.txt", "user.note", b"kept")
-            self.has_xattr = True
+            self.has_xattr = not simulates(*LACKS_ATTRIBUTES)
         except OSError:
             self.has_xattr = False
         self.state.mkdir(mode=0o700)

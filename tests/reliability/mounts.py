@@ -152,7 +152,7 @@ FILE_SYSTEMS = [
     FileSystem("fuse-overlayfs", ("fuse-overlayfs",), fuse_overlayfs, exchanges=True),
     FileSystem("overlay", (), kernel("overlay", *OVERLAY), exchanges=True),
     FileSystem("tmpfs", (), kernel("tmpfs"), exchanges=True),
-    FileSystem("exfat-fuse", ("mkfs.exfat", "mount.exfat-fuse", "losetup"), EXFAT, links=False, folds=True),
+    FileSystem("exfat-fuse", ("mkfs.exfat", "mount.exfat-fuse", "losetup"), EXFAT, links=False, folds=True, killed=ALL),
     FileSystem("ntfs-3g", ("mkfs.ntfs", "ntfs-3g", "losetup"), on_image(("mkfs.ntfs", "-F", "-q"), ("ntfs-3g", "-o", "no_detach"))),
     FileSystem("ntfs-3g, letter case ignored", ("mkfs.ntfs", "lowntfs-3g", "losetup"),
                on_image(("mkfs.ntfs", "-F", "-q"), ("lowntfs-3g", "-o", "no_detach,ignore_case")), folds=True),
@@ -247,6 +247,11 @@ class Mount:
 
 def patch(mount: Mount, *edits: tuple[str, str, str]) -> dict[str, Any]:
     return {"files": [{"file_path": mount.path(name), "patches": [{"old_string": old, "new_string": new}]} for name, old, new in edits]}
+
+
+def spelt(mount: Mount, name: str) -> str:
+    """The name as nobody spelt it before, where letter case does not count."""
+    return name.swapcase() if mount.system.folds else name
 
 
 def accepted(server: Server, tool: str, arguments: dict[str, Any]) -> tuple[Any, list[str]]:
@@ -417,7 +422,8 @@ def until(holds: Callable[[], bool], seconds: float) -> None:
 
 
 def counting(mount: Mount, edits: int = 25) -> list[str]:
-    """Two processes add lines to one file: all that were acknowledged are there."""
+    """Two processes add lines to one file, which each spells in its own way where that makes no difference: all that were acknowledged are
+    there."""
     mount.reset({"a.txt": b"begin\n"})
     acknowledged: list[str] = []
     problems: list[str] = []
@@ -428,7 +434,8 @@ def counting(mount: Mount, edits: int = 25) -> list[str]:
                 line = f"{whose} {number}\n"
                 # Anybody's next try: a call that lost five races is `conflict`, and wrote nothing.
                 for _ in range(20):
-                    reply = server.call(PATCH, patch(mount, ("a.txt", "begin\n", f"begin\n{line}")))
+                    name = "a.txt" if whose == "one" else spelt(mount, "a.txt")
+                    reply = server.call(PATCH, patch(mount, (name, "begin\n", f"begin\n{line}")))
                     if not reply.is_error:
                         acknowledged.append(line)
                         break
@@ -470,7 +477,7 @@ def begin_edit(mount: Mount, kind: str) -> tuple[str, dict[str, Any]]:
             if refused:
                 raise RuntimeError(" ".join(refused))
             return "undo_text_file_edits", {"edit_id": facts["edit_id"]}
-    return PATCH, patch(mount, *((name, "one\n", "uno, longer\n") for name in old if name != "z.txt"))
+    return PATCH, patch(mount, *((spelt(mount, name), "one\n", "uno, longer\n") for name in old if name != "z.txt"))
 
 
 def places(mount: Mount, kind: str) -> list[tuple[str, int]]:

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-from harness import ONE_WORKER, Closed, Reply, Report, Server, Strace, Timeout, World, is_stopped, no_strace, skipped, worker_of
+from harness import ONE_WORKER, Closed, Reply, Report, Server, Strace, Timeout, World, is_stopped, no_strace, simulate, skipped, worker_of
 
 PATCH = "patch_text_file_contents"
 #: Refusals after which a client reads again.
@@ -464,7 +464,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "0")) or int(time.time()))
     parser.add_argument("--scale", type=float, default=1.0, help="how much longer than usual")
     parser.add_argument("names", nargs="*", default=[])
+    parser.add_argument("--simulate", default="", help="ways of other systems (crates/store/src/os/simulation.rs), with commas")
     options = parser.parse_args()
+    simulate(options.simulate)
     report = Report()
     print(f"seed {options.seed}")
     for function in CASES:

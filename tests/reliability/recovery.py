@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from crash import Kill, crash, dry_run
-from harness import (CHANGING, ONE_WORKER, PREFIX, SYNCS, Call, Closed, Reply, Report, Server, Strace, Timeout, Trace, World, is_stopped,
-                     no_strace, parallel, user, worker_of)
+from harness import (CHANGING, ONE_WORKER, PREFIX, SYNCS, Call, Closed, Reply, Report, Server, Strace, Timeout, Trace, World, add_options,
+                     is_stopped, no_strace, parallel, sample, simulate, simulates, user, worker_of)
 
 #: The states from which the recovery itself is killed, and between which and it somebody else writes.
 AGAIN = ("before the digests", "half exchanged", "before the word committed", "committed", "in the middle of the copies (1", "some unlinked")
@@ -34,7 +34,7 @@ def crash_states(world: World) -> dict[str, Kill]:
     """Places to die, by what is on disk then. What the dry run does not have is missing."""
     trace, threads = dry_run(world)
     # The thread that exchanges is the one that works.
-    exchanges = [c for c in trace.of("renameat2") if "RENAME_EXCHANGE" in c.text]
+    exchanges = [c for c in trace.of("renameat2", "renameat") if puts_in_place(c)]
     worker = exchanges[0].thread
     journal = str(world.state / "journal")
     mine = [c for c in trace if c.thread == worker and c.name in CHANGING]
@@ -65,6 +65,13 @@ def crash_states(world: World) -> dict[str, Kill]:
         if last:
             states["all unlinked"] = last[0]
     return {name: Kill(threads.index(worker), call.name, call.index) for name, call in states.items()}
+
+
+def puts_in_place(call: Call) -> bool:
+    """Whether a file gets its new content by this call: two names are exchanged or, where that cannot be, one is renamed over the other."""
+    if call.name == "renameat2":
+        return "RENAME_EXCHANGE" in call.text and not call.failed
+    return re.search(rf'"{re.escape(PREFIX)}[0-9a-f]+", ', call.text) is not None
 
 
 def make(world: World, kill: Kill) -> list[str]:
@@ -258,8 +265,9 @@ def waiter(world: World, case: tuple[str, int, str, str]) -> list[str]:
         world.warm(first)
         world.warm(second)
         worker = worker_of(world, first)
-        inject = "inject=renameat2:" + ("error=EIO:" if how == "rolled back" else "") + "signal=STOP"
-        strace = Strace(worker, "-e", "trace=renameat2", "-e", f"{inject}:when={n}")
+        rename = "renameat" if simulates("enotsup", "no-exchange") else "renameat2"
+        inject = f"inject={rename}:" + ("error=EIO:" if how == "rolled back" else "") + "signal=STOP"
+        strace = Strace(worker, "-e", f"trace={rename}", "-e", f"{inject}:when={n}")
         call = first.start(PATCH, world.patch_all())
         until = time.monotonic() + 10
         while not is_stopped(first):
@@ -309,8 +317,13 @@ def rights(world: World, case: tuple[str, Kill]) -> list[str]:
     problems = make(world, kill)
     if problems:
         return problems
-    world.put("a/free.txt", b"free\n")
-    world._give(world.tree / "a/free.txt")
+    # The record knows files by their numbers, too, and those of files that are gone are given away again: to these.
+    spare = [f"a/spare-{number}" for number in range(2 * len(world.names))]
+    for name in (*spare, "a/free.txt"):
+        world.put(name, b"free\n")
+        world._give(world.tree / name)
+    for name in spare:
+        (world.tree / name).unlink()
 
     def state() -> dict[str, Any]:
         paths = [*world.tree.rglob("*"), *(world.state / "journal").rglob("*")]
@@ -346,7 +359,9 @@ def main() -> int:
     parser.add_argument("--state", default="", help="only states whose name holds this")
     parser.add_argument("--all", action="store_true", help="from every state, not only from a choice of them")
     parser.add_argument("parts", nargs="*", default=[], help="again, both, outsider, waiter, rights")
+    add_options(parser)
     options = parser.parse_args()
+    simulate(options.simulate)
     report = Report()
     reason = no_strace()
     if reason:
@@ -363,7 +378,7 @@ def main() -> int:
         print(f"   {name}: {kill}")
 
     def run(function: Any, cases: list[Any]) -> None:
-        for case, problems in parallel(function, cases):
+        for case, problems in parallel(function, sample(cases, options.sample)):
             report.case(f"{function.__name__}: " + ", ".join(map(str, case)), [problems] if isinstance(problems, str) else problems)
 
     if "again" in parts:

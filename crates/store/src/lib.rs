@@ -52,6 +52,10 @@
 
 #[cfg(all(feature = "without-containment", not(debug_assertions)))]
 compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");
+#[cfg(all(feature = "simulation", not(all(debug_assertions, target_os = "linux"))))]
+compile_error!(
+    "`simulation` is for tests under Linux: it has other systems' faults, and must not be in a release"
+);
 
 mod access;
 mod cancellation;

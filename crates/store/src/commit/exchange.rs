@@ -18,6 +18,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::identity::Identity;
+use crate::os::names::{hard_link, rename_once};
 use crate::os::patience::{Patience, while_held};
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, unlink, unlink_if};
@@ -49,7 +50,7 @@ pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
 
 /// Gives the second name to the file that has the first, in one step; a file that had the second loses it.
 fn rename(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
-    directory.rename(from, directory, to)
+    rename_once(directory, from, to)
 }
 
 fn exchange_with(staged: Vec<Staged>, swap: Swap, rename: Swap) -> Result<Exchanged, StoreError> {
@@ -132,7 +133,7 @@ impl Aside {
         let place = &staged.place;
         let old = staged.locked.file();
         let name = staged.content.temporary.id().name_of_old();
-        if place.directory.hard_link(place.name(), &place.directory, &name).is_ok() {
+        if hard_link(&place.directory, place.name(), &name).is_ok() {
             return Ok(Self::Link(Link { is_kept: false, directory: place.directory.clone(), name }));
         }
         let size = old.size();

@@ -15,6 +15,7 @@ use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKin
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::identity::Identity;
+use crate::os::names::{hard_link, remove_file, rename};
 use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, TemporaryId, unlink_if};
@@ -159,7 +160,7 @@ fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result
 /// Links: link(2) refuses any name that is taken, also that of a dangling link. Dropping the temporary removes its name.
 fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
-    directory.hard_link(temporary.name(), directory, name).map_err(|error| match error.kind() {
+    hard_link(directory, temporary.name(), name).map_err(|error| match error.kind() {
         // FAT has no hard links and answers EPERM. If EPERM means something else, the next way fails with it, too.
         io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
         _ => error,
@@ -201,7 +202,7 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
     if !is_empty_still {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    directory.rename(temporary.name(), directory, name).inspect_err(|_| {
+    rename(directory, temporary.name(), name).inspect_err(|_| {
         unmake(directory, name, &claimed);
     })?;
     Ok((file, *temporary.identity()))
@@ -210,7 +211,7 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
 /// Removes the new file again, unless another program has written to it or replaced it. Returns whether nothing of it is left.
 fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
     match os::identity_at(directory, name) {
-        Ok(now) if now.same_file(made) => now.same_content(made) && directory.remove_file(name).is_ok(),
+        Ok(now) if now.same_file(made) => now.same_content(made) && remove_file(directory, name).is_ok(),
         Ok(_) => true,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }

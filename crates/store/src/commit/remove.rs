@@ -18,7 +18,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os;
-use crate::os::patience::while_held;
+use crate::os::names::{hard_link, remove_file, rename};
 use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{TemporaryId, unlink};
@@ -97,7 +97,7 @@ pub(crate) fn remove<'a, T>(
     }
     let (directory, aside) = (&place.directory, id.name());
     let aside = Path::new(&aside);
-    let renamed = while_held(|| directory.rename(place.name(), directory, aside));
+    let renamed = rename(directory, place.name(), aside);
     renamed.context(Operation::Remove, place.path())?;
     let stands = check(&removal, aside).and_then(|()| {
         sync(workspace, place)?;
@@ -179,10 +179,10 @@ pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Resul
         Err(error) if os::is_unsupported(&error) => {}
         renamed => return renamed,
     }
-    match directory.hard_link(aside, directory, name) {
-        Ok(()) => directory.remove_file(aside),
+    match hard_link(directory, aside, name) {
+        Ok(()) => remove_file(directory, aside),
         Err(error) => match directory.symlink_metadata(name) {
-            Err(gone) if gone.kind() == io::ErrorKind::NotFound => directory.rename(aside, directory, name),
+            Err(gone) if gone.kind() == io::ErrorKind::NotFound => rename(directory, aside, name),
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => Err(error),
         },

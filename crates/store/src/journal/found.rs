@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, OpenOptions};
+use mcp_text_editor_core::source::CHUNK;
 
 use crate::error::{Context as _, Operation, StoreError};
 use crate::journal::contents::Contents;
@@ -39,6 +40,21 @@ pub(crate) struct Found {
 fn is_not_ours(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem)
+}
+
+/// All bytes of a record; its owner may hold the lock.
+fn read(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut block = vec![0; CHUNK];
+    while (bytes.len() as u64) < LONGEST {
+        match os::read_at(file, &mut block, bytes.len() as u64) {
+            Ok(0) => break,
+            Ok(got) => bytes.extend_from_slice(block.get(..got).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
 }
 
 impl Found {
@@ -75,9 +91,7 @@ impl Found {
         if !os::identity_at(state.journal(), Path::new(name)).is_ok_and(|now| now.same_file(&identity)) {
             return Ok(None);
         }
-        let mut bytes = Vec::new();
-        (&file).take(LONGEST).read_to_end(&mut bytes)?;
-        let contents = Contents::read(&bytes);
+        let contents = Contents::read(&read(&file)?);
         let (directory, path) = (state.journal().clone(), state.path().join(JOURNAL).join(name));
         Ok(Some(Self { directory, name: name.clone(), file, identity, path, contents, is_abandoned }))
     }

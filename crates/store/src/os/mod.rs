@@ -8,6 +8,8 @@ pub(crate) mod clock;
 pub(crate) mod fd_limit;
 pub(crate) mod identity;
 pub(crate) mod inode_flags;
+pub(crate) mod names;
+mod names_once;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod network;
 pub(crate) mod patience;
@@ -17,7 +19,7 @@ pub(crate) mod signals;
 mod unsupported;
 pub(crate) mod vanishing;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), feature = "simulation"))]
 mod fallback;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -27,6 +29,8 @@ mod linux_flags;
 mod linux_kernel;
 #[cfg(target_vendor = "apple")]
 mod macos;
+#[cfg(feature = "simulation")]
+mod simulation;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -34,16 +38,25 @@ mod windows;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use fallback::*;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "simulation")))]
 pub(crate) use linux::*;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "simulation")))]
 pub(crate) use linux_flags::*;
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(feature = "simulation")))]
 pub(crate) use linux_kernel::*;
 #[cfg(target_vendor = "apple")]
 pub(crate) use macos::*;
 #[cfg(unix)]
 pub(crate) use unix::*;
+#[cfg(not(feature = "simulation"))]
 pub(crate) use unsupported::is_unsupported;
 #[cfg(windows)]
 pub(crate) use windows::*;
+// All of Linux' own functions, and some of Unix': a name that is imported by itself outranks those of a glob.
+#[cfg(feature = "simulation")]
+pub(crate) use simulation::{
+    ask_anew, attributes_of, copy_in_kernel, exchange, guard_at, has_no_locks, is_held_open, is_mount_point,
+    is_open_for_writing, is_unsupported, keep_flags, lacks_key, memory_file, network_file_system,
+    open_directory_beneath, open_to_read, read_at, remove_attribute, rename_new, reserve, set_attribute,
+    sync_directory, try_lock, write_all_at,
+};

@@ -18,6 +18,7 @@ use crate::error::{Context as _, Operation, StoreError};
 use crate::journal::{Change, Intent, Subject};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
+use crate::os::names::{remove_file, rename};
 use crate::read::hash::digest_of;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
@@ -87,7 +88,7 @@ impl Site<'_> {
         use ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
         for name in [self.name(), self.subject.id.name_of_old()] {
             for directory in self.directories() {
-                match directory.remove_file(&name) {
+                match remove_file(directory, &name) {
                     // Where nothing may be written any more, trying again would not help.
                     Err(error)
                         if !matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem) =>
@@ -153,7 +154,7 @@ impl Site<'_> {
         let (directory, name) = (&self.place.directory, self.place.name());
         if displaced.name != self.name() {
             // Where names cannot be exchanged the old file was given a second one.
-            let renamed = directory.rename(&displaced.name, directory, name);
+            let renamed = rename(directory, &displaced.name, name);
             return renamed.context(Operation::Recover, self.place.path());
         }
         let last_in = *locked.file().identity();
@@ -219,7 +220,7 @@ impl Site<'_> {
             return Ok(());
         }
         let name = rescued(path, &left.name);
-        let renamed = left.directory.rename(&left.name, &left.directory, &name);
+        let renamed = rename(&left.directory, &left.name, &name);
         renamed.context(Operation::Recover, path)?;
         tracing::warn!(file = %path.display(), ?name, "another program's write met an edit that was cut off; what it displaced is beside it");
         Ok(())

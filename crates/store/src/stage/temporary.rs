@@ -19,6 +19,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::Lost;
+use crate::os::names::remove_file;
 use crate::os::seen::NotKept;
 use crate::stage::metadata;
 use crate::state_dir::{CONTENT, StateDir};
@@ -308,7 +309,7 @@ impl Drop for Temporary {
 
 /// Unlinks a name that is ours whatever file it means; whether it is gone.
 pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
-    match directory.remove_file(name) {
+    match remove_file(directory, name) {
         Ok(()) => true,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
@@ -317,7 +318,7 @@ pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
 /// Unlinks a name if it means this file; whether it does not mean it any more.
 pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
     match os::identity_at(directory, name) {
-        Ok(now) => !now.same_file(identity) || directory.remove_file(name).is_ok(),
+        Ok(now) => !now.same_file(identity) || remove_file(directory, name).is_ok(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }

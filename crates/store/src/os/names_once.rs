@@ -1,0 +1,18 @@
+//! How a name changes, in one try; [`names`](crate::os::names) tries again where that helps.
+
+use std::io;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+
+pub(crate) fn rename_once(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+    directory.rename(from, directory, to)
+}
+
+pub(crate) fn hard_link_once(directory: &Dir, file: &Path, name: &Path) -> io::Result<()> {
+    directory.hard_link(file, directory, name)
+}
+
+pub(crate) fn remove_file_once(directory: &Dir, name: &Path) -> io::Result<()> {
+    directory.remove_file(name)
+}

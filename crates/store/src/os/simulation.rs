@@ -1,0 +1,306 @@
+//! Other systems' ways, under Linux: what a file system or a kernel lacks, and what only Windows does to those who share files. Built
+//! only with the feature `simulation`, and never into a release; what it defines stands in place of the function of the same name.
+//!
+//! `MCP_TEXT_EDITOR_SIMULATE` lists the ways, with commas. `MCP_TEXT_EDITOR_SIMULATE_IN` is a directory: the ways that file systems have
+//! are its alone then, as where it is mounted from elsewhere and the state directory is not.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cap_std::fs::Dir;
+
+use crate::os::inode_flags::{Guard, Lost};
+use crate::os::seen::Attributes;
+use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, unix, unsupported};
+
+/// The ways that are simulated; all are off by default.
+#[expect(clippy::struct_excessive_bools, reason = "each can be on or off beside each other")]
+#[derive(Default, Debug)]
+struct Ways {
+    /// Two names cannot be exchanged, and a rename cannot refuse a name that is taken (NTFS, FAT, much of FUSE).
+    no_exchange: bool,
+    /// A file has one name (FAT).
+    no_links: bool,
+    /// Directories can be neither synced nor locked (Windows).
+    no_directory_handles: bool,
+    /// Attributes, locks, second names, exchanges and the sync of directories are `ENOTSUP` (macOS on SMB).
+    enotsup: bool,
+    /// Nothing that only Linux has: leases, `openat2(2)`, `copy_file_range(2)`, files in memory; as on every system without a file of its own.
+    bare: bool,
+    /// A lock keeps all other handles from what it covers: the byte that is locked on Windows.
+    mandatory_locks: bool,
+    /// The same of locks that cover the whole file, as std's do there. Nothing works then; this shows that the others are in force.
+    whole_file_locks: bool,
+    /// Two of three renames and unlinks find the file held open, as by a virus scanner.
+    sharing_violations: bool,
+    /// Files with `held` in their names are held open for ever.
+    held: bool,
+    /// Where file systems' ways are; everywhere if `None`.
+    within: Option<PathBuf>,
+}
+
+static WAYS: LazyLock<Ways> = LazyLock::new(Ways::of_environment);
+
+impl Ways {
+    #[expect(clippy::disallowed_methods, reason = "no caller of the store has to know of this build")]
+    #[expect(clippy::panic, reason = "a way that is misspelt would test nothing")]
+    fn of_environment() -> Self {
+        let within = std::env::var_os("MCP_TEXT_EDITOR_SIMULATE_IN").map(PathBuf::from);
+        let mut ways = Self { within, ..Self::default() };
+        let listed = std::env::var("MCP_TEXT_EDITOR_SIMULATE").unwrap_or_default();
+        for way in listed.split(',').filter(|way| !way.is_empty()) {
+            let switch = match way {
+                "no-exchange" => &mut ways.no_exchange,
+                "no-links" => &mut ways.no_links,
+                "no-directory-handles" => &mut ways.no_directory_handles,
+                "enotsup" => &mut ways.enotsup,
+                "bare" => &mut ways.bare,
+                "mandatory-locks" => &mut ways.mandatory_locks,
+                "whole-file-locks" => &mut ways.whole_file_locks,
+                "sharing-violations" => &mut ways.sharing_violations,
+                "held" => &mut ways.held,
+                unknown => panic!("{unknown} is no way of another system"),
+            };
+            *switch = true;
+        }
+        ways
+    }
+
+    /// Whether a file system's way, if it is `on`, is that of this file or directory.
+    fn is_here(&self, on: bool, file: impl AsFd) -> bool {
+        let Some(within) = self.within.as_ref().filter(|_| on) else { return on };
+        let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+        rustix::fs::readlink(link, Vec::new())
+            .is_ok_and(|path| unix::path_of(path.into_bytes()).is_some_and(|path| path.starts_with(within)))
+    }
+
+    /// The bytes that a lock covers: the first, and how many; 0 are all.
+    fn locked_bytes(&self) -> Option<(i64, i64)> {
+        match (self.whole_file_locks, self.mandatory_locks) {
+            (true, _) => Some((0, 0)),
+            (false, true) => Some((i64::MAX - 1, 1)),
+            (false, false) => None,
+        }
+    }
+}
+
+/// What a system says that this one does not say, so that nothing but the functions here knows what it means: std has no kind for it.
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error, Debug)]
+enum Said {
+    /// macOS' `ENOTSUP` (45).
+    #[error("operation not supported (simulated)")]
+    NotSupported,
+    /// Windows' `ERROR_LOCK_VIOLATION` (33).
+    #[error("another handle has locked a part of the file (simulated)")]
+    LockViolation,
+    /// Windows' `ERROR_SHARING_VIOLATION` (32).
+    #[error("another program has the file open (simulated)")]
+    SharingViolation,
+}
+
+impl Said {
+    fn is_in(self, error: &io::Error) -> bool {
+        error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) == Some(&self)
+    }
+}
+
+impl From<Said> for io::Error {
+    fn from(said: Said) -> Self {
+        Self::other(said)
+    }
+}
+
+pub(crate) fn is_unsupported(error: &io::Error) -> bool {
+    unsupported::is_unsupported(error) || Said::NotSupported.is_in(error)
+}
+
+pub(crate) fn has_no_locks(error: &io::Error) -> bool {
+    unix::has_no_locks(error) || Said::NotSupported.is_in(error)
+}
+
+pub(crate) fn is_held_open(error: &io::Error) -> bool {
+    unix::is_held_open(error) || Said::SharingViolation.is_in(error)
+}
+
+// Names
+
+pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+    if WAYS.is_here(WAYS.no_exchange || WAYS.enotsup, directory) {
+        return fallback::exchange(directory, file, temporary);
+    }
+    linux_kernel::exchange(directory, file, temporary)
+}
+
+pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+    if WAYS.is_here(WAYS.no_exchange || WAYS.enotsup, directory) {
+        return fallback::rename_new(directory, from, to);
+    }
+    linux_kernel::rename_new(directory, from, to)
+}
+
+pub(crate) fn hard_link_once(directory: &Dir, file: &Path, name: &Path) -> io::Result<()> {
+    if WAYS.is_here(WAYS.enotsup, directory) {
+        return Err(Said::NotSupported.into());
+    }
+    if WAYS.is_here(WAYS.no_links, directory) {
+        // As Linux answers for FAT.
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    names_once::hard_link_once(directory, file, name)
+}
+
+pub(crate) fn rename_once(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+    static TRIES: AtomicUsize = AtomicUsize::new(0);
+    let_go(&[from, to], &TRIES)?;
+    names_once::rename_once(directory, from, to)
+}
+
+pub(crate) fn remove_file_once(directory: &Dir, name: &Path) -> io::Result<()> {
+    static TRIES: AtomicUsize = AtomicUsize::new(0);
+    let_go(&[name], &TRIES)?;
+    names_once::remove_file_once(directory, name)
+}
+
+/// Fails if somebody holds a file of one of these names open. `tries` counts what is done, each kind by itself: who tries a rename again
+/// may unlink something in between, and must not meet the same of three turns each time.
+fn let_go(names: &[&Path], tries: &AtomicUsize) -> io::Result<()> {
+    let is_scanned = WAYS.sharing_violations && !tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
+    let is_held = WAYS.held && names.iter().any(|name| name.to_string_lossy().contains("held"));
+    if is_scanned || is_held { Err(Said::SharingViolation.into()) } else { Ok(()) }
+}
+
+// Directories
+
+pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
+    if WAYS.is_here(WAYS.no_directory_handles, directory) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    unix::open_to_read(directory)
+}
+
+pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
+    if WAYS.is_here(WAYS.no_directory_handles || WAYS.enotsup, directory) {
+        return Ok(());
+    }
+    unix::sync_directory(directory)
+}
+
+// Locks
+
+pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
+    if WAYS.is_here(WAYS.enotsup, file) {
+        return Err(TryLockError::Error(Said::NotSupported.into()));
+    }
+    unix::try_lock(file)?;
+    if let Some(bytes) = WAYS.locked_bytes().filter(|_| file.metadata().is_ok_and(|about| about.is_file())) {
+        // For a handle that can only read there are no other locks of bytes; flock(2) above is what excludes.
+        lock_bytes(file, libc::F_OFD_SETLK, libc::F_RDLCK, bytes).map_err(TryLockError::Error)?;
+    }
+    Ok(())
+}
+
+/// Fails if another handle has locked one of these bytes.
+fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
+    let (Some(_), Ok(length @ 1..)) = (WAYS.locked_bytes(), i64::try_from(length)) else { return Ok(()) };
+    let offset = i64::try_from(offset).unwrap_or(i64::MAX);
+    match lock_bytes(file, libc::F_OFD_GETLK, libc::F_WRLCK, (offset, length))? {
+        libc::F_UNLCK => Ok(()),
+        _ => Err(Said::LockViolation.into()),
+    }
+}
+
+/// Sets a lock on bytes, or asks for those of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)); returns the kind that fcntl answered with.
+/// Other than flock(2) it says of which bytes a lock is.
+#[expect(unsafe_code, reason = "rustix has no locks of open file descriptions")]
+fn lock_bytes(file: &File, command: libc::c_int, kind: libc::c_int, bytes: (i64, i64)) -> io::Result<i32> {
+    let mut lock = libc::flock64 {
+        l_type: libc::c_short::try_from(kind).unwrap_or_default(),
+        l_whence: libc::c_short::try_from(libc::SEEK_SET).unwrap_or_default(),
+        l_start: bytes.0,
+        l_len: bytes.1,
+        l_pid: 0,
+    };
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a pointer to this structure.
+    if unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) } == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(lock.l_type.into())
+}
+
+// Content
+
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    ask_locks(file, offset, buffer.len())?;
+    unix::read_at(file, buffer, offset)
+}
+
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    ask_locks(file, offset, bytes.len())?;
+    unix::write_all_at(file, bytes, offset)
+}
+
+pub(crate) fn copy_in_kernel(
+    from: &File,
+    offset: u64,
+    to: &File,
+    length: usize,
+) -> io::Result<Option<usize>> {
+    ask_locks(from, offset, length)?;
+    if WAYS.bare {
+        return fallback::copy_in_kernel(from, offset, to, length);
+    }
+    linux_kernel::copy_in_kernel(from, offset, to, length)
+}
+
+/// Makes functions that do what `fallback` does where Linux is to be bare, else what Linux does.
+macro_rules! bare {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $linux:ident;)*) => {$(
+        pub(crate) fn $name($($argument: $type),*) -> $result {
+            if WAYS.bare { fallback::$name($($argument),*) } else { $linux::$name($($argument),*) }
+        }
+    )*};
+}
+
+bare! {
+    fn memory_file() -> io::Result<File> = linux;
+    fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> = linux;
+    fn is_open_for_writing(file: &File) -> Option<bool> = linux;
+    fn is_mount_point(file: &File) -> bool = linux;
+    fn ask_anew(file: &File) -> () = linux;
+    fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> = linux;
+    fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> = linux_flags;
+    fn lacks_key(error: &io::Error) -> bool = linux_flags;
+    fn keep_flags(old: &File, new: &File) -> Lost = linux_flags;
+    fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> = linux_kernel;
+}
+
+// Attributes
+
+pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
+    if WAYS.bare || WAYS.is_here(WAYS.enotsup, file) {
+        return fallback::attributes_of(file);
+    }
+    linux::attributes_of(file)
+}
+
+pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Result<()> {
+    if WAYS.is_here(WAYS.enotsup, file) {
+        return Err(Said::NotSupported.into());
+    }
+    if WAYS.bare {
+        fallback::set_attribute(file, name, value)
+    } else {
+        linux::set_attribute(file, name, value)
+    }
+}
+
+pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
+    if WAYS.is_here(WAYS.enotsup, file) {
+        return Err(Said::NotSupported.into());
+    }
+    if WAYS.bare { fallback::remove_attribute(file, name) } else { linux::remove_attribute(file, name) }
+}
