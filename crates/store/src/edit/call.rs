@@ -64,10 +64,8 @@ pub(crate) fn edit(
                 attempts += 1;
                 continue;
             }
-            Err((entry, error)) if overwrite_next(&mut named, entry, cannot_be_renamed(&error)) => {
-                attempts += 1;
-                continue;
-            }
+            // Nor is this: it happens once for each file at most, and no other program has changed anything.
+            Err((entry, error)) if overwrite_next(&mut named, entry, cannot_be_renamed(&error)) => continue,
             Err((entry, error)) => problems.push(EditProblem { entry, reason: Reason::Store(error) }),
             Ok(outcome) if problems.is_empty() && found.is_empty() => return Ok(outcome),
             Ok(_) => problems.append(&mut found),
