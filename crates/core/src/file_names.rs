@@ -1,11 +1,13 @@
 //! Which file names a file system could take for one another: [`could_be`] and [`same_name`]. Whether a file that could be `.git`
 //! may be touched is for the caller to decide.
 //!
-//! File systems ignore letter case (NTFS, APFS, ext4 with casefold), trailing dots and spaces and what follows a colon
+//! File systems ignore letter case (NTFS, APFS, ext4 with casefold), Unicode composition (APFS, HFS+, ext4 with casefold), trailing dots and spaces and what follows a colon
 //! (Windows), or invisible characters (HFS+, ext4 with casefold), and some have short names (`GIT~1`). Each of these rules is
 //! applied on every system, as git does (`verify_path`, its `utf8.c` and `path.c`): the directory may be shared with another.
 
 use std::ffi::OsStr;
+
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::invisible::is_default_ignorable;
 
@@ -46,8 +48,8 @@ pub fn could_be(name: &FoldedName, meant: &str) -> bool {
     is_meant || (name.may_be_short && is_short(&name.folded, meant))
 }
 
-/// Tells whether two names could be one file's on a file system that ignores letter case, invisible characters, trailing dots
-/// and spaces, and what follows a colon. Short names are compared as they are.
+/// Tells whether two names could be one file's on a file system that ignores letter case, composition, invisible characters, trailing
+/// dots and spaces, and what follows a colon. Short names are compared as they are.
 #[must_use]
 pub fn same_name(one: &OsStr, other: &OsStr) -> bool {
     one == other || folded(one) == folded(other)
@@ -78,35 +80,38 @@ fn is_short(name: &str, meant: &str) -> bool {
     is_hashed || if any { own.starts_with(head) } else { own == head }
 }
 
-/// Folds a name: lower case, without invisible characters, trailing dots and spaces, and the name of a stream.
+/// Folds a name: one letter case and composition, without invisible characters, trailing dots and spaces, and the name of a stream.
 fn folded(name: &OsStr) -> String {
-    let name = name.to_string_lossy();
-    let mut seen = String::with_capacity(name.len());
-    for character in name.chars().filter(|character| !is_default_ignorable(*character)) {
-        match character {
-            // Characters that fold to ASCII letters although they are lower case themselves (`CaseFolding.txt` of Unicode, C and F).
-            '\u{17f}' => seen.push('s'),
-            '\u{df}' | '\u{1e9e}' => seen.push_str("ss"),
-            '\u{fb00}' => seen.push_str("ff"),
-            '\u{fb01}' => seen.push_str("fi"),
-            '\u{fb02}' => seen.push_str("fl"),
-            '\u{fb03}' => seen.push_str("ffi"),
-            '\u{fb04}' => seen.push_str("ffl"),
-            '\u{fb05}' | '\u{fb06}' => seen.push_str("st"),
-            other => seen.push(other.to_lowercase().next().unwrap_or(other)),
-        }
+    without_what_windows_drops(&fold_case(&name.to_string_lossy())).to_owned()
+}
+
+/// Brings a text to one letter case and composition, without invisible characters: texts that APFS, ext4 with casefold (both: full
+/// case folding of the canonical decomposition), HFS+, NTFS or exFAT (upper case, character by character) takes for one are equal
+/// then, and a few more are (`ı` is `i`).
+///
+/// Lower case of upper case of lower case is coarser than Unicode's case folding, which std does not have: `ẞ`, for one, has no upper
+/// case but itself, and its lower case `ß` has `SS`.
+pub(crate) fn fold_case(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
     }
+    let visible = text.chars().filter(|character| !is_default_ignorable(*character));
+    let lower = visible.nfd().flat_map(char::to_lowercase);
+    lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
+}
+
+/// The name without trailing dots and spaces, and without the name of a stream.
+pub(crate) fn without_what_windows_drops(name: &str) -> &str {
     // A colon begins the name of a stream, `.git::$INDEX_ALLOCATION`, except at the beginning.
-    if let Some(colon) = seen.find(':').filter(|colon| *colon > 0) {
-        seen.truncate(colon);
-    }
-    let length = seen.trim_end_matches(['.', ' ']).len();
-    seen.truncate(length);
-    seen
+    let stream = name.find(':').filter(|colon| *colon > 0);
+    let name = stream.and_then(|colon| name.get(..colon)).unwrap_or(name);
+    name.trim_end_matches(['.', ' '])
 }
 
 #[cfg(test)]
 mod tests {
+    use unicode_normalization::char::decompose_canonical;
+
     use super::*;
 
     #[test]
@@ -186,6 +191,65 @@ mod tests {
             ("", ".git"),
         ] {
             assert!(!check(name, meant), "{name:?} {meant:?}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_name() {
+        for (one, other) in [
+            ("caf\u{e9}", "cafe\u{301}"),
+            ("\u{c5}", "\u{212b}"),
+            ("\u{212a}", "k"),
+            ("\u{1e9e}", "ss"),
+            ("\u{df}", "SS"),
+            ("\u{130}", "i\u{307}"),
+            ("I", "\u{131}"),
+            ("\u{3a3}", "\u{3c2}"),
+            ("\u{13a0}", "\u{ab70}"),
+            ("\u{1f80}", "\u{1f00}\u{3b9}"),
+            ("a\u{345}\u{301}", "a\u{301}\u{345}"),
+            ("a\u{345}\u{34f}\u{301}", "\u{e1}\u{399}"),
+        ] {
+            assert!(same_name(one.as_ref(), other.as_ref()), "{one:?} {other:?}");
+        }
+        assert!(!same_name("e".as_ref(), "\u{e9}".as_ref()) && !same_name("o".as_ref(), "\u{f8}".as_ref()));
+    }
+
+    /// All that maps a character to others of its name, in any file system, leaves what it folds to: so names that differ in such
+    /// mappings alone are never told apart.
+    #[test]
+    fn no_mapping_of_a_character_changes_what_it_folds_to() {
+        let mappings = |character: char| {
+            let mut canonical = String::new();
+            decompose_canonical(character, |part| canonical.push(part));
+            let lower = character.to_lowercase().collect::<String>();
+            [lower, character.to_uppercase().collect(), canonical.nfc().collect(), canonical]
+        };
+        for character in (0..=0x0010_ffff).filter_map(char::from_u32) {
+            let text = character.to_string();
+            let mapped = mappings(character);
+            if mapped.iter().any(|mapped| *mapped != text) {
+                let own = fold_case(&text);
+                assert_eq!(fold_case(&own), own, "{character:?}");
+                for mapped in mapped {
+                    assert_eq!(fold_case(&mapped), own, "{character:?} {mapped:?}");
+                }
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nor_does_it_in_the_middle_of_a_name(
+            name in "[aZk\u{e9}\u{301}\u{307}\u{323}\u{345}\u{df}\u{1e9e}\u{130}\u{131}\u{17f}\u{1e9b}\u{212a}\u{3a3}\u{3c2}\u{1f80}\u{fb01}\u{1100}\u{1161}\u{200d}\u{34f}]{1,8}",
+        ) {
+            let own = fold_case(&name);
+            // Letter case is a matter of the decomposed name: only there U+0345 stands behind the other marks.
+            let decomposed: String = name.chars().filter(|one| !is_default_ignorable(*one)).nfd().collect();
+            let mapped = [name.nfc().collect(), decomposed.to_uppercase(), decomposed.to_lowercase(), own.clone(), decomposed];
+            for mapped in mapped {
+                proptest::prop_assert_eq!(fold_case(&mapped), own.clone(), "{:?} {:?}", name, mapped);
+            }
         }
     }
 }

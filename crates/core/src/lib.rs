@@ -117,6 +117,7 @@ pub mod line_ending;
 pub mod lines;
 pub mod matching;
 pub mod measure;
+pub mod name_pattern;
 pub mod nearest;
 pub mod preview;
 pub mod regions;

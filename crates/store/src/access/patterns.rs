@@ -1,36 +1,26 @@
 //! File name patterns as a person writes them on the command line: [`Patterns`]. What follows from a match is up to the caller.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use mcp_text_editor_core::name_pattern::{BadNamePattern, FoldedPath, NamePattern};
 
 use crate::os::real_path::real_path;
 
 /// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**` does not,
 /// `[a-z]` and `{a,b}` choose. One without a slash matches a name at any depth, and all that is below it; one with a slash
-/// matches from a root on, or the whole path if it is absolute. Letter case does not count: file systems differ in it.
-#[derive(Clone, Default)]
+/// matches from a root on, or the whole path if it is absolute. Letter case and Unicode composition do not count, nor what else
+/// file systems pass over in names, since they differ in it.
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Patterns {
     texts: Vec<String>,
-    /// Two globs for each pattern: for what it names, and for all below that.
-    globs: Vec<Glob>,
-    /// For each glob, the index of the text that it was made of.
+    /// One for each text, or two, where its leading directories are links.
+    compiled: Vec<NamePattern>,
+    /// For each of those, the index of the text that it was made of.
     text_of: Vec<usize>,
     /// Where a pattern may begin besides the root that a file was found in.
     roots: Vec<PathBuf>,
-    /// Compiled on first use: that takes longer than all else at the start of the program.
-    set: OnceLock<Option<GlobSet>>,
 }
-
-impl PartialEq for Patterns {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.texts, &self.roots) == (&other.texts, &other.roots)
-    }
-}
-
-impl Eq for Patterns {}
 
 impl fmt::Debug for Patterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,14 +41,12 @@ pub struct BadPattern {
 impl Patterns {
     /// Reads the patterns; the error is of the first that cannot be read.
     pub fn new(texts: &[String]) -> Result<Self, BadPattern> {
-        let mut globs = Vec::new();
-        let bad = |pattern: &str, error: &globset::Error| BadPattern {
-            pattern: pattern.to_owned(),
-            problem: error.kind().to_string(),
-        };
+        let mut compiled = Vec::new();
         let mut text_of = Vec::new();
         for (index, text) in texts.iter().enumerate() {
-            let pattern = text.trim_end_matches('/');
+            // In names of Windows `\` can be nothing but a separator.
+            let pattern = if cfg!(windows) { text.replace('\\', "/") } else { text.clone() };
+            let pattern = pattern.trim_end_matches('/');
             let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
             let plain = parts.collect::<Vec<_>>().join("/");
             let anchored = if Path::new(pattern).is_absolute() && !pattern.starts_with('/') {
@@ -70,14 +58,13 @@ impl Patterns {
             };
             let real = if pattern.starts_with('/') { by_real_path(&plain) } else { None };
             for anchored in std::iter::once(anchored).chain(real) {
-                for glob in [anchored.clone(), format!("{anchored}/**")] {
-                    let glob = GlobBuilder::new(&glob).literal_separator(true).case_insensitive(true).build();
-                    globs.push(glob.map_err(|error| bad(text, &error))?);
-                    text_of.push(index);
-                }
+                let bad =
+                    |error: BadNamePattern| BadPattern { pattern: text.clone(), problem: error.to_string() };
+                compiled.push(NamePattern::new(&anchored).map_err(bad)?);
+                text_of.push(index);
             }
         }
-        Ok(Self { texts: texts.to_vec(), globs, text_of, ..Self::default() })
+        Ok(Self { texts: texts.to_vec(), compiled, text_of, ..Self::default() })
     }
 
     /// The same, where a pattern with a slash matches from any of these directories on, whichever of them a file is reached by.
@@ -98,30 +85,36 @@ impl Patterns {
         self.matching(path, relative).is_some()
     }
 
-    /// Whether a file matches any pattern, and not merely because the patterns are too large together to tell.
-    #[must_use]
-    pub fn surely_match(&self, path: &Path, relative: &Path) -> bool {
-        self.matches(path, relative) && self.set.get().is_some_and(Option::is_some)
-    }
-
     /// The first pattern that a file matches, as it was written; the paths are those of [`Patterns::matches`].
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
-        let first_text = self.texts.first()?;
-        let compile = || {
-            let mut builder = GlobSetBuilder::new();
-            for glob in &self.globs {
-                builder.add(glob.clone());
-            }
-            builder.build().ok()
-        };
-        // Patterns that are too large together match everything, since they protect files.
-        let Some(set) = self.set.get_or_init(compile) else { return Some(first_text) };
+        if self.texts.is_empty() {
+            return None;
+        }
         let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
         let from_roots = std::iter::once(relative).chain(from_roots).map(|rest| Path::new("/").join(rest));
-        let matching = std::iter::once(path.to_owned()).chain(from_roots).flat_map(|path| set.matches(path));
-        self.texts.get(*self.text_of.get(matching.min()?)?).map(String::as_str)
+        let mut paths: Vec<FoldedPath> = Vec::new();
+        for path in std::iter::once(path.to_owned()).chain(from_roots) {
+            let folded = FoldedPath::new(&path.to_string_lossy().replace(MAIN_SEPARATOR, "/"));
+            if !paths.contains(&folded) {
+                paths.push(folded);
+            }
+        }
+        let first = self.compiled.iter().position(|pattern| paths.iter().any(|path| pattern.matches(path)));
+        self.texts.get(*self.text_of.get(first?)?).map(String::as_str)
     }
+}
+
+/// A path as a pattern that means it alone.
+fn escape(path: &str) -> String {
+    let mut escaped = String::with_capacity(path.len());
+    for character in path.chars() {
+        if matches!(character, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
 }
 
 /// An absolute pattern with its leading directories as they really are, if that makes a difference: files are known by
@@ -133,7 +126,7 @@ fn by_real_path(pattern: &str) -> Option<String> {
     let (literal, rest) = parts.split_at_checked(literal)?;
     let literal = PathBuf::from(format!("/{}", literal.join("/")));
     let real = real_path(&literal);
-    let escaped = globset::escape(real.to_str()?.trim_end_matches('/'));
+    let escaped = escape(real.to_str()?.trim_end_matches('/'));
     let whole: Vec<&str> = std::iter::once(escaped.as_str()).chain(rest.iter().copied()).collect();
     (real != literal).then(|| whole.join("/"))
 }
@@ -163,6 +156,8 @@ mod tests {
         assert!(Patterns::new(&["a[".to_owned()]).is_err());
         assert!(!Patterns::default().matches(Path::new("/a"), Path::new("a")));
         assert!(check("config//./a.toml", "config/a.toml"));
+        assert!(check("caf\u{e9}.txt", "a/cafe\u{301}.txt"), "as APFS takes them for one name");
+        assert!(check("stra\u{df}e/*.key", "STRASSE/A.KEY. "));
         assert!(check("/home/me/./project//a", "a"));
     }
 

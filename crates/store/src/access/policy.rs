@@ -115,14 +115,13 @@ impl Policy {
             return Some(Protection::Pattern(pattern.to_owned()));
         }
         let protection = by_name(path, relative)?;
-        (!self.exempt.surely_match(path, relative)).then_some(protection)
+        (!self.exempt.matches(path, relative)).then_some(protection)
     }
 
     /// What protects a place as the target of a root's own `.git` or client file; `None` if either name is exempt.
     fn protection_by_alias(&self, place: &Place, aliases: &Aliases) -> Option<Protection> {
-        let protection =
-            aliases.protection(place, |path, relative| self.exempt.surely_match(path, relative))?;
-        (!self.exempt.surely_match(&place.path, &place.relative)).then_some(protection)
+        let protection = aliases.protection(place, |path, relative| self.exempt.matches(path, relative))?;
+        (!self.exempt.matches(&place.path, &place.relative)).then_some(protection)
     }
 }
 
