@@ -2,6 +2,9 @@
 
 Standard library alone (Python 3.11), one thread: `select` on both pipes, so that neither side can block the other
 however much is in flight. Every wait has a deadline, after which `Timeout` is raised: a hang is a finding, not a wait.
+
+Windows cannot wait for pipes by `select`. There two threads carry the bytes between them and a pair of sockets (`Carried`), and so they do
+wherever CARRIED is set.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ import re
 import selectors
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +41,48 @@ def binary() -> str:
     named = os.environ.get("MCP_TEXT_EDITOR_BIN")
     if named:
         return os.path.abspath(named)
-    return str(Path(__file__).resolve().parents[2] / "target" / "debug" / "mcp-text-editor")
+    name = "mcp-text-editor.exe" if os.name == "nt" else "mcp-text-editor"
+    return str(Path(__file__).resolve().parents[2] / "target" / "debug" / name)
+
+
+class Carried:
+    """A socket in the place of both pipes of a process."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.ours, self._theirs = socket.socketpair()
+        self._process = process
+        self._threads = [threading.Thread(target=carry, daemon=True) for carry in (self._to_process, self._from_process)]
+        for thread in self._threads:
+            thread.start()
+
+    def _to_process(self) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            while chunk := self._theirs.recv(1 << 20):
+                view = memoryview(chunk)
+                while view:
+                    view = view[self._process.stdin.write(view) or 0:]
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
+    def _from_process(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError):
+            while chunk := os.read(self._process.stdout.fileno(), 1 << 16):
+                self._theirs.sendall(chunk)
+        with contextlib.suppress(OSError):
+            self._theirs.shutdown(socket.SHUT_WR)
+
+    def end_of_input(self) -> None:
+        """Lets the process know that no more comes, once it has all that was sent."""
+        with contextlib.suppress(OSError):
+            self.ours.shutdown(socket.SHUT_WR)
+        self._threads[0].join(60)
+
+    def close(self) -> None:
+        self.ours.close()
+        self._threads[1].join(60)
+        self._theirs.close()
 
 
 @contextlib.contextmanager
@@ -127,15 +173,21 @@ class Server:
                                         stdout=subprocess.PIPE, stderr=self.log, env=environment, bufsize=0,
                                         start_new_session=self._wrapped, **other)
         assert self.process.stdin is not None and self.process.stdout is not None
-        self._in = self.process.stdin.fileno()
-        self._out = self.process.stdout.fileno()
-        os.set_blocking(self._in, False)
-        os.set_blocking(self._out, False)
         self._reads = selectors.DefaultSelector()
-        self._reads.register(self._out, selectors.EVENT_READ)
         self._both = selectors.DefaultSelector()
-        self._both.register(self._out, selectors.EVENT_READ)
-        self._both.register(self._in, selectors.EVENT_WRITE)
+        self._carried = Carried(self.process) if os.name == "nt" or "CARRIED" in os.environ else None
+        if self._carried:
+            self._in = self._out = self._carried.ours.fileno()
+            self._carried.ours.setblocking(False)
+            self._both.register(self._in, selectors.EVENT_READ | selectors.EVENT_WRITE)
+        else:
+            self._in = self.process.stdin.fileno()
+            self._out = self.process.stdout.fileno()
+            os.set_blocking(self._in, False)
+            os.set_blocking(self._out, False)
+            self._both.register(self._out, selectors.EVENT_READ)
+            self._both.register(self._in, selectors.EVENT_WRITE)
+        self._reads.register(self._out, selectors.EVENT_READ)
         self._to_send = bytearray()
         self._partial = bytearray()
         self._answers: dict[Any, dict[str, Any]] = {}
@@ -161,7 +213,10 @@ class Server:
         """Ends the input, waits for the end of the process, and gives its status. One that does not end in a minute is killed,
         and that is a `Timeout`."""
         try:
-            self.process.stdin.close()  # type: ignore[union-attr]
+            if self._carried:
+                self._carried.end_of_input()
+            else:
+                self.process.stdin.close()  # type: ignore[union-attr]
             try:
                 status = self.process.wait(60)
             except subprocess.TimeoutExpired:
@@ -169,9 +224,11 @@ class Server:
                 self.process.wait()
                 raise Timeout("the server does not end with its input") from None
         finally:
-            self.process.stdout.close()  # type: ignore[union-attr]
             self._reads.close()
             self._both.close()
+            if self._carried:
+                self._carried.close()
+            self.process.stdout.close()  # type: ignore[union-attr]
             self.log.close()
             if self._own_state:
                 shutil.rmtree(self.state, ignore_errors=True)
@@ -230,10 +287,11 @@ class Server:
     def _write(self) -> None:
         while self._to_send:
             try:
-                sent = os.write(self._in, self._to_send[:65536])
+                chunk = self._to_send[:65536]
+                sent = self._carried.ours.send(chunk) if self._carried else os.write(self._in, chunk)
             except BlockingIOError:
                 return
-            except BrokenPipeError:
+            except (BrokenPipeError, ConnectionError):
                 raise Closed(self._obituary()) from None
             del self._to_send[:sent]
 
@@ -252,11 +310,14 @@ class Server:
         events = (self._both if self._to_send else self._reads).select(left)
         if not events:
             raise Timeout("no answer in time")
-        for key, _ in events:
-            if key.fd == self._in:
+        for key, ready in events:
+            if ready & selectors.EVENT_WRITE:
                 self._write()
-            else:
-                chunk = os.read(self._out, 1 << 20)
+            if ready & selectors.EVENT_READ:
+                try:
+                    chunk = self._carried.ours.recv(1 << 20) if self._carried else os.read(self._out, 1 << 20)
+                except ConnectionError:
+                    chunk = b""
                 if not chunk:
                     raise Closed(self._obituary())
                 self._partial += chunk
