@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::os;
 use crate::os::inode_flags::Guard;
+pub use crate::os::privacy::Privacy;
 pub use crate::os::seen::SpecialFile;
 
 /// An operation on a path that failed, why as far as a client can act on it, and the system's own error.
@@ -106,6 +107,8 @@ pub enum StoreErrorKind {
     },
     /// The system refused.
     PermissionDenied,
+    /// A privacy setting of macOS keeps this process from a part of the person's files: no permission helps.
+    Private(Privacy),
     /// The file system is mounted read-only: no permission helps.
     ReadOnlyFileSystem,
     /// A mark on the file forbids it or, on its directory, what the edit would do there.
@@ -115,6 +118,8 @@ pub enum StoreErrorKind {
         /// Whether the path of the error is the directory's.
         is_directory: bool,
     },
+    /// Its content is in a cloud, and the system does not fetch it for this process (macOS).
+    NotDownloaded,
     /// It is encrypted by its file system, and locked.
     NoKey,
     /// More than 40 symbolic links on the way (the limit of Linux, `path_resolution(7)`).
@@ -162,7 +167,7 @@ impl StoreError {
     /// An error of the system, which is kept as the source.
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
-        let kind = StoreErrorKind::of(&source);
+        let kind = operation.private(path, &source).unwrap_or_else(|| StoreErrorKind::of(&source));
         Self { operation, path: path.to_owned(), kind, name: None, meant: None, source: Some(source) }
     }
 
@@ -199,6 +204,15 @@ impl ReadFault {
     }
 }
 
+impl Operation {
+    /// The kind of an error by which a privacy setting forbade this. What changes a name is not asked: a mark on the file is refused
+    /// by the same number.
+    fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
+        let may_be = !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Restore);
+        may_be.then(|| os::privacy_of(path, error)).flatten().map(StoreErrorKind::Private)
+    }
+}
+
 impl StoreErrorKind {
     /// The kind of an error of the system; never [`StoreErrorKind::Cancelled`].
     #[must_use]
@@ -209,6 +223,9 @@ impl StoreErrorKind {
         }
         if os::lacks_key(error) {
             return Self::NoKey;
+        }
+        if os::is_not_downloaded(error) {
+            return Self::NotDownloaded;
         }
         if os::is_held_open(error) {
             return Self::HeldOpen;
@@ -229,7 +246,10 @@ impl StoreErrorKind {
 
     /// Whether the system will not have something written, by permissions or otherwise; perhaps elsewhere it will.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(self, Self::PermissionDenied | Self::ReadOnlyFileSystem | Self::Guarded { .. })
+        matches!(
+            self,
+            Self::PermissionDenied | Self::Private(_) | Self::ReadOnlyFileSystem | Self::Guarded { .. }
+        )
     }
 }
 
@@ -289,7 +309,9 @@ impl fmt::Display for StoreErrorKind {
             Self::NotARegularFile { .. } => "it is not a regular file",
             Self::PermissionDenied => "permission denied",
             Self::ReadOnlyFileSystem => "the file system is read-only",
-            Self::Guarded { .. } => "a mark of chattr(1) forbids it",
+            Self::Private(_) => "a privacy setting of the system forbids it",
+            Self::Guarded { .. } => "a mark of chattr(1), or chflags(1), forbids it",
+            Self::NotDownloaded => "its content is not on this machine",
             Self::NoKey => "it is encrypted, and locked",
             Self::LinkLoop => "there are too many symbolic links on the way",
             Self::NameTooLong => "the path, or a name in it, is too long",

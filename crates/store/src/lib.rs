@@ -86,14 +86,14 @@ pub use access::meant::search::Purpose;
 pub use access::patterns::{BadPattern, Patterns};
 pub use access::protection::Protection;
 pub use access::roots::{CONTAINED, PathError};
-pub use access::unserved::{Unserved, Wanted, WhyUnserved};
+pub use access::unserved::{Unserved, Wanted, Whose, WhyUnserved, only_when_named};
 pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
 pub use edit::undo::{Conflict, IsLeft, UndoError, UndoProblems, Undone};
 pub use edit::{Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
-pub use error::{Meant, NameFault, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
+pub use error::{Meant, NameFault, Operation, Privacy, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 pub use history::{
     EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Forgotten, History, Kind, NotKept, Remedy,
     Settings as HistorySettings, Undo, path_in_history,
@@ -101,6 +101,7 @@ pub use history::{
 pub use observer::Observer;
 pub use os::fd_limit::raise_limit as raise_fd_limit;
 pub use os::inode_flags::{Guard, Lost};
+pub use os::real_path::real_path;
 pub use os::signals::outlive_size_limit;
 pub use read::document::{Document, NotText};
 pub use state_dir::private::NotPrivate;

@@ -5,7 +5,9 @@
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr as _;
 
-use mcp_text_editor_store::{Durability, HistorySettings, Patterns, Unserved, Wanted, WhyUnserved};
+use mcp_text_editor_store::{
+    Durability, HistorySettings, Patterns, Unserved, Wanted, Whose, WhyUnserved, only_when_named, real_path,
+};
 
 use super::args::{
     Arguments, DurabilityOption, HistorySubcommands, InstallArguments, Mode, Subcommands, TypedOption,
@@ -264,17 +266,41 @@ fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     (chosen.as_ref() != Some(&other)).then_some(other)
 }
 
-/// Returns the directory in which the process was started. All files of the machine, or of a person, are never served
-/// unasked.
+/// Returns the directory in which the process was started. All files of the machine, of its system or of a person are never
+/// served unasked: clients that are told of no directory start their servers there.
 fn default_root() -> Result<PathBuf, Unserved> {
     let not = |path, why| Unserved { named: PathBuf::new(), path, why };
     let current = std_current_dir()
         .map_err(|error| not(PathBuf::new(), WhyUnserved::NoCurrentDirectory(error.to_string())))?;
     let home = std::env::home_dir().filter(|home| home.is_absolute());
-    if current.parent().is_none() || home.is_some_and(|home| same_directory(&home, &current)) {
-        return Err(not(current, WhyUnserved::OnlyWhenNamed));
+    let is_home = home.as_ref().is_some_and(|home| same_directory(home, &current));
+    let home = home.map(|home| real_path(&home));
+    let of_system: Vec<PathBuf> = of_system().iter().map(|path| real_path(path)).collect();
+    let whose = only_when_named(&real_path(&current), home.as_deref(), &of_system);
+    match whose.or(is_home.then_some(Whose::Person)) {
+        Some(whose) => Err(not(current, WhyUnserved::OnlyWhenNamed(whose))),
+        None => Ok(current),
     }
-    Ok(current)
+}
+
+/// Returns the directories of the system and of its programs, below which no project is looked for. On Windows clients start their
+/// servers in `System32`, or beside their own program.
+fn of_system() -> Vec<PathBuf> {
+    if cfg!(target_vendor = "apple") {
+        let of_macos =
+            ["/System", "/Library", "/Applications", "/usr", "/bin", "/sbin", "/etc", "/dev", "/cores"];
+        return of_macos.map(PathBuf::from).into();
+    }
+    if !cfg!(windows) {
+        return Vec::new();
+    }
+    let variables = ["SystemRoot", "ProgramFiles", "ProgramFiles(x86)", "ProgramW6432", "ProgramData"];
+    let named = variables.iter().filter_map(std::env::var_os).map(PathBuf::from);
+    // Clients hand on few variables.
+    let drive = std::env::var_os("SystemDrive").unwrap_or_else(|| "C:".into());
+    let usual = ["Windows", "Program Files", "Program Files (x86)", "ProgramData"];
+    let usual = usual.iter().map(|name| PathBuf::from(&drive).join(format!(r"\{name}")));
+    named.chain(usual).filter(|path| path.is_absolute() && path.parent().is_some()).collect()
 }
 
 /// Words the same for a person at a shell.

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::{StoreErrorKind, Unserved, WhyUnserved, Workspace};
+use mcp_text_editor_store::{StoreErrorKind, Unserved, Whose, WhyUnserved, Workspace};
 
 use super::escape::on_one_line;
 use super::paths;
+use super::privacy::allow;
 use crate::problem::{Code, Problem};
 
 /// What a person can do about it, whatever the reason.
@@ -32,6 +33,9 @@ pub fn why(unserved: &Unserved) -> String {
                 StoreErrorKind::PermissionDenied => {
                     format!("{which} may not be opened by the user who runs this server")
                 }
+                StoreErrorKind::Private(privacy) => {
+                    format!("macOS keeps this server from {which}. {}", allow(*privacy))
+                }
                 _ => format!("{which} cannot be opened: {cause}"),
             };
             match looks_like(unserved) {
@@ -46,9 +50,14 @@ pub fn why(unserved: &Unserved) -> String {
             "the name of a configured directory is empty, perhaps that of a variable which has no value"
                 .to_owned()
         }
-        WhyUnserved::OnlyWhenNamed => format!(
+        WhyUnserved::OnlyWhenNamed(whose) => format!(
             "no directory was named, and the current one is {} ({path}), which is served only when named",
-            if unserved.path.parent().is_none() { "the whole file system" } else { "the home directory" },
+            match whose {
+                Whose::Machine => "the whole file system",
+                Whose::System => "the system's, or an installed program's",
+                Whose::People => "that of everybody's home directories",
+                Whose::Person => "the home directory",
+            },
         ),
         WhyUnserved::NoCurrentDirectory(cause) if named.is_empty() => {
             format!("no directory was named, and the current one cannot be read: {cause}")

@@ -212,6 +212,12 @@ fn in_place(reason: InPlace) -> &'static str {
             edited_in_place!("the file system does not give the file's name to another one")
         }
         InPlace::Asked => edited_in_place!("the file matches --in-place"),
+        InPlace::DirectoryGuarded(Guard::Immutable) if cfg!(target_vendor = "apple") => {
+            edited_in_place!("the file's directory is locked (chflags uchg or schg)")
+        }
+        InPlace::DirectoryGuarded(Guard::AppendOnly) if cfg!(target_vendor = "apple") => {
+            edited_in_place!("the file's directory is append-only (chflags uappnd or sappnd)")
+        }
         InPlace::DirectoryGuarded(Guard::Immutable) => {
             edited_in_place!("the file's directory is immutable (chattr +i)")
         }
@@ -233,16 +239,22 @@ fn in_place(reason: InPlace) -> &'static str {
 
 /// Says which marks of a file the new file does not have.
 fn flags_not_kept(lost: Lost) -> String {
-    let letters = lost.letters();
-    let flags = match letters.len() {
+    let names = lost.names();
+    // Those of chattr are letters, those of chflags words.
+    let (joined, program) = if cfg!(target_vendor = "apple") {
+        (names.join(", "), "chflags")
+    } else {
+        (names.concat(), "chattr")
+    };
+    let flags = match names.len() {
         0 => None,
-        1 => Some(format!("flag {letters}")),
-        _ => Some(format!("flags {letters}")),
+        1 => Some(format!("flag {joined}")),
+        _ => Some(format!("flags {joined}")),
     };
     let others = [(lost.project, "project number"), (lost.extent_size, "extent size hint")];
     let others = others.into_iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| what.to_owned());
     let all: Vec<String> = flags.into_iter().chain(others).collect();
-    format!("the new file could not be given the old one's {} (chattr)", all.join(" and "))
+    format!("the new file could not be given the old one's {} ({program})", all.join(" and "))
 }
 
 /// Says that a line begins with the file's blanks and with those of the new text.

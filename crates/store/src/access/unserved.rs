@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::file_names::same_name;
+
 use crate::error::{StoreError, StoreErrorKind};
 
 /// A directory as it was configured.
@@ -39,11 +41,45 @@ pub enum WhyUnserved {
     },
     /// Its name is empty.
     Empty,
-    /// None was named, and the current one is that of all files of the machine, or of a person.
-    OnlyWhenNamed,
+    /// None was named, and the current one is nobody's project.
+    OnlyWhenNamed(Whose),
     /// It is named from the current directory on, or is that, and the current directory cannot be read; the system's own
     /// words.
     NoCurrentDirectory(String),
+}
+
+/// Whose files a directory has that is served only when a person names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// The machine's, or all of a drive.
+    Machine,
+    /// The system's, or those of installed programs.
+    System,
+    /// Those of all people who have a home there.
+    People,
+    /// A person's.
+    Person,
+}
+
+/// Whose files a directory has that is served only when named; `None` if it can be served unasked. `home` is the person's
+/// directory, and each of `of_system`, with all below it, one of the system or of its programs. All are real paths; names are compared
+/// as the most careless file system would.
+#[must_use]
+pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathBuf]) -> Option<Whose> {
+    let lies_in = |above: &Path| {
+        let mut names = directory.iter();
+        above.iter().all(|part| names.next().is_some_and(|own| same_name(part, own)))
+    };
+    let is = |other: &Path| directory.iter().count() == other.iter().count() && lies_in(other);
+    if directory.parent().is_none() {
+        Some(Whose::Machine)
+    } else if home.is_some_and(is) {
+        Some(Whose::Person)
+    } else if home.and_then(Path::parent).is_some_and(is) {
+        Some(Whose::People)
+    } else {
+        of_system.iter().any(|above| lies_in(above)).then_some(Whose::System)
+    }
 }
 
 impl Unserved {
@@ -58,5 +94,38 @@ impl Unserved {
     /// Whether a path lies in it, by its text.
     pub(crate) fn holds(&self, path: &Path) -> bool {
         matches!(self.why, WhyUnserved::Failed { .. }) && path.starts_with(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_served_only_when_named() {
+        let system =
+            ["/Windows", "/Program Files", "/Program Files (x86)", "/ProgramData"].map(PathBuf::from);
+        let check = |directory: &str, whose| {
+            let home = Some(Path::new("/Users/ada"));
+            assert_eq!(only_when_named(Path::new(directory), home, &system), whose, "{directory}");
+        };
+        check("/", Some(Whose::Machine));
+        check("/Users", Some(Whose::People));
+        check("/users", Some(Whose::People));
+        check("/Users/ada", Some(Whose::Person));
+        check("/Users/ADA", Some(Whose::Person));
+        check("/Users/ada/project", None);
+        check("/Users/bob", None);
+        check("/Windows", Some(Whose::System));
+        check("/WINDOWS/System32", Some(Whose::System));
+        check("/Program Files (x86)/Client/app-1.0", Some(Whose::System));
+        check("/ProgramData/a", Some(Whose::System));
+        check("/Windows.old", None);
+        check("/work", None);
+        let system = ["/System", "/Library", "/private/etc"].map(PathBuf::from);
+        let check = |directory: &str| only_when_named(Path::new(directory), None, &system);
+        assert_eq!(["/system", "/Library/Fonts", "/private/etc"].map(check), [Some(Whose::System); 3]);
+        assert_eq!(["/private/tmp/a", "/Users/ada/Library", "/Systems"].map(check), [None; 3]);
+        assert_eq!(only_when_named(Path::new("/Users"), None, &[]), None);
     }
 }

@@ -182,7 +182,7 @@ pub(crate) fn write_over(from: &OpenFile, to: &File, sync: bool) -> io::Result<(
     })?;
     written?;
     to.set_len(from.size())?;
-    if sync { to.sync_all() } else { Ok(()) }
+    if sync { os::sync_all(to) } else { Ok(()) }
 }
 
 #[cfg(test)]

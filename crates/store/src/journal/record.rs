@@ -138,7 +138,7 @@ impl Record {
     }
 
     fn sync(&self, sync: bool) -> Result<(), StoreError> {
-        if sync { self.file.sync_data().context(Operation::WriteJournal, &self.path) } else { Ok(()) }
+        if sync { os::sync_data(&self.file).context(Operation::WriteJournal, &self.path) } else { Ok(()) }
     }
 
     /// Leaves it to be recovered.

@@ -3,28 +3,31 @@
 
 use std::fs::File;
 use std::io;
+#[cfg(not(target_vendor = "apple"))]
 use std::path::Path;
 
+#[cfg(not(target_vendor = "apple"))]
 use cap_std::fs::Dir;
 
+#[cfg(not(target_vendor = "apple"))]
 use crate::os::inode_flags::Guard;
-#[cfg(not(windows))]
+#[cfg(not(any(target_vendor = "apple", windows)))]
 use crate::os::inode_flags::Lost;
-#[cfg(not(windows))]
+#[cfg(not(any(target_vendor = "apple", windows)))]
 use crate::os::seen::Attributes;
 
-#[cfg(not(windows))]
+#[cfg(not(any(target_vendor = "apple", windows)))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
 pub(crate) fn attributes_of(_: &File) -> io::Result<Attributes> {
     Ok(Attributes::new())
 }
 
-#[cfg(not(windows))]
+#[cfg(not(any(target_vendor = "apple", windows)))]
 pub(crate) fn set_attribute(_: &File, _: &[u8], _: &[u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(not(windows))]
+#[cfg(not(any(target_vendor = "apple", windows)))]
 pub(crate) fn remove_attribute(_: &File, _: &[u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -49,19 +52,25 @@ pub(crate) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
 
+#[cfg(not(target_vendor = "apple"))]
 pub(crate) fn open_directory_beneath(_: &Dir, _: &Path) -> Option<Dir> {
     None
 }
 
+#[cfg(not(target_vendor = "apple"))]
 pub(crate) fn guard_at(_: &Dir, _: &Path) -> Option<Guard> {
     None
 }
+
+/// No system but Linux has the access control list among the attributes, or, as macOS here, under a name of its own.
+#[cfg(not(any(target_vendor = "apple", windows, feature = "simulation")))]
+pub(crate) const ACCESS_LIST: &[u8] = b"";
 
 pub(crate) fn lacks_key(_: &io::Error) -> bool {
     false
 }
 
-#[cfg(not(windows))]
+#[cfg(not(any(target_vendor = "apple", windows)))]
 pub(crate) fn keep_flags(_: &File, _: &File) -> Lost {
     Lost::default()
 }
@@ -76,7 +85,7 @@ pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(not(target_os = "android"))]
+#[cfg(not(any(target_os = "android", target_vendor = "apple")))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
 pub(crate) fn network_file_system(_: &Dir) -> io::Result<Option<&'static str>> {
     Ok(None)

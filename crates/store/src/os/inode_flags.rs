@@ -1,13 +1,13 @@
-//! The flags of an inode that chattr(1) sets: marks that forbid an edit ([`Guard`]), and flags that a file keeps when it is
-//! replaced ([`Lost`] has those that the new file could not be given). Only Linux has them, on file systems that support
-//! `ioctl_iflags(2)`.
+//! The flags of an inode that chattr(1) or chflags(1) sets: marks that forbid an edit ([`Guard`]), and flags that a file keeps when it
+//! is replaced ([`Lost`] has those that the new file could not be given). Linux has them on file systems that support
+//! `ioctl_iflags(2)`, macOS on its own.
 
-/// A mark that forbids an edit to everybody, root included, as long as it is there. On a directory it is about the names in it.
+/// A mark that forbids an edit to everybody, root included, as long as it is there. On macOS the owner may set it, too. On a directory it is about the names in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
-    /// Nothing may be changed (`chattr +i`); in a directory no name may come or go.
+    /// Nothing may be changed (`chattr +i`, `chflags uchg`); in a directory no name may come or go.
     Immutable,
-    /// Only what is new may be added (`chattr +a`); in a directory no name may go or be given to another file.
+    /// Only what is new may be added (`chattr +a`, `chflags uappnd`); in a directory no name may go or be given to another file.
     AppendOnly,
 }
 
@@ -15,7 +15,7 @@ pub enum Guard {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[must_use]
 pub struct Lost {
-    /// The flags, by their bits (`FS_…_FL`).
+    /// The flags, by their bits (`FS_…_FL`; on macOS `UF_…`).
     pub(super) flags: u32,
     /// Whether its project number, by which quotas count, has changed.
     pub project: bool,
@@ -30,29 +30,36 @@ impl Lost {
         self == Self::default()
     }
 
-    /// The flags as chattr(1) and lsattr(1) name them.
+    /// The flags as the program that sets them names them: by the letters of chattr(1), or the names of chflags(1).
     #[must_use]
-    pub fn letters(self) -> String {
-        LETTERS.iter().filter(|(bit, _)| self.flags & bit != 0).map(|(_, letter)| *letter).collect()
+    pub fn names(self) -> Vec<&'static str> {
+        NAMES.iter().filter(|(bit, _)| self.flags & bit != 0).map(|(_, name)| *name).collect()
     }
 }
 
+/// The flags of this system that a file keeps.
+const NAMES: &[(u32, &str)] = if cfg!(target_vendor = "apple") { &CHFLAGS } else { &LETTERS };
+
+/// Those of macOS, as `ls -lO` names them (sys/stat.h: `UF_NODUMP`, `UF_OPAQUE`, `UF_HIDDEN`). The others forbid the edit, or belong to
+/// the file system or to the content: compressed, archived, tracked, dataless.
+pub(super) const CHFLAGS: [(u32, &str); 3] = [(0x1, "nodump"), (0x8, "opaque"), (0x8000, "hidden")];
+
 /// The flags that a person sets or cares about, in lsattr's order (linux/fs.h). The others are internal to the file system: how
 /// it lays the file out, or that the file is encrypted because its directory is.
-pub(super) const LETTERS: [(u32, char); 13] = [
-    (SECURE_REMOVAL, 's'),
-    (UNDELETABLE, 'u'),
-    (SYNC, 'S'),
-    (NO_DUMP, 'd'),
-    (NO_ATIME, 'A'),
-    (COMPRESSED, 'c'),
-    (JOURNALED, 'j'),
-    (NO_TAIL, 't'),
-    (NO_COPY_ON_WRITE, 'C'),
-    (DAX, 'x'),
-    (NOT_COMPRESSED, 'm'),
-    (ENCRYPTED, 'E'),
-    (VERITY, 'V'),
+pub(super) const LETTERS: [(u32, &str); 13] = [
+    (SECURE_REMOVAL, "s"),
+    (UNDELETABLE, "u"),
+    (SYNC, "S"),
+    (NO_DUMP, "d"),
+    (NO_ATIME, "A"),
+    (COMPRESSED, "c"),
+    (JOURNALED, "j"),
+    (NO_TAIL, "t"),
+    (NO_COPY_ON_WRITE, "C"),
+    (DAX, "x"),
+    (NOT_COMPRESSED, "m"),
+    (ENCRYPTED, "E"),
+    (VERITY, "V"),
 ];
 
 const SECURE_REMOVAL: u32 = 0x1;
@@ -74,10 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_those_of_lsattr_in_its_order() {
+    fn flags_have_the_names_of_the_systems_program_in_its_order() {
         let lost = |flags| Lost { flags, ..Lost::default() };
-        assert_eq!(lost(u32::MAX).letters(), "suSdAcjtCxmEV");
-        assert_eq!(lost(JOURNALED | VERITY).letters(), "jV");
+        #[cfg(target_vendor = "apple")]
+        assert_eq!(lost(u32::MAX).names(), ["nodump", "opaque", "hidden"]);
+        #[cfg(not(target_vendor = "apple"))]
+        assert_eq!(lost(u32::MAX).names().concat(), "suSdAcjtCxmEV");
+        #[cfg(not(target_vendor = "apple"))]
+        assert_eq!(lost(JOURNALED | VERITY).names(), ["j", "V"]);
         assert!(lost(0).is_nothing() && !lost(1).is_nothing());
         assert!(!Lost { project: true, ..Lost::default() }.is_nothing());
     }

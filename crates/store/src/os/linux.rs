@@ -10,6 +10,9 @@ use rustix::io::Errno;
 
 use crate::os::seen::Attributes;
 
+/// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
+pub(crate) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+
 /// The file's extended attributes by name, as far as this process may see them; none where the file system has
 /// none. On Linux an access control list is one of them (xattr(7)).
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {

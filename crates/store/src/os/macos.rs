@@ -1,11 +1,18 @@
-//! What macOS has: `renameatx_np(2)`.
+//! What macOS has: `renameatx_np(2)`, paths that lead over no link, names of file systems. What it keeps of a file besides its bytes is
+//! in [`crate::os::macos_metadata`].
 
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path};
+use std::sync::OnceLock;
 
 use cap_std::fs::Dir;
-use rustix::fs::RenameFlags;
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
 
+use crate::os::apple;
+use crate::os::network;
+use crate::os::privacy::Privacy;
 use crate::os::unix::unsupported;
 
 /// Exchanges two names of one directory in one step.
@@ -18,4 +25,45 @@ pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Re
 pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
     rustix::fs::renameat_with(directory, from, directory, to, flags).map_err(unsupported)
+}
+
+/// How a directory is opened over no link at all: `O_NOFOLLOW_ANY`, since macOS 11.
+const OVER_NO_LINK: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW_ANY);
+
+/// Opens a directory beneath `root` in one step, following no symbolic link. `None` if there is a link on the way, if the directory is
+/// missing, and if the system is older than the flag.
+pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
+    if !relative.components().all(|part| matches!(part, Component::Normal(_))) || !refuses_links() {
+        return None;
+    }
+    let directory = rustix::fs::openat(root, relative, OVER_NO_LINK, Mode::empty()).ok()?;
+    Some(Dir::from_std_file(File::from(directory)))
+}
+
+/// Whether the system knows `O_NOFOLLOW_ANY`; an older one ignores it, and would follow every link. It is tried on `/etc`, which is a
+/// link on every macOS.
+fn refuses_links() -> bool {
+    static REFUSES: OnceLock<bool> = OnceLock::new();
+    *REFUSES.get_or_init(|| {
+        let opened = rustix::fs::openat(CWD, "/etc/.", OVER_NO_LINK, Mode::empty());
+        opened.is_err_and(|error| error == Errno::LOOP)
+    })
+}
+
+/// Returns the name of the file system of a directory if it is one over a network.
+pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
+    let about = rustix::fs::fstatfs(directory)?;
+    let name = about.f_fstypename.iter().flat_map(|byte| byte.to_ne_bytes()).take_while(|byte| *byte != 0);
+    Ok(network::named_by(&name.collect::<Vec<u8>>()))
+}
+
+/// Whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched for this process.
+pub(crate) fn is_not_downloaded(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(apple::is_not_downloaded)
+}
+
+/// The privacy setting that denied access to a path, if it was one.
+pub(crate) fn privacy_of(path: &Path, error: &io::Error) -> Option<Privacy> {
+    apple::privacy_of(path, error.raw_os_error()?)
 }

@@ -4,18 +4,22 @@
 //! Each platform has a file; all of its functions are called as `os::function`, and documented in the file of Linux or of
 //! Unix. Linux is what is tested.
 
+#[cfg(any(target_vendor = "apple", test))]
+mod apple;
 pub(crate) mod clock;
 pub(crate) mod fd_limit;
 pub(crate) mod identity;
 pub(crate) mod inode_flags;
 pub(crate) mod names;
 mod names_once;
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 mod network;
 pub(crate) mod patience;
+pub(crate) mod privacy;
 pub(crate) mod real_path;
 pub(crate) mod seen;
 pub(crate) mod signals;
+mod sync;
 mod unsupported;
 pub(crate) mod vanishing;
 
@@ -29,6 +33,8 @@ mod linux_flags;
 mod linux_kernel;
 #[cfg(target_vendor = "apple")]
 mod macos;
+#[cfg(target_vendor = "apple")]
+mod macos_metadata;
 #[cfg(feature = "simulation")]
 mod simulation;
 #[cfg(unix)]
@@ -38,6 +44,8 @@ mod windows;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use fallback::*;
+#[cfg(feature = "simulation")]
+pub(crate) use linux::ACCESS_LIST;
 #[cfg(all(target_os = "linux", not(feature = "simulation")))]
 pub(crate) use linux::*;
 #[cfg(all(target_os = "linux", not(feature = "simulation")))]
@@ -46,6 +54,11 @@ pub(crate) use linux_flags::*;
 pub(crate) use linux_kernel::*;
 #[cfg(target_vendor = "apple")]
 pub(crate) use macos::*;
+#[cfg(target_vendor = "apple")]
+pub(crate) use macos_metadata::*;
+#[cfg(not(target_vendor = "apple"))]
+pub(crate) use privacy::{is_not_downloaded, privacy_of};
+pub(crate) use sync::{sync_all, sync_data};
 #[cfg(unix)]
 pub(crate) use unix::*;
 #[cfg(not(feature = "simulation"))]

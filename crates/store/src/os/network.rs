@@ -1,7 +1,8 @@
-//! File systems that other machines can reach, too, by what statfs(2) calls them.
+//! File systems that other machines can reach, too, by what statfs(2) calls them: a number on Linux, a name on macOS.
 
 /// Returns the name of a file system of this type if it is one over a network, where SQLite's and the journal's locks
 /// need not hold. FUSE does not tell what is behind it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn named(kind: u32) -> Option<&'static str> {
     Some(match kind {
         0x6969 => "NFS",
@@ -18,11 +19,35 @@ pub(crate) fn named(kind: u32) -> Option<&'static str> {
     })
 }
 
+/// The same, by the name that macOS has for its type. FUSE does not tell what is behind it, there neither.
+#[cfg(any(target_vendor = "apple", test))]
+pub(crate) fn named_by(kind: &[u8]) -> Option<&'static str> {
+    Some(match kind {
+        b"nfs" => "NFS",
+        b"smbfs" => "SMB",
+        b"afpfs" => "AFP",
+        b"webdav" => "WebDAV",
+        b"ftp" => "FTP",
+        b"acfs" => "Xsan",
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn macos_names_them() {
+        assert_eq!([&b"apfs"[..], b"hfs", b"exfat", b"msdos", b"macfuse", b""].map(named_by), [None; 6]);
+        assert_eq!(
+            [&b"nfs"[..], b"smbfs", b"webdav"].map(named_by),
+            [Some("NFS"), Some("SMB"), Some("WebDAV")]
+        );
+    }
+
+    #[test]
+    #[cfg(any(target_os = "linux", target_os = "android"))]
     fn local_file_systems_are_not_taken_for_network_ones() {
         // ext4, XFS, btrfs, tmpfs, overlayfs, FUSE, ZFS, F2FS: statfs(2) and linux/magic.h.
         let local = [

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// The path without links, as far as it exists.
-pub(crate) fn real_path(path: &Path) -> PathBuf {
+#[must_use]
+pub fn real_path(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
         #[expect(
             clippy::disallowed_methods,

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use crate::os::identity::Identity;
 use crate::os::seen::{Seen, SpecialFile};
+use crate::os::sync::sync_all;
 use crate::os::unsupported::is_unsupported;
 
 /// Whether there were too many symbolic links, or one where none may be.
@@ -241,7 +242,7 @@ pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         opened => opened?,
     };
-    match readable.sync_all() {
+    match sync_all(&readable) {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Ok(()),
         Err(error) if is_unsupported(&error) => Ok(()),
         synced => synced,

@@ -4,5 +4,9 @@ use std::io;
 
 /// Whether `error` says that the system, or the file system, lacks the operation; not that it refuses it.
 pub(crate) fn is_unsupported(error: &io::Error) -> bool {
+    #[cfg(target_vendor = "apple")]
+    if error.raw_os_error().is_some_and(crate::os::apple::is_unsupported) {
+        return true;
+    }
     error.kind() == io::ErrorKind::Unsupported
 }

@@ -1,20 +1,29 @@
-//! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux, extended attributes with the access
-//! control list; on Windows all that `os/windows/metadata.rs` lists. The caller decides what to do where that fails.
+//! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux and macOS, extended attributes with
+//! the access control list; flags, and on macOS the time of creation, are [`crate::os`]' own; on Windows all that
+//! `os/windows/metadata.rs` lists. The caller decides what to do where that fails.
 
 use std::fs::File;
 use std::io;
 
 use crate::access::place::OpenFile;
 use crate::os;
+#[cfg(unix)]
+use crate::os::seen::Attributes;
 use crate::os::seen::NotKept;
 
-/// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
+/// Attributes that the kernel makes anew, and lets nobody set: digests and signatures of the old content and metadata (Linux); by which
+/// programs a file was made and opened (macOS).
 #[cfg(unix)]
-const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+const OF_THE_KERNEL: [&[u8]; 4] =
+    [b"security.ima", b"security.evm", b"com.apple.provenance", b"com.apple.macl"];
 
-/// Digests and signatures of the old content and metadata, which the kernel makes anew.
+/// The mark of a file from another machine. Some programs have it put on each file that they make.
 #[cfg(unix)]
-const OF_THE_CONTENT: [&[u8]; 2] = [b"security.ima", b"security.evm"];
+const QUARANTINE: &[u8] = b"com.apple.quarantine";
+
+/// Name and value.
+#[cfg(unix)]
+type Attribute<'a> = (&'a [u8], &'a [u8]);
 
 /// Gives `new` the owner, group, attributes and mode of `old`, in this order: a change of owner takes the set-id bits
 /// and the file's capabilities away, and a new access control list changes the mode.
@@ -40,16 +49,24 @@ pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
 #[cfg(unix)]
 fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
     let (wanted, present) = (os::attributes_of(old)?, os::attributes_of(new)?);
-    if present.contains_key(ACCESS_LIST) && !wanted.contains_key(ACCESS_LIST) {
-        os::remove_attribute(new, ACCESS_LIST)?;
-    }
-    for (name, value) in &wanted {
-        // The new file often has the security label already, which may not be set even to its own value.
-        if !OF_THE_CONTENT.contains(&name.as_slice()) && present.get(name) != Some(value) {
-            os::set_attribute(new, name, value)?;
-        }
-    }
-    Ok(())
+    let (surplus, differing) = differences(&wanted, &present);
+    surplus.into_iter().try_for_each(|name| os::remove_attribute(new, name))?;
+    differing.into_iter().try_for_each(|(name, value)| os::set_attribute(new, name, value))
+}
+
+/// What is to be done so that a new file has the attributes that are wanted: which to take away, and which to set. Of those that it
+/// was made with and that the old file has not, only these change who may do what with it: the list that it has by its directory's
+/// default, and a quarantine. All others stay, such as a security label.
+#[cfg(unix)]
+fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'static [u8]>, Vec<Attribute<'a>>) {
+    let surplus = [os::ACCESS_LIST, QUARANTINE]
+        .into_iter()
+        .filter(|name| present.contains_key(*name) && !wanted.contains_key(*name));
+    // The new file often has the security label already, which may not be set even to its own value.
+    let differing = wanted.iter().filter(|(name, value)| {
+        !OF_THE_KERNEL.contains(&name.as_slice()) && present.get(*name) != Some(*value)
+    });
+    (surplus.collect(), differing.map(|(name, value)| (name.as_slice(), value.as_slice())).collect())
 }
 
 /// The mode for the new file, which permits nothing that the old file did not permit.
@@ -76,6 +93,40 @@ pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
 #[cfg(unix)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attributes_become_those_of_the_old_file() {
+        let of = |pairs: &[(&[u8], &[u8])]| -> Attributes {
+            pairs.iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
+        };
+        let list = os::ACCESS_LIST;
+        let old = of(&[
+            (b"com.apple.FinderInfo", b"1"),
+            (b"com.apple.ResourceFork", b"2"),
+            (b"com.apple.provenance", b"another program"),
+            (b"security.selinux", b"label"),
+            (b"security.ima", b"digest"),
+            (b"user.a", b"new"),
+        ]);
+        let new = of(&[
+            (list, b"by default"),
+            (QUARANTINE, b"by this program"),
+            (b"security.selinux", b"label"),
+            (b"security.other", b"by the system"),
+            (b"user.a", b"old"),
+        ]);
+        let (surplus, differing) = differences(&old, &new);
+        assert_eq!(surplus, [list, QUARANTINE]);
+        let differing: Attributes =
+            differing.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let set: [(&[u8], &[u8]); 3] =
+            [(b"com.apple.FinderInfo", b"1"), (b"com.apple.ResourceFork", b"2"), (b"user.a", b"new")];
+        assert_eq!(differing, of(&set));
+        // A quarantine of the old file's own, and a list, are kept.
+        let old = of(&[(list, b"own"), (QUARANTINE, b"0083;from a browser")]);
+        let (surplus, differing) = differences(&old, &new);
+        assert_eq!((surplus.len(), differing.len()), (0, 2));
+    }
 
     #[test]
     fn a_mode_is_kept_or_narrowed() {

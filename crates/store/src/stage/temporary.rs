@@ -262,7 +262,7 @@ impl Temporary {
 
     /// Waits until content and metadata are on disk.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
-        self.file.sync_all().context(Operation::Sync, &self.path)
+        os::sync_all(&self.file).context(Operation::Sync, &self.path)
     }
 
     /// Waits until its name is on disk.

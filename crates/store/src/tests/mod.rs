@@ -16,6 +16,8 @@ mod in_place;
 mod inode_flags;
 #[cfg(unix)]
 mod lock;
+#[cfg(target_vendor = "apple")]
+mod macos;
 // Where letter case counts.
 #[cfg(target_os = "linux")]
 mod meant;
@@ -31,6 +33,8 @@ mod private;
 mod read;
 #[cfg(unix)]
 mod replace;
+#[cfg(unix)]
+mod spellings;
 #[cfg(unix)]
 mod undo;
 #[cfg(windows)]

@@ -1,6 +1,6 @@
 //! Edits that a file system does not allow: for lack of permissions, or whatever the permissions are, because it is
-//! mounted read-only, because chattr(1) has marked the file or its directory, or because the file is encrypted and
-//! locked.
+//! mounted read-only, because chattr(1), or chflags(1), has marked the file or its directory, because a privacy setting of macOS
+//! forbids it, or because the file is encrypted and locked, or in a cloud.
 
 use mcp_text_editor_store::{Guard, Operation, StoreError};
 
@@ -39,15 +39,26 @@ pub(super) fn read_only(call: Call<'_>, file_path: &str, error: &StoreError) -> 
     (Code::IoError, format!("{what} lies on a file system that is mounted read-only"), hint.to_owned())
 }
 
-/// Words a mark of chattr(1), which holds for everybody.
+/// Words a mark of chattr(1), or on macOS of chflags(1), which holds for everybody.
 pub(super) fn guarded(file_path: &str, error: &StoreError, by: Guard, is_directory: bool) -> Words {
-    let (mark, letter) = match by {
-        Guard::Immutable => ("immutable", 'i'),
-        Guard::AppendOnly => ("append-only", 'a'),
+    let directory = is_directory.then(|| error.path.display().to_string());
+    marked(file_path, directory.as_deref(), by, cfg!(target_vendor = "apple"))
+}
+
+/// `directory` is named where the mark is its.
+fn marked(file_path: &str, directory: Option<&str>, by: Guard, is_macos: bool) -> Words {
+    let (mark, set, who, unset) = match (by, is_macos) {
+        (Guard::Immutable, false) => ("immutable", "chattr +i", "root", "chattr -i"),
+        (Guard::AppendOnly, false) => ("append-only", "chattr +a", "root", "chattr -a"),
+        (Guard::Immutable, true) => {
+            ("locked", "chflags uchg or schg", "the owner, or root,", "chflags nouchg,noschg")
+        }
+        (Guard::AppendOnly, true) => {
+            ("append-only", "chflags uappnd or sappnd", "the owner, or root,", "chflags nouappnd,nosappnd")
+        }
     };
-    let whose =
-        if is_directory { format!("the directory {}", error.path.display()) } else { file_path.to_owned() };
-    let what = match (is_directory, by) {
+    let whose = directory.map_or_else(|| file_path.to_owned(), |path| format!("the directory {path}"));
+    let what = match (directory.is_some(), by) {
         (false, Guard::Immutable) => "nobody may change it, whatever its permissions",
         (false, Guard::AppendOnly) => {
             "programs may only write at its end, and an edit replaces the whole file"
@@ -57,8 +68,17 @@ pub(super) fn guarded(file_path: &str, error: &StoreError, by: Guard, is_directo
     };
     (
         Code::PermissionDenied,
-        format!("{whose} is {mark} (chattr +{letter}): {what}"),
-        format!("choose another file, or ask a person: root can take the mark off with chattr -{letter}"),
+        format!("{whose} is {mark} ({set}): {what}"),
+        format!("choose another file, or ask a person: {who} can take the mark off with {unset}"),
+    )
+}
+
+/// Words a placeholder whose content is in a cloud.
+pub(super) fn not_downloaded(file_path: &str) -> Words {
+    (
+        Code::IoError,
+        format!("the content of {file_path} is in a cloud, and the system does not fetch it for this server"),
+        "ask a person to download it (Finder: Download Now), then send the same call again".to_owned(),
     )
 }
 
@@ -69,4 +89,31 @@ pub(super) fn no_key(file_path: &str) -> Words {
         format!("{file_path} is encrypted by its file system, and the key is not there"),
         "choose a file elsewhere, or ask a person to unlock its directory (fscrypt unlock)".to_owned(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_have_the_words_of_the_system() {
+        let mut told = Vec::new();
+        for is_macos in [false, true] {
+            for by in [Guard::Immutable, Guard::AppendOnly] {
+                let (_, reason, hint) =
+                    marked("/a/b", Some("/a").filter(|_| by == Guard::Immutable), by, is_macos);
+                told.push(format!("{reason}\n  {hint}"));
+            }
+        }
+        insta::assert_snapshot!(told.join("\n"), @"
+        the directory /a is immutable (chattr +i): no name in it may come or go
+          choose another file, or ask a person: root can take the mark off with chattr -i
+        /a/b is append-only (chattr +a): programs may only write at its end, and an edit replaces the whole file
+          choose another file, or ask a person: root can take the mark off with chattr -a
+        the directory /a is locked (chflags uchg or schg): no name in it may come or go
+          choose another file, or ask a person: the owner, or root, can take the mark off with chflags nouchg,noschg
+        /a/b is append-only (chflags uappnd or sappnd): programs may only write at its end, and an edit replaces the whole file
+          choose another file, or ask a person: the owner, or root, can take the mark off with chflags nouappnd,nosappnd
+        ");
+    }
 }

@@ -12,6 +12,7 @@ use super::meant::which;
 use super::stopped::{cancelled, out_of_time};
 use crate::problem::{Code, Problem};
 use crate::render::paths::{list, shown};
+use crate::render::privacy::refused;
 use crate::tool_id::ToolId;
 
 /// Makes the problem of an error of the store.
@@ -52,6 +53,11 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
         StoreErrorKind::Guarded { by, is_directory } => {
             file_system::guarded(file_path, error, *by, *is_directory)
         }
+        StoreErrorKind::Private(privacy) => {
+            let (reason, hint) = refused(file_path, *privacy);
+            (Code::PermissionDenied, reason, hint)
+        }
+        StoreErrorKind::NotDownloaded => file_system::not_downloaded(file_path),
         StoreErrorKind::NoKey => file_system::no_key(file_path),
         StoreErrorKind::LinkLoop => (
             Code::IoError,

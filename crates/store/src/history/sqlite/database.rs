@@ -308,10 +308,11 @@ fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connecti
     if is_new && !make {
         return Ok(None);
     }
-    // Landlock denies temporary files. Deleted bytes are overwritten. Only a checkpoint syncs.
+    // Landlock denies temporary files. Deleted bytes are overwritten. Only a checkpoint syncs, on macOS past the disk's
+    // own cache.
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;
-         PRAGMA journal_size_limit = 4194304;",
+         PRAGMA journal_size_limit = 4194304; PRAGMA checkpoint_fullfsync = ON;",
     )?;
     // No checkpoint at the end of a process: it would sync, and the next process reads the log as well.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

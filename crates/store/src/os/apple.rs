@@ -1,0 +1,135 @@
+//! What is to be known of macOS: the numbers of its errors, the flags of its files, the directories that its privacy settings keep.
+//! Pure, so that it is tested on every system; the calls are in [`crate::os`]' files for macOS.
+
+use std::path::{Component, Path};
+
+use crate::os::inode_flags::{CHFLAGS, Guard};
+use crate::os::privacy::Privacy;
+
+const EPERM: i32 = 1;
+const EDEADLK: i32 = 11;
+const EINVAL: i32 = 22;
+const ENOTTY: i32 = 25;
+const ENOTSUP: i32 = 45;
+const ENOSYS: i32 = 78;
+const EOPNOTSUPP: i32 = 102;
+
+/// Whether an error's number says that the system, or a file system, lacks the operation. Of the two numbers std knows the second alone
+/// as [`std::io::ErrorKind::Unsupported`]; SMB, exFAT and others answer with the first, too.
+pub(super) fn is_unsupported(number: i32) -> bool {
+    matches!(number, ENOTSUP | EOPNOTSUPP | ENOSYS)
+}
+
+/// Whether the number is that of `F_FULLFSYNC` on a file system that does not know it (fcntl(2)): for them fsync(2) has to do. All
+/// others are errors of the disk.
+pub(super) fn lacks_full_sync(number: i32) -> bool {
+    is_unsupported(number) || matches!(number, EINVAL | ENOTTY)
+}
+
+/// Whether the number is that of reading a placeholder whose content is in a cloud, by a process for which nothing is to be fetched
+/// (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`, `setiopolicy_np(3)`).
+pub(super) fn is_not_downloaded(number: i32) -> bool {
+    number == EDEADLK
+}
+
+/// Which privacy setting denied access to a path with this error's number; `None` if it was something else, such as a mode or an
+/// access control list, for which the number is another.
+pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
+    if number != EPERM {
+        return None;
+    }
+    let names = path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
+        _ => None,
+    });
+    let names: Vec<String> = names.collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    // The same files by the path of their volume (firmlinks).
+    let names = names.strip_prefix(&["system", "volumes", "data"]).unwrap_or(&names);
+    let name = |at: usize| names.get(at).copied();
+    match (name(0)?, name(2)) {
+        ("volumes", _) if names.len() > 1 => Some(Privacy::Volume),
+        ("users", Some("desktop")) => Some(Privacy::Desktop),
+        ("users", Some("documents")) => Some(Privacy::Documents),
+        ("users", Some("downloads")) => Some(Privacy::Downloads),
+        ("users", Some("library")) => Some(Privacy::Library),
+        _ => None,
+    }
+}
+
+// sys/stat.h.
+const USER_IMMUTABLE: u32 = 0x2;
+const USER_APPEND: u32 = 0x4;
+const SYSTEM_IMMUTABLE: u32 = 0x2_0000;
+const SYSTEM_APPEND: u32 = 0x4_0000;
+
+/// The mark of chflags(1) that forbids an edit of a file or of the names in a directory with these flags.
+pub(super) fn guard_of(flags: u32) -> Option<Guard> {
+    if flags & (USER_IMMUTABLE | SYSTEM_IMMUTABLE) != 0 {
+        Some(Guard::Immutable)
+    } else if flags & (USER_APPEND | SYSTEM_APPEND) != 0 {
+        Some(Guard::AppendOnly)
+    } else {
+        None
+    }
+}
+
+/// The flags for a new file with the flags `new`, which is to replace one with the flags `old`.
+pub(super) fn carried(old: u32, new: u32) -> u32 {
+    let kept = CHFLAGS.iter().fold(0, |all, (flag, _)| all | flag);
+    new & !kept | old & kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_DUMP: u32 = 0x1;
+    const HIDDEN: u32 = 0x8000;
+
+    #[test]
+    fn both_numbers_say_that_something_is_lacking() {
+        assert_eq!(
+            [1, 5, 11, 22, 25, 45, 78, 102].map(is_unsupported),
+            [false, false, false, false, false, true, true, true]
+        );
+        assert_eq!(
+            [1, 5, 11, 22, 25, 45, 78, 102].map(lacks_full_sync),
+            [false, false, false, true, true, true, true, true]
+        );
+        assert_eq!([1, 11, 35].map(is_not_downloaded), [false, true, false]);
+    }
+
+    #[test]
+    fn privacy_is_known_by_path_and_number() {
+        let of = |path: &str| privacy_of(Path::new(path), EPERM);
+        assert_eq!(of("/Users/ada/Documents/app/a.rs"), Some(Privacy::Documents));
+        assert_eq!(of("/Users/ada/Documents"), Some(Privacy::Documents));
+        assert_eq!(of("/Users/ada/DESKTOP/a"), Some(Privacy::Desktop), "APFS ignores letter case");
+        assert_eq!(of("/System/Volumes/Data/Users/ada/Downloads/a"), Some(Privacy::Downloads));
+        assert_eq!(of("/Users/ada/Library/Mobile Documents/com~apple~CloudDocs/a"), Some(Privacy::Library));
+        assert_eq!(of("/Volumes/Stick/a"), Some(Privacy::Volume));
+        for other in [
+            "/",
+            "/Users/ada",
+            "/Users/ada/app/Documents",
+            "/Volumes",
+            "/opt/Users/ada/Documents/a",
+            "/usr/bin/a",
+        ] {
+            assert_eq!(of(other), None, "{other}");
+        }
+        assert_eq!(privacy_of(Path::new("/Users/ada/Documents/a"), 13), None, "EACCES: a mode or a list");
+    }
+
+    #[test]
+    fn flags_forbid_or_are_kept() {
+        assert_eq!(guard_of(USER_IMMUTABLE | HIDDEN), Some(Guard::Immutable));
+        assert_eq!(guard_of(SYSTEM_IMMUTABLE | USER_APPEND), Some(Guard::Immutable));
+        assert_eq!([guard_of(USER_APPEND), guard_of(SYSTEM_APPEND)], [Some(Guard::AppendOnly); 2]);
+        assert_eq!(guard_of(NO_DUMP | HIDDEN | 0x20 | 0x4000_0000), None);
+        // UF_COMPRESSED and UF_TRACKED are the file system's.
+        assert_eq!(carried(HIDDEN | 0x20 | 0x40, NO_DUMP | 0x40), HIDDEN | 0x40);
+        assert_eq!(carried(0, HIDDEN), 0);
+    }
+}

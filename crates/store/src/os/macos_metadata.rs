@@ -1,0 +1,187 @@
+//! What macOS keeps of a file besides its bytes, mode and owner: extended attributes, which hold Finder's data, the resource fork and
+//! the quarantine; the access control list; the flags of chflags(1); the time of its creation.
+
+use std::fs::{File, FileTimes};
+use std::io;
+use std::os::darwin::fs::FileTimesExt as _;
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, XattrFlags};
+use rustix::io::Errno;
+
+use crate::os::apple;
+use crate::os::inode_flags::{Guard, Lost};
+use crate::os::seen::Attributes;
+
+/// The access control list among the attributes. No attribute of the system has this name, since none holds a NUL.
+pub(crate) const ACCESS_LIST: &[u8] = b"\0access control list";
+
+/// The largest attribute that is held in memory. Resource forks can be larger; such files are edited in place.
+const LARGEST: usize = 16 * 1024 * 1024;
+
+/// The file's extended attributes by name, and its access control list as one of them; none where the file system has none.
+pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
+    let mut attributes = Attributes::new();
+    if let Some(list) = acl::of(file)? {
+        attributes.insert(ACCESS_LIST.to_owned(), list);
+    }
+    let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
+        Err(Errno::NOTSUP | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(attributes),
+        names => names?,
+    };
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        match whole(|buffer| rustix::fs::fgetxattr(file, name, buffer)) {
+            // It was removed after it was listed.
+            Err(Errno::NOATTR) => {}
+            value => {
+                attributes.insert(name.to_owned(), value?);
+            }
+        }
+    }
+    Ok(attributes)
+}
+
+/// Reads into a buffer that grows until the whole fits.
+fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 1024];
+    loop {
+        match read(&mut bytes) {
+            Err(Errno::RANGE) if bytes.len() < LARGEST => bytes.resize(bytes.len() * 16, 0),
+            length => {
+                bytes.truncate(length?);
+                return Ok(bytes);
+            }
+        }
+    }
+}
+
+pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Result<()> {
+    if name == ACCESS_LIST {
+        return acl::set(file, value);
+    }
+    Ok(rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())?)
+}
+
+pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
+    if name == ACCESS_LIST {
+        return acl::remove(file);
+    }
+    Ok(rustix::fs::fremovexattr(file, name)?)
+}
+
+/// The mark that forbids an edit of a name in a directory; a link is not followed.
+pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
+    let about = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    apple::guard_of(about.st_flags)
+}
+
+/// Gives an empty new file the flags of the old one, and the time of its creation.
+pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
+    if let Ok(created) = old.metadata().and_then(|metadata| metadata.created()) {
+        // Some file systems have none.
+        new.set_times(FileTimes::new().set_created(created)).ok();
+    }
+    let flags_of = |file: &File| rustix::fs::fstat(file).map(|about| about.st_flags);
+    let (Ok(old), Ok(now)) = (flags_of(old), flags_of(new)) else { return Lost::default() };
+    let wanted = apple::carried(old, now);
+    if wanted == now {
+        return Lost::default();
+    }
+    set_flags(new, wanted);
+    Lost { flags: wanted ^ flags_of(new).unwrap_or(now), ..Lost::default() }
+}
+
+#[expect(unsafe_code, reason = "no crate at hand has fchflags(2)")]
+fn set_flags(file: &File, flags: u32) {
+    use std::os::fd::AsRawFd as _;
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes two numbers. Whether it worked is looked at.
+    let _ = unsafe { libc::fchflags(file.as_raw_fd(), flags) };
+}
+
+/// Access control lists (acl(3)), in the form that `acl_copy_ext_native(3)` has for them. libc has none of these functions; they are
+/// in the system's own library, which every program is linked with.
+#[expect(unsafe_code, reason = "no crate at hand has these calls")]
+mod acl {
+    use std::ffi::{c_int, c_void};
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd as _;
+    use std::ptr::{NonNull, null_mut};
+
+    use crate::os::unsupported::is_unsupported;
+
+    /// `ACL_TYPE_EXTENDED` and `ACL_FIRST_ENTRY` (sys/acl.h).
+    const EXTENDED: c_int = 0x100;
+    const FIRST: c_int = 0;
+
+    unsafe extern "C" {
+        fn acl_get_fd_np(descriptor: c_int, kind: c_int) -> *mut c_void;
+        fn acl_set_fd_np(descriptor: c_int, list: *mut c_void, kind: c_int) -> c_int;
+        fn acl_get_entry(list: *mut c_void, which: c_int, entry: *mut *mut c_void) -> c_int;
+        fn acl_init(entries: c_int) -> *mut c_void;
+        fn acl_size(list: *mut c_void) -> isize;
+        fn acl_copy_ext_native(buffer: *mut c_void, list: *mut c_void, size: isize) -> isize;
+        fn acl_copy_int_native(buffer: *const c_void) -> *mut c_void;
+        fn acl_free(object: *mut c_void) -> c_int;
+    }
+
+    /// A list of the library's, freed when dropped.
+    struct List(NonNull<c_void>);
+
+    impl List {
+        /// Takes what a function of the library has returned; a null pointer is its error.
+        fn taken(list: *mut c_void) -> io::Result<Self> {
+            NonNull::new(list).map(Self).ok_or_else(io::Error::last_os_error)
+        }
+
+        fn set(&self, file: &File) -> io::Result<()> {
+            // SAFETY: the descriptor is open, and the list is the library's own and not freed yet.
+            let result = unsafe { acl_set_fd_np(file.as_raw_fd(), self.0.as_ptr(), EXTENDED) };
+            if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        }
+    }
+
+    impl Drop for List {
+        fn drop(&mut self) {
+            // SAFETY: the list is the library's own, and nobody has it any more.
+            unsafe { acl_free(self.0.as_ptr()) };
+        }
+    }
+
+    /// The file's list; `None` if it has none, or one without entries.
+    pub(super) fn of(file: &File) -> io::Result<Option<Vec<u8>>> {
+        // SAFETY: the descriptor is open as long as `file` is borrowed.
+        let list = match List::taken(unsafe { acl_get_fd_np(file.as_raw_fd(), EXTENDED) }) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_unsupported(&error) => {
+                return Ok(None);
+            }
+            list => list?,
+        };
+        let mut entry = null_mut();
+        // SAFETY: the list is the library's own, and `entry` takes a pointer into it, which is not used.
+        if unsafe { acl_get_entry(list.0.as_ptr(), FIRST, &raw mut entry) } != 0 {
+            return Ok(None);
+        }
+        // SAFETY: the list is the library's own.
+        let size = unsafe { acl_size(list.0.as_ptr()) };
+        let mut bytes = vec![0; usize::try_from(size).map_err(|_| io::Error::last_os_error())?];
+        // SAFETY: the buffer has as many bytes as the library asked for, and is told so.
+        let copied = unsafe { acl_copy_ext_native(bytes.as_mut_ptr().cast(), list.0.as_ptr(), size) };
+        bytes.truncate(usize::try_from(copied).map_err(|_| io::Error::last_os_error())?);
+        Ok(Some(bytes))
+    }
+
+    /// Gives a file the list that [`of`] has returned for another.
+    pub(super) fn set(file: &File, list: &[u8]) -> io::Result<()> {
+        // SAFETY: these are the bytes of a whole list as the library wrote them, which begin with how many entries follow.
+        let list = List::taken(unsafe { acl_copy_int_native(list.as_ptr().cast()) })?;
+        list.set(file)
+    }
+
+    /// Gives a file a list without entries, which allows and denies nothing.
+    pub(super) fn remove(file: &File) -> io::Result<()> {
+        // SAFETY: the function takes a number and makes a list.
+        List::taken(unsafe { acl_init(0) })?.set(file)
+    }
+}

@@ -1,0 +1,29 @@
+//! What of a person's files macOS keeps programs from, as data: [`Privacy`]; and what other systems say of that and of files in a cloud: nothing.
+
+/// Which part of a person's files macOS keeps programs from, until the person allows it to the program that started this one
+/// (Transparency, Consent and Control).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Privacy {
+    /// `~/Desktop`.
+    Desktop,
+    /// `~/Documents`.
+    Documents,
+    /// `~/Downloads`.
+    Downloads,
+    /// A removable or a network volume.
+    Volume,
+    /// What applications keep, and iCloud Drive: somewhere in `~/Library`.
+    Library,
+}
+
+/// Whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched for this process.
+#[cfg(not(target_vendor = "apple"))]
+pub(crate) fn is_not_downloaded(_: &std::io::Error) -> bool {
+    false
+}
+
+/// The privacy setting that denied access to a path, if it was one.
+#[cfg(not(target_vendor = "apple"))]
+pub(crate) fn privacy_of(_: &std::path::Path, _: &std::io::Error) -> Option<Privacy> {
+    None
+}

@@ -1,0 +1,51 @@
+//! One file by several spellings of its path: of a name, or of the way to it.
+
+use crate::access::patterns::Patterns;
+use crate::access::policy::Policy;
+use crate::access::roots::Roots;
+use crate::tests::world::World;
+
+#[test]
+fn no_spelling_of_a_name_gets_past_a_pattern() {
+    let mut world = World::new();
+    let patterns = ["caf\u{e9}.txt", "Stra\u{df}e/", "*.[k\u{e9}]ey"].map(str::to_owned);
+    let policy = Policy::default().protecting(Patterns::new(&patterns).unwrap());
+    world.workspace.roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
+    // On a file system that tells the spellings apart they are files of their own, and protected all the same: the directory may be
+    // shared with a system that does not.
+    for name in
+        ["caf\u{e9}.txt", "cafe\u{301}.txt", "CAFE\u{301}.TXT", "a/STRASSE/b", "a.\u{212a}ey", "a.e\u{301}ey"]
+    {
+        let path = format!("@/root/{name}");
+        world.write(&path, "old\n");
+        let refused = world.append(&[&path]);
+        assert!(
+            refused.iter().all(|one| one.starts_with("Path(Protected(Pattern(")),
+            "{name:?}: {refused:?}"
+        );
+        assert_eq!(world.content(&path), "old\n");
+    }
+    world.write("@/root/cafe.txt", "old\n");
+    assert_eq!(world.append(&["@/root/cafe.txt"]), ["[]"]);
+}
+
+/// As `/System/Volumes/Data/Users` and `/Users` on macOS: two paths, and no link between them.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_root_is_entered_by_each_path_that_leads_to_it() {
+    let world = World::new();
+    world.write("@/root/sub/a", "old\n");
+    world.write("@/outside/data/x", "");
+    let (from, to) = (world.path("@/root"), world.path("@/outside/data"));
+    if rustix::mount::mount_bind(&from, &to).is_err() {
+        eprintln!("skipped: this user may not mount");
+        return;
+    }
+    let resolved = world.resolve("@/outside/data/sub/a");
+    let edited = world.append(&["@/outside/data/sub/a"]);
+    rustix::mount::unmount(&to, rustix::mount::UnmountFlags::DETACH).unwrap();
+    assert_eq!(resolved, "@/outside/data/sub/a: opened");
+    assert_eq!(edited, ["[]"]);
+    assert_eq!(world.content("@/root/sub/a"), "old\nadded\n");
+    assert_eq!(world.resolve("@/outside/data/x"), "Outside", "what is covered is not in it");
+}
