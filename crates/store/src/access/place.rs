@@ -103,7 +103,7 @@ impl Place {
 
     /// The parent directories that did not exist, outermost first.
     #[must_use]
-    #[cfg(all(test, unix))]
+    #[cfg(test)]
     pub(crate) fn missing_directories(&self) -> &[OsString] {
         &self.missing
     }

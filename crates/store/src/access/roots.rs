@@ -95,7 +95,7 @@ pub enum PathError {
 
 impl Roots {
     /// Opens each directory with the policy that holds where nothing else is said.
-    #[cfg(all(test, unix))]
+    #[cfg(test)]
     pub(crate) fn open(directories: &[PathBuf]) -> Result<Self, StoreError> {
         Self::open_with(directories, Policy::default())
     }

@@ -483,12 +483,12 @@ pub(crate) fn sync_directories_of<'a>(
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 #[expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the store"
 )]
 mod tests {
+    #[cfg(unix)]
     use std::cell::{Cell, RefCell};
     use std::io::Write as _;
 
@@ -618,6 +618,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     thread_local! {
         static SWAPS_LEFT: Cell<usize> = const { Cell::new(0) };
         /// What other programs rename over the file before each of the next swaps.
@@ -625,6 +626,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn what_cannot_be_put_back_is_told() {
         fn only_so_often(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
             let left = SWAPS_LEFT.get();
@@ -644,6 +646,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn of_a_lost_race_the_newest_file_stays() {
         fn after_outsiders(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
             if let Some(content) = OUTSIDERS.with_borrow_mut(Vec::pop) {
@@ -665,6 +668,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
     fn what_another_program_has_written_to_the_new_file_stays() {
         fn before_an_outsider(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
             os::exchange(directory, file, temporary)?;

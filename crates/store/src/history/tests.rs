@@ -16,6 +16,7 @@ use super::*;
 use crate::access::patterns::Patterns;
 use crate::history::keep::RECOVERY;
 use crate::state_dir::StateDir;
+use crate::tests::world::native;
 
 struct World {
     directory: tempfile::TempDir,
@@ -62,11 +63,16 @@ impl World {
     }
 }
 
+/// A path as this system writes it.
+fn at(path: &str) -> PathBuf {
+    native(path).into()
+}
+
 fn changed(path: &str, before: &str, after: &str, was: &[u8]) -> FileEdit {
     let splice = Splice { at: 3..5, insert: was.to_vec() };
     FileEdit {
-        path: path.into(),
-        relative: path.trim_start_matches("/root/").into(),
+        path: at(path),
+        relative: at(path.trim_start_matches("/root/")),
         encoding: Label::parse("utf-8").unwrap().encoding,
         before: Some(Digest::of(before.as_bytes())),
         after: Some(Digest::of(after.as_bytes())),
@@ -178,8 +184,11 @@ fn it_is_asked_for_by_file_or_directory() {
     let two = edit(vec![changed("/root/c", "x", "y", b""), changed("/root/a/d", "x", "y", b"")]);
     history.record(&two).unwrap();
     let found = |path: &str, limit| {
-        let entries = history.list(Some(Path::new(path)), limit, &|_| true).unwrap();
-        entries.iter().map(|entry| entry.files[0].path.display().to_string()).collect::<Vec<_>>()
+        let entries = history.list(Some(&at(path)), limit, &|_| true).unwrap();
+        entries
+            .iter()
+            .map(|entry| entry.files[0].path.to_str().unwrap().replace('\\', "/"))
+            .collect::<Vec<_>>()
     };
     assert_eq!(found("/root/a", 9), ["/root/c", "/root/a/b", "/root/a"]);
     assert_eq!(found("/root/a", 2), ["/root/c", "/root/a/b"]);
@@ -200,7 +209,7 @@ fn the_edit_that_is_in_the_way_is_found() {
     history.record(&small("/root/other")).unwrap();
     let later = |id: &EditId, now: &str| {
         let now = Some(Digest::of(now.as_bytes()));
-        history.later(id, Path::new("/root/a"), now).unwrap().map(|entry| entry.id)
+        history.later(id, &at("/root/a"), now).unwrap().map(|entry| entry.id)
     };
     assert_eq!(later(&ab, "e"), Some(be.clone()), "the newest, which can be undone first");
     assert_eq!(later(&ab, "foreign"), Some(bc), "else the one that went on from there");
@@ -214,11 +223,11 @@ fn secrets_and_what_is_too_large_are_not_kept() {
     let mut world = World::new();
     world.settings.bytes = 10_000;
     let history = world.history();
-    assert_eq!(history.keeps(Path::new("/root/a.key"), Path::new("a.key")), Err(NotKept::Secret));
-    assert_eq!(history.keeps(Path::new("/root/a"), Path::new("a")), Ok(()));
+    assert_eq!(history.keeps(&at("/root/a.key"), Path::new("a.key")), Err(NotKept::Secret));
+    assert_eq!(history.keeps(&at("/root/a"), Path::new("a")), Ok(()));
     let one_secret = edit(vec![changed("/root/a", "a", "b", b""), changed("/root/a.key", "a", "b", b"s")]);
     assert_eq!(history.record(&one_secret), Err(NotKept::Secret));
-    let displaced = history.keep_displaced(Path::new("/root/a.key"), Path::new("a.key"), b"s");
+    let displaced = history.keep_displaced(&at("/root/a.key"), Path::new("a.key"), b"s");
     assert_eq!(displaced, Err(NotKept::Secret));
     let large = edit(vec![changed("/root/a", "a", "b", &[0; 10_001])]);
     assert_eq!(history.record(&large), Err(NotKept::TooLarge));
@@ -232,7 +241,7 @@ fn secrets_and_what_is_too_large_are_not_kept() {
 fn displaced_bytes_are_listed_as_such() {
     let world = World::new();
     let history = world.history();
-    let id = history.keep_displaced(Path::new("/root/a"), Path::new("a"), b"old\0bytes").unwrap();
+    let id = history.keep_displaced(&at("/root/a"), Path::new("a"), b"old\0bytes").unwrap();
     let (entry, undos) = history.get(&id).unwrap().unwrap();
     assert_eq!((entry.tool.as_str(), entry.files[0].kind), (RECOVERY, Kind::Displaced));
     assert_eq!(undos, [Undo::Displaced { contents: b"old\0bytes".to_vec() }]);
@@ -258,12 +267,12 @@ fn the_oldest_go_when_it_grows_too_large() {
     let size = std::fs::metadata(world.path()).unwrap().len();
     assert!(size < (1 << 20) * 5 / 4, "{size}");
     // After some were forgotten the sums are right again.
-    history.forget(Some(Path::new("/root/b"))).unwrap();
+    history.forget(Some(&at("/root/b"))).unwrap();
     for number in 0..20 {
         history.record(&small(if number % 2 == 0 { "/root/b" } else { "/root/a" })).unwrap();
     }
     let before = all(&history).len();
-    assert_eq!(history.forget(Some(Path::new("/root/b"))).unwrap().edits, Some(10));
+    assert_eq!(history.forget(Some(&at("/root/b"))).unwrap().edits, Some(10));
     history.record(&small("/root/a")).unwrap();
     assert_eq!(all(&history).len(), before - 10 + 1);
 }
@@ -306,13 +315,13 @@ fn what_is_forgotten_is_gone_from_the_disk() {
         [&history, &other][number % 2].record(&edit(vec![file])).unwrap();
     }
     assert!(has("SECRET-0001-") >= 2 && has("SECRET-0003-") >= 2);
-    let forgotten = history.forget(Some(Path::new("/root/forget"))).unwrap();
+    let forgotten = history.forget(Some(&at("/root/forget"))).unwrap();
     assert_eq!(forgotten, Forgotten { edits: Some(133), remains: None });
     for number in 0..200 {
         assert_eq!(has(&format!("SECRET-{number:04}-")) > 0, number % 3 == 0, "{number}");
     }
     assert_eq!(other.forget(None).unwrap(), Forgotten { edits: Some(67), remains: None });
-    assert_eq!((has("SECRET-"), has("/root/")), (0, 0));
+    assert_eq!((has("SECRET-"), has(&native("/root/"))), (0, 0));
     assert_eq!(all(&history), []);
     history.record(&small("/root/a")).unwrap();
     assert_eq!(all(&other).len(), 1);
@@ -343,7 +352,7 @@ fn what_cannot_be_read_is_left_alone() {
                 assert!(reason.contains(part), "{reason}");
             }
             assert!(unavailable(history.list(None, 1, &|_| true)).contains(part));
-            assert!(unavailable(history.forget(Some(Path::new("/root/a")))).contains(part));
+            assert!(unavailable(history.forget(Some(&at("/root/a")))).contains(part));
         }
         assert_eq!(std::fs::read(world.path()).unwrap(), before);
     };
@@ -386,7 +395,7 @@ fn a_damaged_database_costs_no_more_than_the_history() {
         let history = world.history();
         told += usize::from(history.record(&small("/root/a")).is_err());
         told += usize::from(history.list(None, usize::MAX, &|_| true).is_err());
-        let _ = history.later(&EditId("0123456789ab".to_owned()), Path::new("/root/a"), None);
+        let _ = history.later(&EditId("0123456789ab".to_owned()), &at("/root/a"), None);
         world.remove_log();
     }
     assert!(told > 5, "{told}");
@@ -491,7 +500,7 @@ fn many_at_once_lose_nothing() {
     let ids: std::collections::HashSet<_> = entries.iter().map(|entry| entry.id.clone()).collect();
     assert_eq!(ids.len(), 1000);
     for writer in 0..4 {
-        let own = Path::new("/root").join(writer.to_string());
+        let own = at("/root").join(writer.to_string());
         assert_eq!(world.history().list(Some(&own), usize::MAX, &|_| true).unwrap().len(), 250);
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use cap_std::fs::Dir;
 
 use crate::access::place::{OpenFile, WritablePlace};
-#[cfg(all(test, unix))]
+#[cfg(test)]
 use crate::error::StoreErrorKind;
 use crate::error::{Operation, StoreError};
 use crate::lock::backoff::{Backoff, LockTimeout};
@@ -49,7 +49,7 @@ pub(crate) struct LockedSet {
 ///
 /// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would let it be
 /// replaced. Each call opens the file anew, so threads of one process exclude each other, too.
-#[cfg(all(test, unix))]
+#[cfg(test)]
 pub(crate) fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile, StoreError> {
     let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
     let first = locked.map(|set| set.files.into_iter().next());
@@ -61,7 +61,7 @@ pub(crate) fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<Lock
 }
 
 /// As [`lock_all_with`], with a whole timeout.
-#[cfg(all(test, unix))]
+#[cfg(test)]
 pub(crate) fn lock_all(
     places: &[&WritablePlace],
     wait: &LockTimeout<'_>,

@@ -9,7 +9,6 @@ mod gate;
 mod recover;
 mod site;
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 #[expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the store"

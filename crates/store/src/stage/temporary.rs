@@ -92,7 +92,7 @@ pub(crate) struct Temporary {
 
 impl Temporary {
     /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600).
-    #[cfg(all(test, unix))]
+    #[cfg(test)]
     pub(crate) fn create(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         Self::create_in(&place.directory, (id, id.name()), place.path(), 0o600)
     }

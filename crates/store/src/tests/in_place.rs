@@ -1,23 +1,25 @@
 //! Files that must not be replaced, or cannot be: the inode stays, the content is the new one, and a warning says why.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
+#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
 use crate::access::patterns::Patterns;
 
-use crate::tests::world::{World, as_user};
+use crate::tests::world::World;
+#[cfg(unix)]
+use crate::tests::world::as_user;
 
+#[cfg(unix)]
 const NOBODY: u32 = 65534;
 
-fn inode(world: &World, path: &str) -> u64 {
-    std::fs::metadata(world.path(path)).unwrap().ino()
-}
-
+#[cfg(unix)]
 fn set_mode(world: &World, path: &str, mode: u32) {
-    std::fs::set_permissions(world.path(path), Permissions::from_mode(mode)).unwrap();
+    std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
 /// A file `root/a` in a tree that is all of this user; `None`, with a message, if this process is not root's.
+#[cfg(unix)]
 fn world_of(user: u32) -> Option<World> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root gives files away");
@@ -33,11 +35,11 @@ fn world_of(user: u32) -> Option<World> {
 
 /// Appends a line to `root/a`, which must keep its inode.
 fn check(world: &World, warning: &str, append: impl FnOnce() -> Option<Vec<String>>) {
-    let before = inode(world, "@/root/a");
+    let before = world.file("@/root/a");
     let Some(warnings) = append() else { return };
     assert_eq!(warnings, [warning]);
     assert_eq!(world.content("@/root/a"), "old\nadded\n");
-    assert_eq!(inode(world, "@/root/a"), before);
+    assert_eq!(world.file("@/root/a"), before);
     assert!(!world.names().iter().any(|name| name.contains(".mte-")));
 }
 
@@ -76,21 +78,21 @@ fn whoever_holds_on_to_a_file_sees_its_edits_if_that_is_asked_for() {
 
 #[test]
 fn a_file_is_asked_for_by_any_of_its_names() {
-    let mut world = World::new();
+    let Some(mut world) = World::with_links() else { return };
     world.workspace.in_place = asked(&["mounted"]);
     world.write("@/root/a", "old\n");
     world.link("@/root/mounted", "@/root/a");
     check(&world, "[EditedInPlace(Asked)]", || Some(world.append(&["@/root/mounted"])));
     // By its own name it is not; by both in one call it is.
     assert_eq!(world.append(&["@/root/a"]), ["[]"]);
-    let before = inode(&world, "@/root/a");
+    let before = world.file("@/root/a");
     assert_eq!(world.append(&["@/root/a", "@/root/mounted"]), ["[EditedInPlace(Asked)]"]);
-    assert_eq!(inode(&world, "@/root/a"), before);
+    assert_eq!(world.file("@/root/a"), before);
 }
 
 #[test]
 fn a_link_stays_a_link_and_its_target_is_replaced() {
-    let world = World::new();
+    let Some(world) = World::with_links() else { return };
     world.write("@/root/target", "old\n");
     world.link("@/root/link", "@/root/target");
     assert_eq!(world.append(&["@/root/link"]), ["[]"]);
@@ -99,6 +101,7 @@ fn a_link_stays_a_link_and_its_target_is_replaced() {
 }
 
 #[test]
+#[cfg(unix)]
 fn a_directory_that_may_not_be_written_keeps_nobody_from_a_file_that_may() {
     let Some(mut world) = world_of(NOBODY) else { return };
     set_mode(&world, "@/root", 0o555);
@@ -118,6 +121,7 @@ fn a_directory_that_may_not_be_written_keeps_nobody_from_a_file_that_may() {
 }
 
 #[test]
+#[cfg(unix)]
 fn another_users_file_stays_theirs() {
     let Some(world) = world_of(NOBODY) else { return };
     chown(world.path("@/root/a"), Some(1234), Some(NOBODY)).unwrap();
@@ -129,6 +133,7 @@ fn another_users_file_stays_theirs() {
 }
 
 #[test]
+#[cfg(unix)]
 fn another_groups_file_stays_theirs() {
     let Some(world) = world_of(NOBODY) else { return };
     chown(world.path("@/root/a"), Some(NOBODY), Some(1234)).unwrap();
@@ -168,14 +173,14 @@ fn a_writer_goes_on_with_the_file_that_is_seen() {
     world.write("@/root/b", "old\n");
     let mut writer = File::options().append(true).open(world.path("@/root/a")).unwrap();
     let _reader = File::open(world.path("@/root/b")).unwrap();
-    let before = inode(&world, "@/root/b");
+    let before = world.file("@/root/b");
     check(&world, "[EditedInPlace(OpenForWriting)]", || Some(world.append(&["@/root/a"])));
     writer.write_all(b"later\n").unwrap();
     assert_eq!(world.content("@/root/a"), "old\nadded\nlater\n");
     // Both at once; who only reads the other does not matter.
     assert_eq!(world.append(&["@/root/b", "@/root/a"]), ["[]", "[EditedInPlace(OpenForWriting)]"]);
     assert_eq!(world.content("@/root/a"), "old\nadded\nlater\nadded\n");
-    assert_ne!(inode(&world, "@/root/b"), before);
+    assert_ne!(world.file("@/root/b"), before);
     drop(writer);
     assert_eq!(world.append(&["@/root/a"]), ["[]"]);
 }

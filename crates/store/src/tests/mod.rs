@@ -6,41 +6,31 @@
 
 #[cfg(target_os = "linux")]
 mod confine;
-#[cfg(unix)]
 mod create;
-#[cfg(unix)]
 mod edit;
-#[cfg(unix)]
 mod in_place;
 #[cfg(target_os = "linux")]
 mod inode_flags;
-#[cfg(unix)]
 mod lock;
 #[cfg(target_vendor = "apple")]
 mod macos;
 // Where letter case counts.
 #[cfg(target_os = "linux")]
 mod meant;
-#[cfg(unix)]
 mod metadata;
-#[cfg(unix)]
 mod paths;
-#[cfg(unix)]
 mod policy;
+// Modes and owners; Windows' access lists have tests of their own.
 #[cfg(unix)]
 mod private;
-#[cfg(unix)]
 mod read;
-#[cfg(unix)]
 mod replace;
 #[cfg(unix)]
 mod spellings;
-#[cfg(unix)]
 mod undo;
 #[cfg(windows)]
 mod windows_files;
-#[cfg(unix)]
-mod world;
+pub(crate) mod world;
 
 /// A file beside this one that is not named above would silently never run.
 #[test]

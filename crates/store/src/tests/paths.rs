@@ -1,20 +1,21 @@
-use std::ffi::OsStr;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::os::unix::net::UnixListener;
+#[cfg(unix)]
+use std::os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::access::policy::Policy;
 use crate::access::roots::{PathError, Roots};
 use crate::access::unserved::{Wanted, WhyUnserved};
-use crate::error::{SpecialFile, StoreErrorKind};
+#[cfg(unix)]
+use crate::error::SpecialFile;
+use crate::error::StoreErrorKind;
 use crate::stage::temporary::{Temporary, TemporaryId};
 use mcp_text_editor_core::source::Source as _;
 use proptest::prelude::*;
 
-use crate::tests::world::World;
+use crate::os::real_path::without_verbatim_prefix;
+use crate::tests::world::{World, symlink};
 
 #[test]
 fn a_path_is_absolute_and_has_no_parent_component() {
@@ -45,7 +46,7 @@ fn a_path_is_absolute_and_has_no_parent_component() {
     check("a\0/..", "NulByte, NotAbsolute, Traversal");
     check("@/root/a/b.txt/c", "Resolve NotADirectory");
     check("@/root/x/y/z", "@/root/x/y/z below [\"x\", \"y\"]: NotFound");
-    check("/", "Outside");
+    check(if cfg!(windows) { "C:/" } else { "/" }, "Outside");
     check("@", "Outside");
     check("@/rootless", "Outside");
     check("@/outside/x", "Outside");
@@ -56,7 +57,7 @@ fn a_path_is_absolute_and_has_no_parent_component() {
 
 #[test]
 fn a_link_leads_where_it_leads() {
-    let world = World::new();
+    let Some(world) = World::with_links() else { return };
     world.write("@/root/real/file", "");
     world.write("@/outside/file", "");
     world.link("@/root/relative", "real/file");
@@ -86,6 +87,23 @@ fn a_link_leads_where_it_leads() {
 fn outside_looks_alike_whether_or_not_there_is_anything() {
     let world = World::new();
     world.write("@/outside/there", "");
+    let beyond = if cfg!(windows) {
+        [r"C:\Windows\win.ini", r"C:\Windows\nothing\x", r"C:\root-of-nothing"]
+    } else {
+        ["/etc/passwd", "/etc/shadow/x", "/root-of-nothing"]
+    };
+    for path in ["@/outside/there", "@/outside/nothing", "@/outside/there/below", "@/nowhere/at/all"] {
+        assert_eq!(world.resolve(path), "Outside", "{path}");
+    }
+    for path in beyond {
+        assert_eq!(world.resolve(path), "Outside", "{path}");
+    }
+}
+
+#[test]
+fn a_link_to_the_outside_looks_alike_whether_or_not_there_is_anything() {
+    let Some(world) = World::with_links() else { return };
+    world.write("@/outside/there", "");
     world.link("@/root/file", "@/outside/there");
     world.link("@/root/no-file", "@/outside/nothing");
     world.link("@/root/relative", "../outside/there");
@@ -99,10 +117,6 @@ fn outside_looks_alike_whether_or_not_there_is_anything() {
     world.link("@/outside/own", "own");
     world.link("@/root/own", "@/outside/own");
     for path in [
-        "@/outside/there",
-        "@/outside/nothing",
-        "@/outside/there/below",
-        "@/nowhere/at/all",
         "@/root/file",
         "@/root/no-file",
         "@/root/relative",
@@ -116,9 +130,6 @@ fn outside_looks_alike_whether_or_not_there_is_anything() {
         "@/root/loop",
         "@/root/own",
         "@/outside/own",
-        "/etc/passwd",
-        "/etc/shadow/x",
-        "/root-of-nothing",
     ] {
         assert_eq!(world.resolve(path), "Outside", "{path}");
     }
@@ -126,7 +137,7 @@ fn outside_looks_alike_whether_or_not_there_is_anything() {
 
 #[test]
 fn links_that_never_end_are_an_error() {
-    let world = World::new();
+    let Some(world) = World::with_links() else { return };
     world.link("@/root/a", "b");
     world.link("@/root/b", "@/root/a");
     world.link("@/root/own", "own/x");
@@ -142,7 +153,7 @@ fn links_that_never_end_are_an_error() {
 
 #[test]
 fn roots_may_be_named_by_links_lie_in_one_another_and_come_twice() {
-    let world = World::new();
+    let Some(world) = World::with_links() else { return };
     world.write("@/root/inner/file", "");
     world.link("@/alias", "root");
     let given = ["@/alias", "@/root", "@/root/inner"].map(|path| world.path(path));
@@ -170,7 +181,6 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
     let world = World::new();
     world.write("@/root/file", "");
     world.write("@/file", "");
-    world.link("@/alias", "later");
     let wanted = ["@/later", "@/root", "@/root/later", "@/file"].map(|path| {
         let path = world.path(path);
         Wanted { named: path.clone(), path }
@@ -198,7 +208,6 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
     for _ in 0..2 {
         assert_eq!(unserved("@/later/file"), Path::new("later"));
         assert_eq!(unserved("@/later"), Path::new("later"));
-        assert_eq!(unserved("@/alias/file"), Path::new("later"));
         assert_eq!(unserved("@/later-not/file"), Path::new("outside"));
         assert_eq!(unserved("@/file/x"), Path::new("file"));
         // It lies in one that is.
@@ -208,8 +217,20 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
 }
 
 #[test]
+fn what_is_not_served_is_not_served_by_a_link_either() {
+    let Some(world) = World::with_links() else { return };
+    let path = world.path("@/later");
+    let roots =
+        Roots::open_what_is_there(&[Wanted { named: path.clone(), path }], Vec::new(), Policy::default());
+    std::fs::create_dir(world.path("@/later")).unwrap();
+    world.link("@/alias", "later");
+    let problems = roots.resolve(world.path("@/alias/file").to_str().unwrap()).map(drop).unwrap_err();
+    assert!(matches!(problems.as_slice(), [PathError::Unserved(_)]), "{problems:?}");
+}
+
+#[test]
 fn a_swap_after_resolving_leads_nowhere() {
-    let world = World::new();
+    let Some(world) = World::with_links() else { return };
     world.write("@/root/dir/file", "inside");
     world.write("@/outside/file", "outside");
 
@@ -232,7 +253,7 @@ fn a_swap_after_resolving_leads_nowhere() {
 
 #[test]
 fn a_directory_that_is_swapped_all_the_time_never_leads_outside() {
-    let world = World::new();
+    let Some(world) = World::with_links() else { return };
     world.write("@/root/a/file", "inside");
     world.write("@/outside/file", "outside");
     world.link("@/root/b", "@/outside");
@@ -272,11 +293,12 @@ fn a_directory_that_is_swapped_all_the_time_never_leads_outside() {
 }
 
 #[test]
+#[cfg(unix)]
 fn what_is_no_regular_file_is_told_at_once() {
     let world = World::new();
     let made = std::process::Command::new("mkfifo").arg(world.path("@/root/fifo")).status().unwrap();
     assert!(made.success());
-    let _socket = UnixListener::bind(world.path("@/root/socket")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("@/root/socket")).unwrap();
     world.link("@/root/link", "fifo");
     for write in [false, true] {
         let kind = |path: &str| world.place(path).open_file(write).unwrap_err().kind;
@@ -293,6 +315,7 @@ fn what_is_no_regular_file_is_told_at_once() {
 }
 
 #[test]
+#[cfg(unix)]
 fn any_name_will_do() {
     let world = World::new();
     for name in ["new\nline", "-rf", " ", "a:b", "\\..\\x", "é", "e\u{301}", "*?", "{}"] {
@@ -300,15 +323,16 @@ fn any_name_will_do() {
         assert_eq!(world.resolve(&format!("@/root/{name}")), format!("@/root/{name}: opened"));
     }
     // Not UTF-8: a client cannot spell it, a link can lead to it.
-    let target = world.path("@/root").join(OsStr::from_bytes(b"\xff\xfe"));
+    let target = world.path("@/root").join(std::ffi::OsStr::from_bytes(b"\xff\xfe"));
     std::fs::write(&target, "bytes").unwrap();
-    symlink(&target, world.path("@/root/link")).unwrap();
+    symlink(&target, &world.path("@/root/link")).unwrap();
     let place = world.place("@/root/link");
     assert_eq!(place.path(), target);
     assert_eq!(place.open_file(false).unwrap().size(), 5);
 }
 
 #[test]
+#[cfg(unix)]
 fn a_directory_that_may_not_be_searched_is_told() {
     let world = World::new();
     world.write("@/root/shut/file", "");
@@ -335,13 +359,13 @@ proptest! {
         links in prop::collection::vec(("[rstuv]", "[ab]", target()), 0..8),
         paths in prop::collection::vec(prop::collection::vec("[abfrstuv.]", 1..6), 12),
     ) {
-        let world = World::new();
+        let Some(world) = World::with_links() else { return Ok(()) };
         for file in ["root/f", "root/a/f", "root/a/b/f", "outside/f", "outside/a/f"] {
             world.write(&format!("@/{file}"), "");
         }
         for (index, (name, directory, target)) in links.iter().enumerate() {
             let place = ["root", "root/a", "outside"][(index + directory.len() + name.len()) % 3];
-            let _ = symlink(world.path(target), world.path(&format!("@/{place}/{name}")));
+            let _ = symlink(&world.path(target), &world.path(&format!("@/{place}/{name}")));
         }
         for path in paths {
             for top in ["root", "outside"] {
@@ -351,12 +375,13 @@ proptest! {
                     prop_assert!(!resolved.contains("opened"), "{} {}", path, resolved);
                     continue;
                 };
+                let real = without_verbatim_prefix(real);
                 let expected = if real == world.path("@/root") {
                     "Resolve IsADirectory".to_owned()
                 } else if !real.starts_with(world.path("@/root")) {
                     "Outside".to_owned()
                 } else {
-                    let shown = real.display().to_string().replace(world.path("@").to_str().unwrap(), "@");
+                    let shown = world.told(&real.display().to_string());
                     format!("{shown}: {}", if real.is_dir() { "IsADirectory" } else { "opened" })
                 };
                 prop_assert_eq!(resolved.replace(" by link", ""), expected, "{}", path);

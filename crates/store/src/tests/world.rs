@@ -1,7 +1,6 @@
 //! A temporary directory with `root`, which is allowed, and `outside`, which is not.
 
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::access::meant::search::{Purpose, Search};
@@ -11,6 +10,8 @@ use crate::cancellation::Cancellation;
 use crate::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
 use crate::error::StoreError;
 use crate::history::NotKept;
+use crate::os;
+use crate::os::real_path::without_verbatim_prefix;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 use mcp_text_editor_core::resolve::Options as Matching;
@@ -24,7 +25,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().canonicalize().unwrap();
+        let path = real(directory.path());
         for name in ["root", "outside"] {
             std::fs::create_dir(path.join(name)).unwrap();
         }
@@ -32,17 +33,40 @@ impl World {
         let state = tempfile::tempdir().unwrap();
         let opened = StateDir::open(state.path()).unwrap();
         // Some tests edit as another user.
+        #[cfg(unix)]
         for name in ["", "journal", "content"] {
-            std::fs::set_permissions(state.path().join(name), Permissions::from_mode(0o777)).unwrap();
+            let all: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+            std::fs::set_permissions(state.path().join(name), all).unwrap();
         }
         let workspace = Workspace { state_dir: Some(opened), ..Workspace::without_state(roots) };
         Self { directory, _state: state, workspace }
     }
 
-    /// `@` stands for the temporary directory.
+    /// One in which links can be made; `None`, with a message, where they cannot: under Wine, and for a user of Windows without that right.
+    pub(crate) fn with_links() -> Option<Self> {
+        let world = Self::new();
+        let probe = world.path("@/outside/probe");
+        let made = symlink(&world.path("@/root"), &probe).and_then(|()| probe.symlink_metadata());
+        // Wine says that it made one.
+        if !made.as_ref().is_ok_and(std::fs::Metadata::is_symlink) {
+            eprintln!("skipped: no links can be made: {made:?}");
+            return None;
+        }
+        unlink(&probe);
+        Some(world)
+    }
+
+    /// `@` stands for the temporary directory, `/` for what separates names.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
-        let real = self.directory.path().canonicalize().unwrap();
-        PathBuf::from(path.replace('@', real.to_str().unwrap()))
+        PathBuf::from(native(path).replace('@', real(self.directory.path()).to_str().unwrap()))
+    }
+
+    /// A text of the store with `@` for the temporary directory, and `/` between names.
+    pub(crate) fn told(&self, text: &str) -> String {
+        let directory = self.path("@");
+        let directory = directory.to_str().unwrap();
+        let text = text.replace(directory, "@");
+        if cfg!(windows) { text.replace('\\', "/") } else { text }
     }
 
     pub(crate) fn write(&self, path: &str, content: &str) {
@@ -56,7 +80,12 @@ impl World {
     }
 
     pub(crate) fn link(&self, path: &str, target: &str) {
-        symlink(self.path(target), self.path(path)).unwrap();
+        symlink(&self.path(target), &self.path(path)).unwrap();
+    }
+
+    /// Which file it is that a path leads to, whatever is in it.
+    pub(crate) fn file(&self, path: &str) -> impl PartialEq + std::fmt::Debug + use<> {
+        os::identity_of(&std::fs::File::open(self.path(path)).unwrap()).unwrap().key()
     }
 
     pub(crate) fn place(&self, path: &str) -> WritablePlace {
@@ -106,7 +135,7 @@ impl World {
                 format!("{}{link}{missing}: {opened}", place.path().display())
             }
         };
-        text.replace(self.path("@").to_str().unwrap(), "@")
+        self.told(&text)
     }
 
     /// The files that a path is taken for which leads to none, to be read; `@` is the temporary directory, and `…` says that there may
@@ -132,7 +161,7 @@ impl World {
             let paths: Vec<_> = meant.paths.iter().map(|path| path.to_str().unwrap()).collect();
             paths.join(", ") + if meant.are_all { "" } else { ", …" }
         });
-        told.replace(self.path("@").to_str().unwrap(), "@")
+        self.told(&told)
     }
 
     /// All names below the temporary directory, sorted.
@@ -140,9 +169,37 @@ impl World {
         let mut names = Vec::new();
         let top = self.path("@");
         collect(&top, &top, &mut names);
+        let mut names: Vec<String> = names.iter().map(|name: &String| self.told(name)).collect();
         names.sort();
         names
     }
+}
+
+/// A path as the store tells it.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    without_verbatim_prefix(path.canonicalize().unwrap())
+}
+
+/// A path that is written with `/`, as this system writes it.
+pub(crate) fn native(path: &str) -> String {
+    if cfg!(windows) { path.replace('/', "\\") } else { path.to_owned() }
+}
+
+/// Makes a link. Windows has two kinds of them; one that leads nowhere is a file's.
+pub(crate) fn symlink(target: &Path, path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(target, path);
+    #[cfg(windows)]
+    if path.parent().is_some_and(|above| above.join(target).is_dir()) {
+        std::os::windows::fs::symlink_dir(target, path)
+    } else {
+        std::os::windows::fs::symlink_file(target, path)
+    }
+}
+
+/// Removes a link of either kind.
+pub(crate) fn unlink(path: &Path) {
+    std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path)).unwrap();
 }
 
 /// How a tool's call is carried out unless it says otherwise.
@@ -189,6 +246,7 @@ pub(crate) fn reason(reason: &Reason) -> String {
 
 /// Runs `work` on a thread of its own that has this user's rights alone; `None`, with a message, if this process is not
 /// root's. Only Linux has users by thread.
+#[cfg(unix)]
 pub(crate) fn as_user<T: Send>(user: u32, work: impl FnOnce() -> T + Send) -> Option<T> {
     #[cfg(target_os = "linux")]
     if rustix::process::geteuid().is_root() {
