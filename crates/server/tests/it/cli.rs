@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 use mcp_text_editor::tools;
 
+use crate::world::real;
+
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 
 /// Runs the program in a directory; its exit code, standard output and standard error.
@@ -146,7 +148,7 @@ fn call_goes_through_a_session() {
 fn the_environment_protects_as_the_options_do() {
     let here = tempfile::tempdir().unwrap();
     let create = |name: &str, options: &[&str], environment: &[(&str, &str)]| {
-        let path = format!("file_path={}", here.path().canonicalize().unwrap().join(name).display());
+        let path = format!("file_path={}", real(here.path()).join(name).display());
         let arguments = [&["call", "create_text_file", &path, "contents=x"], options].concat();
         run_in(here.path(), &arguments, environment).1
     };
@@ -170,7 +172,7 @@ fn seen_by_a_holder(options: &[&str], environment: &[(&str, &str)]) -> [String; 
 
     let here = tempfile::tempdir().unwrap();
     std::fs::create_dir(here.path().join("config")).unwrap();
-    let file = here.path().canonicalize().unwrap().join("config/app.toml");
+    let file = real(here.path()).join("config/app.toml");
     std::fs::write(&file, "old\n").unwrap();
     let mut held = std::fs::File::open(&file).unwrap();
     let mut seen = || {
@@ -212,7 +214,7 @@ fn who_holds_on_to_a_file_sees_its_edits_where_that_is_asked_for() {
 fn the_environment_takes_protection_away_as_the_options_do() {
     let here = tempfile::tempdir().unwrap();
     let create = |name: &str, options: &[&str], environment: &[(&str, &str)]| {
-        let path = format!("file_path={}", here.path().canonicalize().unwrap().join(name).display());
+        let path = format!("file_path={}", real(here.path()).join(name).display());
         let arguments =
             [&["call", "create_text_file", &path, "contents=x", "dry_run=true"], options].concat();
         run_in(here.path(), &arguments, environment).1.starts_with("error: protected_path: ")

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::session::{BINARY, INITIALIZE, Session};
-use crate::world::World;
+use crate::world::{World, real};
 
 const GET: &str = "get_text_file_contents";
 
@@ -122,7 +122,7 @@ fn with_no_directory_left_every_call_says_what_to_configure() {
 #[test]
 fn without_a_name_neither_all_files_nor_those_of_a_person_are_served() {
     let directory = tempfile::tempdir().unwrap();
-    let home = directory.path().canonicalize().unwrap();
+    let home = real(directory.path());
     for (current, whose) in [(Path::new("/"), "the whole file system (/)"), (&home, "the home directory (")] {
         let mut command = Command::new(BINARY);
         let mut session = Session::start_by(command.current_dir(current).env("HOME", &home), &[]);

@@ -1,5 +1,4 @@
 //! Files by which clients start programs: no editing tool writes one, and the document names all of them.
-#![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -75,6 +74,7 @@ fn no_file_of_a_client_is_patched() {
 /// What stands for a protected file is looked for in every call: a session may have made a hundred before the link, and a
 /// call may name a hundred files before the one that it leads to.
 #[test]
+#[cfg(unix)]
 fn a_link_that_comes_between_two_calls_is_seen() {
     let world = World::new();
     let mut names: Vec<String> = (0..20).map(|index| format!("f{index}.json")).collect();

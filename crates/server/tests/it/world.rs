@@ -27,7 +27,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().canonicalize().unwrap().join("root");
+        let root = real(directory.path()).join("root");
         std::fs::create_dir(&root).unwrap();
         Self { _directory: directory, root }
     }
@@ -124,9 +124,30 @@ impl World {
         Digest::of(&bytes[start..end]).to_string()
     }
 
+    /// A text with `$ROOT` for the directory, and `/` between the names below it. Windows' `\` is two in a string of JSON, and four in
+    /// one in a diff's header.
+    fn unrooted(&self, text: &str) -> String {
+        let root = self.root.to_str().unwrap();
+        if cfg!(unix) {
+            return text.replace(root, "$ROOT");
+        }
+        let mut text = text.to_owned();
+        for separator in ["\\\\\\\\", "\\\\", "\\"] {
+            let root = root.replace('\\', separator);
+            let mut parts = text.split(&root);
+            let mut plain = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                let end = part.find(['"', ' ', '\n', ':', ';', ',', '*']).unwrap_or(part.len());
+                plain = plain + "$ROOT" + &part[..end].replace(separator, "/") + &part[end..];
+            }
+            text = plain;
+        }
+        text
+    }
+
     /// A reply as it is kept: the same wherever the root is, and whenever it was given.
     fn masked(&self, text: &str) -> String {
-        let text = text.replace(self.root.to_str().unwrap(), "$ROOT");
+        let text = self.unrooted(text);
         let text = replaced(&text, r#""edit_id":""#, "\"", |_| r#""edit_id":"$EDIT""#.to_owned());
         // A temporary file's name is drawn by lot; it ends a word.
         let words = text.split_inclusive([' ', ';', '"', '\n']).map(|word| match word.split_once("/.mte-") {
@@ -201,7 +222,15 @@ fn collect(root: &Path, directory: &Path, found: &mut BTreeMap<String, Entry>) {
 }
 
 fn name(root: &Path, path: &Path) -> String {
-    path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()
+    let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+    if cfg!(windows) { name.replace('\\', "/") } else { name.to_owned() }
+}
+
+/// A path without links, as the program tells it: Windows has a prefix for such a path.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let real = path.canonicalize().unwrap();
+    let plain = real.to_str().and_then(|real| real.strip_prefix(r"\\?\")).map(PathBuf::from);
+    plain.unwrap_or(real)
 }
 
 fn link(target: &Path, path: &Path) {
