@@ -545,7 +545,9 @@ mod tests {
     fn without_an_exchange_the_old_file_waits_under_a_second_name() {
         let (directory, staged) = three();
         let exchanged = exchange_with(staged, cannot, rename).unwrap();
-        assert_eq!(exchanged.methods(), [Method::Renamed; 3]);
+        // Windows has a guard against who would write meanwhile.
+        let method = if cfg!(windows) { Method::Guarded } else { Method::Renamed };
+        assert_eq!(exchanged.methods(), [method; 3]);
         let (old, new) = ((PREFIX, "old"), "new");
         assert_eq!(state(&directory), pairs([old, old, old, ("a", new), ("b", new), ("c", new)]));
         drop(exchanged.finish());

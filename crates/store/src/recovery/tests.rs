@@ -1,8 +1,9 @@
 //! Transactions of three files, cut off after each step by hand: what is left is what a killed process leaves.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
 
@@ -103,11 +104,14 @@ impl World {
 
     fn exchange(&self, name: &str, id: TemporaryId) {
         let place = self.place(name);
-        // As names stand after an exchange, which not every system has.
-        let (file, temporary) = (place.path().to_owned(), place.path().with_file_name(id.name()));
-        let third = self.root.path().join("third");
-        for (from, to) in [(&file, &third), (&temporary, &file), (&third, &temporary)] {
-            std::fs::rename(from, to).unwrap();
+        if cfg!(windows) {
+            // As a rename leaves it: the old file has its second name, and the temporary's is gone.
+            let [file, temporary, aside] =
+                [name.into(), id.name(), id.name_of_old()].map(|name| place.path().with_file_name(name));
+            std::fs::hard_link(&file, aside).unwrap();
+            std::fs::rename(temporary, file).unwrap();
+        } else {
+            os::exchange(&place.directory, Path::new(name), Path::new(&id.name())).unwrap();
         }
     }
 
@@ -123,6 +127,11 @@ impl World {
     fn records(&self) -> usize {
         Found::all(self.workspace.state_dir.as_ref().unwrap()).unwrap().len()
     }
+}
+
+/// The name that a file has which was replaced.
+fn old(id: TemporaryId) -> OsString {
+    if cfg!(windows) { id.name_of_old() } else { id.name() }
 }
 
 /// A transaction of three files, cut off.
@@ -164,11 +173,11 @@ fn cut_off(cut: Cut) -> World {
         if cut <= Cut::Overwritten {
             return;
         }
-        std::fs::remove_file(world.root.path().join(ids[0].name())).unwrap();
+        std::fs::remove_file(world.root.path().join(old(ids[0]))).unwrap();
         if cut == Cut::OneUnlinked {
             return;
         }
-        for name in [ids[1].name(), ids[2].name(), ids[2].name_of_old()] {
+        for name in [old(ids[1]), ids[2].name(), ids[2].name_of_old()] {
             std::fs::remove_file(world.root.path().join(name)).unwrap();
         }
     };
