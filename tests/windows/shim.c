@@ -3,7 +3,8 @@
 //
 // - ProcessPrng, which is all that std wants of that library.
 // - A rename over a file that is open (FileRenameInfoEx with REPLACE_IF_EXISTS and POSIX_SEMANTICS), and a delete of one: the name goes at
-//   once, as on NTFS. Here in two steps, so not atomic: the old file is first moved to a directory of its own, on the same drive.
+//   once, as on NTFS. Here in two steps: the old file is first moved to a directory of its own, on the same drive. Whoever finds no file by
+//   its name looks again after these steps, so that to an open they are one.
 // - With MTE_MANDATORY=1: a locked range can be neither read nor written through another handle. Wine's locks bind nobody but lockers.
 //
 // Functions of other libraries are taken over by overwriting what the program's import table says of them.
@@ -15,7 +16,7 @@ BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);  // RtlGenRandom
 __declspec(dllexport) BOOL WINAPI ProcessPrng(BYTE *to, SIZE_T size) { return SystemFunction036(to, (ULONG)size); }
 
 enum { RENAME = 10, RENAME_EX = 22, DISPOSITION_EX = 21, NT_DISPOSITION_EX = 64 };
-enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, LOCKED = 0xC0000054 };
+enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, LOCKED = 0xC0000054, NOT_FOUND = 0xC0000034 };
 typedef struct { ULONG flags; HANDLE root; ULONG bytes; WCHAR name[1100]; } Rename;
 
 static BOOL done(NTSTATUS status) {
@@ -43,14 +44,45 @@ static NTSTATUS move_away(HANDLE file, const WCHAR *name) {
   return rename_to(file, away, 0);
 }
 
+// Held between the two steps, by all processes.
+static HANDLE renaming;
+static void wait_for_renames(void) {
+  WaitForSingleObject(renaming, INFINITE);
+  ReleaseMutex(renaming);
+}
+static HANDLE(WINAPI *real_open)(const WCHAR *, DWORD, DWORD, SECURITY_ATTRIBUTES *, DWORD, DWORD, HANDLE);
+static HANDLE WINAPI my_open(const WCHAR *name, DWORD access, DWORD share, SECURITY_ATTRIBUTES *security, DWORD how, DWORD flags, HANDLE like) {
+  HANDLE file = real_open(name, access, share, security, how, flags, like);
+  if (file != INVALID_HANDLE_VALUE || GetLastError() != ERROR_FILE_NOT_FOUND) return file;
+  wait_for_renames();
+  return real_open(name, access, share, security, how, flags, like);
+}
+typedef NTSTATUS(NTAPI *Open)(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, LARGE_INTEGER *, ULONG, ULONG, ULONG, ULONG, void *, ULONG);
+static Open real_nt_open;
+static NTSTATUS NTAPI my_nt_open(HANDLE *file, ACCESS_MASK access, OBJECT_ATTRIBUTES *which, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
+                                 ULONG attributes, ULONG share, ULONG how, ULONG options, void *extended, ULONG length) {
+  NTSTATUS status = real_nt_open(file, access, which, io, size, attributes, share, how, options, extended, length);
+  if ((ULONG)status != NOT_FOUND) return status;
+  wait_for_renames();
+  return real_nt_open(file, access, which, io, size, attributes, share, how, options, extended, length);
+}
+
 static BOOL(WINAPI *real_set)(HANDLE, int, void *, DWORD);
+static BOOL rename_over(HANDLE file, const Rename *given);
 static BOOL WINAPI my_set(HANDLE file, int what, void *to, DWORD size) {
   if (what == DISPOSITION_EX) {
     IO_STATUS_BLOCK io;
     return done(NtSetInformationFile(file, &io, to, size, (FILE_INFORMATION_CLASS)NT_DISPOSITION_EX));
   }
   if (what != RENAME_EX) return real_set(file, what, to, size);
-  const Rename *given = to;
+  WaitForSingleObject(renaming, INFINITE);
+  BOOL renamed = rename_over(file, to);
+  DWORD error = GetLastError();
+  ReleaseMutex(renaming);
+  SetLastError(error);
+  return renamed;
+}
+static BOOL rename_over(HANDLE file, const Rename *given) {
   WCHAR name[1024];
   if (given->root || given->bytes >= sizeof name - sizeof(WCHAR)) return done(0xC00000BB);  // not supported
   memcpy(name, given->name, given->bytes);
@@ -178,6 +210,9 @@ BOOL WINAPI DllMain(HINSTANCE self, DWORD why, void *reserved) {
   char value[4];
   InitializeCriticalSection(&turn);
   is_mandatory = GetEnvironmentVariableA("MTE_MANDATORY", value, sizeof value) > 0;
+  renaming = CreateMutexA(0, FALSE, "mcp-text-editor-shim");
+  take_over("kernel32", "CreateFileW", my_open, (void **)&real_open);
+  take_over("ntdll", "NtCreateFile", my_nt_open, (void **)&real_nt_open);
   take_over("kernel32", "SetFileInformationByHandle", my_set, (void **)&real_set);
   take_over("kernel32", "DeleteFileW", my_delete, (void **)&real_delete);
   take_over("kernel32", "LockFileEx", my_lock, (void **)&real_lock);
