@@ -9,12 +9,11 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
-use cap_std::fs::Dir;
-
 use crate::access::client_files::{CLIENT_FILES, ClientFile};
 use crate::access::place::{MAX_LINKS, Place};
 use crate::access::protection::Protection;
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 use crate::os::seen::Seen;
 
@@ -83,7 +82,7 @@ impl Aliases {
 
     fn add_link(&mut self, protection: Protection, relative: &Path, is_directory: bool) {
         let name = self.root.join(relative);
-        let (path, key) = (led_to(&name), key_of(&name));
+        let (path, key) = (led_to(&name), os::key_of_path(&name));
         self.found.push(Alias { protection, name, path, key, is_directory });
     }
 
@@ -109,15 +108,12 @@ impl Alias {
     fn is(&self, place: &Place, own: Option<(u64, u64)>) -> bool {
         let is_it = |key| key == self.key && self.key.is_some();
         if self.is_directory {
-            place.path.starts_with(&self.path) || place.path.ancestors().any(|above| is_it(key_of(above)))
+            place.path.starts_with(&self.path)
+                || place.path.ancestors().any(|above| is_it(os::key_of_path(above)))
         } else {
             place.path == self.path || is_it(own)
         }
     }
-}
-
-fn key_of(path: &Path) -> Option<(u64, u64)> {
-    path.metadata().ok().as_ref().and_then(os::key_of)
 }
 
 /// Where a path leads by its links, whether or not it exists.

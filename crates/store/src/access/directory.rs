@@ -3,16 +3,14 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use cap_fs_ext::DirExt as _;
-use cap_std::fs::Dir;
-
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::os;
+use crate::os::directory::Dir;
 
-/// Opens a directory by its name in another. If the name is a link by now, which it was not when the path was walked, the error is
+/// Opens a directory by its name in another; on Windows also the volume that is mounted there. If the name is a link by now, which it was not when the path was walked, the error is
 /// [`StoreErrorKind::Changed`].
 pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
-    parent.open_dir_nofollow(name).map_err(|source| {
+    os::open_directory(parent, Path::new(name)).map_err(|source| {
         let mut error = StoreError::from_io(Operation::Resolve, whole, source);
         let is_link = || parent.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink());
         if let StoreErrorKind::NotADirectory | StoreErrorKind::LinkLoop = error.kind
@@ -30,5 +28,5 @@ pub(crate) fn open_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
         return Some(directory);
     }
     let root = root.try_clone().ok()?;
-    relative.iter().try_fold(root, |directory, name| directory.open_dir_nofollow(name).ok())
+    relative.iter().try_fold(root, |directory, name| os::open_directory(&directory, Path::new(name)).ok())
 }

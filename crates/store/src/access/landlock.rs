@@ -8,9 +8,8 @@
 use std::fmt;
 use std::io;
 
-use cap_std::fs::Dir;
-
 use crate::access::roots::Roots;
+use crate::os::directory::Dir;
 
 /// What the process may reach besides files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,7 +90,6 @@ impl fmt::Display for Gap {
 mod system {
     use std::io;
 
-    use cap_std::fs::Dir;
     use landlock::{
         ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, Ruleset,
         RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, make_bitflags,
@@ -99,6 +97,7 @@ mod system {
 
     use crate::access::landlock::{Confinement, Gap, Lack, Network};
     use crate::access::roots::Roots;
+    use crate::os::directory::Dir;
 
     /// All that this version of the interface can deny is denied, as far as the kernel supports it and no rule allows it.
     const KNOWN: ABI = ABI::V9;
@@ -160,10 +159,9 @@ mod system {
 mod system {
     use std::io;
 
-    use cap_std::fs::Dir;
-
     use crate::access::landlock::{Confinement, Lack, Network};
     use crate::access::roots::Roots;
+    use crate::os::directory::Dir;
 
     #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
     pub(super) fn confine(_: &Roots, _: Option<&Dir>, _: Network) -> io::Result<Confinement> {

@@ -14,3 +14,4 @@ pub(crate) mod protection;
 pub(crate) mod roots;
 mod spelling;
 pub(crate) mod unserved;
+pub(crate) mod windows_paths;

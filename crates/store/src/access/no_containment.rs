@@ -5,10 +5,10 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use cap_std::fs::Dir;
 use rustix::fs::{CWD, Mode, OFlags};
 
 use crate::access::place::Place;
+use crate::os::directory::Dir;
 
 /// The place of any path at all, if its directory exists.
 pub(crate) fn place(path: &Path) -> Option<Place> {

@@ -5,6 +5,7 @@ use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use mcp_text_editor_core::name_pattern::{BadNamePattern, FoldedPath, NamePattern};
 
+use crate::access::windows_paths::Spelled;
 use crate::os::real_path::real_path;
 
 /// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**` does not,
@@ -49,14 +50,19 @@ impl Patterns {
             let pattern = pattern.trim_end_matches('/');
             let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
             let plain = parts.collect::<Vec<_>>().join("/");
-            let anchored = if Path::new(pattern).is_absolute() && !pattern.starts_with('/') {
-                pattern.to_owned()
+            let of_windows = if cfg!(windows) { Spelled::of(pattern).pattern() } else { None };
+            let anchored = if let Some(absolute) = &of_windows {
+                absolute.clone()
             } else if pattern.contains('/') {
                 format!("/{plain}")
             } else {
                 format!("/**/{plain}")
             };
-            let real = if pattern.starts_with('/') { by_real_path(&plain) } else { None };
+            let real = match &of_windows {
+                Some(absolute) => by_real_path("", absolute),
+                None if pattern.starts_with('/') => by_real_path("/", &plain),
+                None => None,
+            };
             for anchored in std::iter::once(anchored).chain(real) {
                 let bad =
                     |error: BadNamePattern| BadPattern { pattern: text.clone(), problem: error.to_string() };
@@ -117,16 +123,17 @@ fn escape(path: &str) -> String {
     escaped
 }
 
-/// An absolute pattern with its leading directories as they really are, if that makes a difference: files are known by
+/// An absolute pattern, without `top`, with its leading directories as they really are, if that makes a difference: files are known by
 /// their real paths.
-fn by_real_path(pattern: &str) -> Option<String> {
+fn by_real_path(top: &str, pattern: &str) -> Option<String> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let literal =
         parts.iter().take_while(|part| !part.contains(['*', '?', '[', ']', '{', '}', '\\'])).count();
     let (literal, rest) = parts.split_at_checked(literal)?;
-    let literal = PathBuf::from(format!("/{}", literal.join("/")));
+    let literal = PathBuf::from(format!("{top}{}", literal.join("/")));
     let real = real_path(&literal);
-    let escaped = escape(real.to_str()?.trim_end_matches('/'));
+    let plain = if cfg!(windows) { real.to_str()?.replace('\\', "/") } else { real.to_str()?.to_owned() };
+    let escaped = escape(plain.trim_end_matches('/'));
     let whole: Vec<&str> = std::iter::once(escaped.as_str()).chain(rest.iter().copied()).collect();
     (real != literal).then(|| whole.join("/"))
 }

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
-use cap_std::fs::{Dir, FileType, OpenOptions};
+use cap_std::fs::{FileType, OpenOptions};
 use mcp_text_editor_core::source::Source;
 
 use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKind};
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::Guard;
 use crate::os::patience::while_held;

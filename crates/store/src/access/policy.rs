@@ -14,6 +14,7 @@ use crate::access::patterns::Patterns;
 use crate::access::place::Place;
 use crate::access::protection::Protection;
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 
 /// Which files may not be written, besides those outside the roots.
@@ -64,7 +65,7 @@ impl Policy {
     #[must_use]
     pub(crate) fn closing(mut self, directory: &Path) -> Self {
         let path = real_path(directory);
-        let key = path.metadata().ok().as_ref().and_then(os::key_of);
+        let key = os::key_of_path(&path);
         self.closed.push(Closed { path, key });
         self
     }
@@ -86,7 +87,7 @@ impl Policy {
     }
 
     /// Whether a directory is closed, or its parent is, by whatever path it was reached.
-    pub(crate) fn closes_directory(&self, directory: &cap_std::fs::Dir) -> bool {
+    pub(crate) fn closes_directory(&self, directory: &Dir) -> bool {
         let is_closed = |key| self.closed.iter().any(|closed| closed.key.is_some() && closed.key == key);
         !self.closed.is_empty()
             && (is_closed(os::key_of_directory(directory).ok()) || is_closed(os::key_of_parent(directory)))

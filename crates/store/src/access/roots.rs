@@ -8,12 +8,11 @@
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use mcp_text_editor_core::file_names::same_name;
 
 use crate::access::aliases::Aliases;
 use crate::access::directory::open_directory;
@@ -22,9 +21,12 @@ use crate::access::policy::Policy;
 use crate::access::protection::Protection;
 use crate::access::spelling::Spelling;
 use crate::access::unserved::{Unserved, Wanted};
+use crate::access::windows_paths::{Spelled, UnusableName, fault_of, is_share};
 use crate::error::{Context as _, Meant, Operation, StoreError, StoreErrorKind};
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
+use crate::os::seen::Looked;
 
 /// Whether paths are kept in the roots. A build where they are not is for the tests of [`Workspace::confine`](crate::Workspace::confine).
 pub const CONTAINED: bool = !cfg!(feature = "without-containment");
@@ -45,6 +47,8 @@ pub(crate) struct Roots {
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
+    /// The path by which it was opened.
+    named: PathBuf,
     key: (u64, u64),
     directory: Arc<Dir>,
     spelling: Spelling,
@@ -88,6 +92,9 @@ pub enum PathError {
     /// The path holds U+0000, which no file name can.
     #[error("the path holds U+0000")]
     NulByte,
+    /// No file of Windows can have a name that is in the path.
+    #[error("no file can be named `{}`", .0.name)]
+    Unusable(UnusableName),
     /// The path leads into a root, and cannot be followed there.
     #[error(transparent)]
     Failed(StoreError),
@@ -187,11 +194,11 @@ impl Roots {
         if let Some(place) = crate::access::no_containment::place(Path::new(file_path)) {
             return Ok(place);
         }
-        let path = Path::new(file_path);
         let problems = Self::misspelled(file_path);
         if !problems.is_empty() {
             return Err(problems);
         }
+        let path = &spelled(Path::new(file_path));
         if file_path.len() > PATH_LENGTH {
             let error = StoreError::new(Operation::Resolve, path, StoreErrorKind::NameTooLong);
             return Err(vec![PathError::Failed(error)]);
@@ -199,6 +206,8 @@ impl Roots {
         let mut place = self.place(path).map_err(|problem| vec![problem])?;
         place.ends_in_slash |= names_a_directory(file_path.as_ref());
         match self.known_root_of(&place) {
+            // There each name was taken as its directory lists it.
+            Some(_) if cfg!(windows) => Ok(place),
             Some(known) => {
                 let given = place.path.clone();
                 let place = known.spelling.of_place(place, &known.directory);
@@ -213,19 +222,28 @@ impl Roots {
     /// What is wrong with a path by its text. Which file a relative one is meant for, `access/meant` finds out.
     #[must_use]
     pub(crate) fn misspelled(file_path: &str) -> Vec<PathError> {
-        let path = Path::new(file_path);
-        let traverses = path.components().any(|component| component == Component::ParentDir);
         let has_nul = file_path.contains('\0');
         let mut problems = Vec::new();
         if has_nul {
             problems.push(PathError::NulByte);
         }
-        if !path.is_absolute() {
+        let (is_absolute, traverses, faults) = if cfg!(windows) {
+            let spelled = Spelled::of(file_path);
+            // U+0000 was told of already.
+            let faults = if has_nul { Vec::new() } else { spelled.faults() };
+            (spelled.is_absolute(), spelled.traverses(), faults)
+        } else {
+            let path = Path::new(file_path);
+            let traverses = path.components().any(|component| component == Component::ParentDir);
+            (path.is_absolute(), traverses, Vec::new())
+        };
+        if !is_absolute {
             problems.push(PathError::NotAbsolute { meant: None });
         }
         if traverses {
             problems.push(PathError::Traversal);
         }
+        problems.extend(faults.into_iter().map(PathError::Unusable));
         problems
     }
 
@@ -241,6 +259,7 @@ impl Roots {
 
     /// The place of an absolute path without `..`, whatever may be done with it.
     pub(crate) fn place(&self, path: &Path) -> Result<Place, PathError> {
+        let path = &spelled(path);
         let place = match self.place_without_links(path) {
             Some(place) => place,
             None => self.place_by_links(path)?,
@@ -286,12 +305,16 @@ impl Roots {
         })
     }
 
-    /// Handles the usual case in four system calls: the path begins with a root's, its parent exists, and there is no link.
+    /// Handles the usual case in four system calls: the path begins with a root's, its parent exists, and there is no link. Not on
+    /// Windows, where each name is looked up as its directory lists it.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
+        if cfg!(windows) {
+            return None;
+        }
         let path: PathBuf = path.components().collect();
         let roots = self.served.iter().rev().filter(|root| path.starts_with(&root.path));
         let root = roots.max_by_key(|root| root.path.as_os_str().len())?;
-        if self.policy.closes_path(&path) || !root.is_at(&root.path.symlink_metadata().ok()?) {
+        if self.policy.closes_path(&path) || !root.is_at(&os::look_along(&root.path)?) {
             return None;
         }
         let relative = path.strip_prefix(&root.path).ok()?;
@@ -325,9 +348,8 @@ impl Roots {
     fn walk(&self, path: &Path) -> Walk {
         let mut walk = Walk::default();
         let mut pending: VecDeque<OsString> = VecDeque::new();
-        restart(&mut walk, &mut pending, path);
-        let (mut links, mut is_blind, mut has_entered) = (0, false, false);
-        self.enter(&mut walk, None);
+        let (mut links, mut has_entered) = (0, false);
+        let mut is_blind = !self.start(&mut walk, &mut pending, path);
         while let Some(component) = pending.pop_front() {
             if component == ".." {
                 if is_blind {
@@ -339,12 +361,19 @@ impl Roots {
                 }
                 continue;
             }
+            if cfg!(windows) && component.to_str().is_some_and(|name| fault_of(name).is_some()) {
+                // Only the target of a link can hold such a name by now.
+                (is_blind, walk.failure) = (true, Some(StoreErrorKind::NotFound));
+            }
             walk.path.push(&component);
-            let metadata = if is_blind { None } else { std::fs::symlink_metadata(&walk.path).ok() };
-            if !metadata.as_ref().is_some_and(Metadata::is_symlink) {
+            let looked = if is_blind { None } else { os::look_along(&walk.path) };
+            if let Some(name) = looked.as_ref().and_then(|looked| looked.name.as_ref()) {
+                walk.path.set_file_name(name);
+            }
+            if !looked.as_ref().is_some_and(|looked| looked.is_link) {
                 // A file has nothing below it, not even `..`: the system refuses `file/..`, too.
-                is_blind |= !metadata.as_ref().is_some_and(Metadata::is_dir);
-                self.enter(&mut walk, metadata.as_ref());
+                is_blind |= !looked.as_ref().is_some_and(|looked| looked.is_directory);
+                self.enter(&mut walk, looked.as_ref());
                 has_entered |= !walk.entered.is_empty();
                 continue;
             }
@@ -373,10 +402,9 @@ impl Roots {
                 break;
             }
             walk.path.pop();
-            if target.is_absolute() {
+            if target.has_root() {
                 walk.entered.clear();
-                restart(&mut walk, &mut pending, &target);
-                self.enter(&mut walk, None);
+                is_blind |= !self.start(&mut walk, &mut pending, &target);
             } else {
                 prepend(&mut pending, &target);
             }
@@ -384,16 +412,35 @@ impl Roots {
         walk
     }
 
+    /// Begins, or begins again, at the top of an absolute path. `false` if that may not be looked at: another machine would be told
+    /// who asks.
+    fn start(&self, walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) -> bool {
+        restart(walk, pending, path);
+        let is_known =
+            |root: &Root| [&root.path, &root.named].iter().any(|known| same_top(known, &walk.path));
+        if is_share(&walk.path) && !self.served.iter().any(is_known) {
+            return false;
+        }
+        // A drive can be another name of a root that is a share, or a directory; Unix has one top only.
+        let top = if cfg!(windows) { os::look_along(&walk.path) } else { None };
+        self.enter(walk, top.as_ref());
+        true
+    }
+
     /// Notes that the walk stands on a root: by its identity, since a directory can have several paths (letter case, bind
-    /// mounts), or by its path, where identity cannot be told.
-    fn enter(&self, walk: &mut Walk, metadata: Option<&Metadata>) {
-        let is_by_path = |root: &Root| root.path == walk.path;
-        let is_here = |root: &Root| match metadata {
-            Some(found) => root.is_at(found) && (is_by_path(root) || os::key_of(found).is_some()),
+    /// mounts, drives of shares), or by its path, where identity cannot be told. On Windows it then goes on from the root's own path.
+    fn enter(&self, walk: &mut Walk, looked: Option<&Looked>) {
+        let is_by_path = |root: &Root| root.is_named(&walk.path);
+        let is_here = |root: &Root| match looked {
+            Some(found) => root.is_at(found) && (is_by_path(root) || found.key.is_some()),
             // The top directory is never looked at and never replaced.
             None => is_by_path(root) && walk.path.parent().is_none(),
         };
-        if let Some(index) = self.served.iter().position(is_here) {
+        let here = self.served.iter().enumerate().find(|(_, root)| is_here(root));
+        if let Some((index, root)) = here {
+            if cfg!(windows) {
+                walk.path.clone_from(&root.path);
+            }
             walk.entered.push((walk.path.clone(), index));
         } else if let Some(root) = self.served.iter().find(|root| is_by_path(root)) {
             walk.replaced = Some(root.path.clone());
@@ -426,16 +473,43 @@ impl Root {
         let key = os::key_of_directory(&directory).context(Operation::OpenRoot, path)?;
         Ok(Self {
             path: without_verbatim_prefix(real),
+            named: spelled(path),
             key,
             directory: Arc::new(directory),
             spelling: Spelling::default(),
         })
     }
 
-    /// Whether this is the metadata of the directory that was opened; `true` where the platform cannot tell.
-    fn is_at(&self, found: &Metadata) -> bool {
-        found.is_dir() && os::key_of(found).is_none_or(|key| key == self.key)
+    /// Whether this is the directory that was opened; `true` where the platform cannot tell.
+    fn is_at(&self, found: &Looked) -> bool {
+        found.is_directory && found.key.is_none_or(|key| key == self.key)
     }
+
+    /// Whether a path is the root's, by its text.
+    fn is_named(&self, path: &Path) -> bool {
+        self.path == path || (cfg!(windows) && (same_path(&self.path, path) || same_path(&self.named, path)))
+    }
+}
+
+/// Whether two paths of Windows are one but for letter case.
+fn same_path(one: &Path, other: &Path) -> bool {
+    let mut others = other.components();
+    let are_same = one
+        .components()
+        .all(|part| others.next().is_some_and(|other| same_name(part.as_os_str(), other.as_os_str())));
+    are_same && others.next().is_none()
+}
+
+/// Whether two paths begin with the same drive or share.
+fn same_top(one: &Path, other: &Path) -> bool {
+    let top = |path: &Path| path.ancestors().last().map(Path::to_owned);
+    top(one).zip(top(other)).is_some_and(|(one, other)| same_path(&one, &other))
+}
+
+/// A path in the notation in which places are told; on Unix as it is.
+fn spelled(path: &Path) -> PathBuf {
+    let spelled = path.to_str().filter(|_| cfg!(windows)).map(Spelled::of);
+    spelled.filter(Spelled::is_absolute).map_or_else(|| path.to_owned(), |spelled| spelled.plain())
 }
 
 /// Where a path leads by its text.
@@ -460,8 +534,12 @@ struct Walk {
 
 /// Begins again at the start of an absolute path.
 fn restart(walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) {
+    // On Windows a link to `\name` stays on the drive that it is on.
+    let prefix = walk.path.components().next().filter(|part| matches!(part, Component::Prefix(_)));
+    let prefix = prefix.filter(|_| !path.is_absolute()).map(|part| part.as_os_str().to_owned());
     let anchor =
         path.components().take_while(|part| matches!(part, Component::Prefix(_) | Component::RootDir));
+    let anchor = prefix.as_deref().into_iter().chain(anchor.map(Component::as_os_str));
     walk.path = without_verbatim_prefix(anchor.collect());
     prepend(pending, path);
 }

@@ -11,12 +11,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cap_std::fs::Dir;
 use mcp_text_editor_core::file_names::same_name;
 
 use crate::access::directory::open_directory;
 use crate::access::place::Place;
 use crate::os;
+use crate::os::directory::Dir;
 
 /// Whether letter case is ignored on the file systems in a root, by device. Where that differs from directory to directory (ext4,
 /// `chattr +F`), the first answer is kept: inode numbers suffice there.

@@ -9,7 +9,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::Dir;
 use mcp_text_editor_core::source::Source as _;
 
 use crate::access::place::WritablePlace;
@@ -17,6 +16,7 @@ use crate::commit::staged::{NewContent, Staged};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::os::names::{hard_link, rename_once};
 use crate::os::patience::{Patience, while_held};

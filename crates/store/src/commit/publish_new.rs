@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::OpenOptions;
 
 use crate::access::directory::open_directory;
 use crate::access::place::{OpenFile, Place, WritablePlace};
 use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::os::names::{hard_link, remove_file, rename};
 use crate::os::vanishing::remove_directory;

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::{OpenFile, Place, WritablePlace};
@@ -18,6 +18,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::names::{hard_link, remove_file, rename};
 use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;

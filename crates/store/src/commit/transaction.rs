@@ -17,8 +17,6 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use cap_std::fs::Dir;
-
 use crate::access::place::WritablePlace;
 use crate::cancellation::Cancellation;
 use crate::commit::exchange::{Exchanged, Method, exchange, sync_directories_of};
@@ -28,6 +26,7 @@ use crate::durability::Durability;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Record, Step, Subject};
 use crate::lock::LockedFile;
+use crate::os::directory::Dir;
 use crate::stage::temporary::Temporary;
 use crate::workspace::Workspace;
 

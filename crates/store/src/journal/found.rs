@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::source::CHUNK;
 
 use crate::error::{Context as _, Operation, StoreError};
 use crate::journal::contents::Contents;
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::stage::temporary::{TemporaryId, unlink_if};
 use crate::state_dir::{JOURNAL, StateDir};

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use cap_std::fs::Dir;
-
 use crate::access::place::{OpenFile, WritablePlace};
 #[cfg(test)]
 use crate::error::StoreErrorKind;
 use crate::error::{Operation, StoreError};
 use crate::lock::backoff::{Backoff, LockTimeout};
 use crate::os;
+use crate::os::directory::Dir;
 
 /// A file that nobody else edits through this server until this value is dropped.
 #[derive(Debug)]

@@ -7,8 +7,7 @@ use std::io;
 use std::path::Path;
 
 #[cfg(not(target_vendor = "apple"))]
-use cap_std::fs::Dir;
-
+use crate::os::directory::Dir;
 #[cfg(not(target_vendor = "apple"))]
 use crate::os::inode_flags::Guard;
 #[cfg(not(any(target_vendor = "apple", windows)))]
@@ -85,7 +84,7 @@ pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(not(any(target_os = "android", target_vendor = "apple")))]
+#[cfg(not(any(target_os = "android", target_vendor = "apple", windows)))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
 pub(crate) fn network_file_system(_: &Dir) -> io::Result<Option<&'static str>> {
     Ok(None)

@@ -7,6 +7,7 @@
 #[cfg(any(target_vendor = "apple", test))]
 mod apple;
 pub(crate) mod clock;
+pub(crate) mod directory;
 pub(crate) mod fd_limit;
 pub(crate) mod identity;
 pub(crate) mod inode_flags;

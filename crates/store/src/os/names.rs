@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use cap_std::fs::Dir;
+use crate::os::directory::Dir;
 
 #[cfg(not(feature = "simulation"))]
 pub(crate) use crate::os::names_once::rename_once;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use cap_std::fs::Dir;
+use crate::os::directory::Dir;
 
 pub(crate) fn rename_once(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
     directory.rename(from, directory, to)

@@ -19,20 +19,32 @@ pub fn real_path(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// `C:\…` for `\\?\C:\…`, which is what Windows makes of a canonical path; elsewhere the path itself.
+/// `C:\…` for `\\?\C:\…`, and `\\server\…` for `\\?\UNC\server\…`, which is what Windows makes of a canonical path; elsewhere the
+/// path itself.
+#[cfg(not(windows))]
 pub(crate) fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
-    #[cfg(windows)]
-    {
-        use std::path::{Component, Prefix};
-
-        let mut components = path.components();
-        if let Some(Component::Prefix(prefix)) = components.next()
-            && let Prefix::VerbatimDisk(letter) = prefix.kind()
-        {
-            let mut plain = PathBuf::from(format!("{}:\\", char::from(letter)));
-            plain.extend(components.filter(|component| *component != Component::RootDir));
-            return plain;
-        }
-    }
     path
+}
+
+#[cfg(windows)]
+pub(crate) fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
+    use std::ffi::OsString;
+    use std::path::{Component, Prefix};
+
+    let mut components = path.components();
+    let Some(Component::Prefix(prefix)) = components.next() else { return path };
+    let mut plain = OsString::new();
+    match prefix.kind() {
+        Prefix::VerbatimDisk(letter) => plain.push(format!("{}:", char::from(letter))),
+        Prefix::VerbatimUNC(server, share) => {
+            for part in [r"\\".as_ref(), server, r"\".as_ref(), share] {
+                plain.push(part);
+            }
+        }
+        _ => return path,
+    }
+    plain.push(r"\");
+    let mut plain = PathBuf::from(plain);
+    plain.extend(components.filter(|component| *component != Component::RootDir));
+    plain
 }

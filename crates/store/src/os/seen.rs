@@ -1,7 +1,8 @@
-//! What the platform says of a name or a file, as data: [`Seen`], [`SpecialFile`], [`Attributes`], [`NotKept`].
+//! What the platform says of a name or a file, as data: [`Seen`], [`Looked`], [`SpecialFile`], [`Attributes`], [`NotKept`].
 
 #[cfg(not(windows))]
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 /// Extended attributes: values by name.
 #[cfg(not(windows))]
@@ -31,6 +32,18 @@ pub(crate) struct NotKept {
     pub(crate) attributes: bool,
     /// An alternate stream is missing (Windows).
     pub(crate) streams: bool,
+}
+
+/// What stands under a path, the last name of which is not followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Looked {
+    /// Whether it is a directory, or a volume that is mounted in one.
+    pub(crate) is_directory: bool,
+    pub(crate) is_link: bool,
+    /// Device and inode, as far as they can be told.
+    pub(crate) key: Option<(u64, u64)>,
+    /// The last name of the path as its directory lists it, where the platform tells that of one name.
+    pub(crate) name: Option<OsString>,
 }
 
 /// What a name stands for that is neither a regular file, a directory nor a symbolic link.

@@ -6,12 +6,13 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use cap_fs_ext::DirExt as _;
 use cap_std::fs::{Dir, FileType, FileTypeExt as _, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::os::identity::Identity;
-use crate::os::seen::{Seen, SpecialFile};
+use crate::os::seen::{Looked, Seen, SpecialFile};
 use crate::os::sync::sync_all;
 use crate::os::unsupported::is_unsupported;
 
@@ -98,6 +99,27 @@ pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> 
 #[expect(clippy::unnecessary_wraps, reason = "other platforms cannot tell")]
 pub(crate) fn key_of(metadata: &Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
+}
+
+/// Looks at a path by its text; a link at its end is not followed. `None` if there is nothing, or it cannot be looked at.
+pub(crate) fn look_along(path: &Path) -> Option<Looked> {
+    let metadata = path.symlink_metadata().ok()?;
+    Some(Looked {
+        is_directory: metadata.is_dir(),
+        is_link: metadata.is_symlink(),
+        key: key_of(&metadata),
+        name: None,
+    })
+}
+
+/// Device and inode of what a path leads to.
+pub(crate) fn key_of_path(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().as_ref().and_then(key_of)
+}
+
+/// Opens a directory by its name in another; not by a link.
+pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
+    parent.open_dir_nofollow(name)
 }
 
 /// Device and inode of an open directory.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use cap_std::fs::Dir;
+use crate::os::directory::Dir;
 
 use crate::os::patience::Patience;
 

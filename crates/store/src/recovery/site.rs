@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 
@@ -18,6 +18,7 @@ use crate::error::{Context as _, Operation, StoreError};
 use crate::journal::{Change, Intent, Subject};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::names::{remove_file, rename};
 use crate::read::hash::digest_of;
 use crate::state_dir::StateDir;

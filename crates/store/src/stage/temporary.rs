@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::source::Source as _;
 
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::Lost;
 use crate::os::names::remove_file;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 
 use crate::error::{Context as _, Operation, StoreError};
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 use crate::state_dir::private::{Holds, NotPrivate, check_above, claim};
 

@@ -64,9 +64,10 @@ mod unix {
     use std::os::unix::fs::MetadataExt as _;
     use std::path::{Path, PathBuf};
 
-    use cap_std::fs::{Dir, MetadataExt as _};
+    use cap_std::fs::MetadataExt as _;
     use rustix::fs::{AtFlags, Mode};
 
+    use crate::os::directory::Dir;
     use crate::state_dir::private::{Holds, NotPrivate};
 
     /// Mode bits of everybody but the owner; where there is an access control list, the group's bound all it grants.
@@ -165,8 +166,7 @@ mod other {
     use std::io;
     use std::path::Path;
 
-    use cap_std::fs::Dir;
-
+    use crate::os::directory::Dir;
     use crate::state_dir::private::Holds;
 
     /// Directories in a user's profile are private by inheritance.

@@ -6,6 +6,9 @@
 
 #[cfg(test)]
 mod door;
+#[cfg(test)]
+#[cfg(windows)]
+mod windows_paths;
 
 /// A file beside this one that is not named above would silently never run.
 #[test]

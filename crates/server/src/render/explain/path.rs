@@ -1,6 +1,8 @@
 //! Why a path is refused.
 
-use mcp_text_editor_store::{PathError, Protection, Workspace};
+use std::path::{Component, Path};
+
+use mcp_text_editor_store::{PathError, Protection, Unusable, UnusableName, Workspace};
 
 use super::call::Call;
 use super::meant::which;
@@ -25,7 +27,10 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathError) -> Prob
 pub(crate) fn misspelled(workspace: &Workspace, file_path: &str, problem: &PathError) -> Problem {
     match problem {
         PathError::NotAbsolute { meant } => {
-            let whole = || allowed("give the whole path, beginning with an allowed directory:", workspace);
+            let whole = || {
+                let lead = "give the whole path, beginning with an allowed directory:";
+                allowed(&format!("{}{lead}", half_absolute(file_path)), workspace)
+            };
             let hint = which(meant.as_deref()).unwrap_or_else(whole);
             Problem::new(Code::PathNotAbsolute, format!("File path must be absolute: {file_path}"), hint)
         }
@@ -39,6 +44,7 @@ pub(crate) fn misspelled(workspace: &Workspace, file_path: &str, problem: &PathE
             format!("{file_path} is in a directory that is not served: {}", directories::why(unserved)),
             directories::REMEDY,
         ),
+        PathError::Unusable(unusable) => unusable_name(file_path, unusable),
         PathError::NulByte => Problem::new(
             Code::InvalidArguments,
             "file_path holds a NUL character",
@@ -66,6 +72,47 @@ pub(crate) fn misspelled(workspace: &Workspace, file_path: &str, problem: &PathE
     .of_file(file_path)
 }
 
+/// Says from where Windows takes a path that begins with a drive's letter or a separator alone; elsewhere there is none such.
+fn half_absolute(file_path: &str) -> &'static str {
+    let path = Path::new(file_path);
+    match path.components().next() {
+        Some(Component::Prefix(prefix)) if !prefix.kind().is_verbatim() && !path.has_root() => {
+            "without a separator after the colon it is taken from the drive's current directory on; "
+        }
+        Some(Component::Prefix(_)) => "it names a device or a volume, not a file by its drive or share; ",
+        Some(Component::RootDir) => "without a drive's letter it is taken from the current drive; ",
+        _ => "",
+    }
+}
+
+/// Makes the problem of a path with a name that no file of Windows can have.
+fn unusable_name(file_path: &str, unusable: &UnusableName) -> Problem {
+    let UnusableName { name, why, instead } = unusable;
+    let why = match why {
+        Unusable::Character(character) => {
+            format!("`{}` may not stand in a name on Windows", character.escape_default())
+        }
+        Unusable::Stream => {
+            "a colon begins the name of a stream of the file, and only files themselves are read and edited"
+                .to_owned()
+        }
+        Unusable::End => "Windows leaves out dots and blanks at the end of a name".to_owned(),
+        Unusable::Device => "on Windows that is a device's name, with an extension or without".to_owned(),
+    };
+    let hint = match instead {
+        Some(instead) => format!("if {} is meant, send that", shown(instead)),
+        None => "name another file".to_owned(),
+    };
+    Problem::new(
+        Code::InvalidArguments,
+        format!(
+            "{file_path} names no file: `{}` cannot be the name of one, since {why}",
+            name.escape_debug()
+        ),
+        hint,
+    )
+}
+
 /// Makes the problem of a file that may not be written.
 fn protected(file_path: &str, protection: &Protection) -> Problem {
     let (why, hint) = match protection {
@@ -87,4 +134,51 @@ fn protected(file_path: &str, protection: &Protection) -> Problem {
     };
     let reason = format!("{file_path} may be read, but not written: {why}");
     Problem::new(Code::ProtectedPath, reason, hint).suggest(ToolId::Get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_windows_does_not_take_is_told_with_what_it_would_mean() {
+        let check = |path: &str, name: &str, why, instead: Option<&str>, reason: &str, hint: &str| {
+            let unusable = UnusableName { name: name.to_owned(), why, instead: instead.map(Into::into) };
+            let problem = unusable_name(path, &unusable);
+            assert_eq!(problem.code, Code::InvalidArguments);
+            assert_eq!((problem.reason.as_str(), problem.hint.as_str()), (reason, hint));
+        };
+        check(
+            r"C:\a\.env::$DATA",
+            ".env::$DATA",
+            Unusable::Stream,
+            Some(r"C:\a\.env"),
+            r"C:\a\.env::$DATA names no file: `.env::$DATA` cannot be the name of one, since a colon begins the name of a stream of the file, and only files themselves are read and edited",
+            r"if C:\a\.env is meant, send that",
+        );
+        check(
+            r"C:\a\secret.",
+            "secret.",
+            Unusable::End,
+            Some(r"C:\a\secret"),
+            r"C:\a\secret. names no file: `secret.` cannot be the name of one, since Windows leaves out dots and blanks at the end of a name",
+            r"if C:\a\secret is meant, send that",
+        );
+        check(
+            r"C:\NUL",
+            "NUL",
+            Unusable::Device,
+            None,
+            r"C:\NUL names no file: `NUL` cannot be the name of one, since on Windows that is a device's name, with an extension or without",
+            "name another file",
+        );
+        check(
+            r"C:\a?b",
+            "a?b",
+            Unusable::Character('?'),
+            None,
+            r"C:\a?b names no file: `a?b` cannot be the name of one, since `?` may not stand in a name on Windows",
+            "name another file",
+        );
+    }
 }

@@ -15,6 +15,9 @@ use crate::render::paths::{list, shown};
 use crate::render::privacy::refused;
 use crate::tool_id::ToolId;
 
+/// Whether letter case counts in names, on most disks of this system.
+const CASE_COUNTS: bool = !cfg!(any(windows, target_vendor = "apple"));
+
 /// Makes the problem of an error of the store.
 pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
     let (code, reason, hint) = match &error.kind {
@@ -119,7 +122,8 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
 
 /// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call that creates it.
 fn missing(call: Call<'_>, error: &StoreError) -> String {
-    let check = || "check the path; names are case-sensitive".to_owned();
+    let check =
+        || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();
     let meant = which(error.meant.as_deref());
     if call.tool.is_read_only() {
         return meant.unwrap_or_else(check);

@@ -117,10 +117,10 @@ mod tests {
     use std::sync::Arc;
 
     use cap_std::ambient_authority;
-    use cap_std::fs::Dir;
 
     use super::*;
     use crate::cancellation::Cancellation;
+    use crate::os::directory::Dir;
 
     /// What is found of a path when so many entries may be seen, and whether that was not all.
     fn found(root: &Arc<Dir>, entries: usize, path: &str) -> (Vec<String>, bool) {

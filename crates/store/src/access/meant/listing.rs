@@ -4,10 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, DirEntry, FileType};
+#[cfg(not(windows))]
+use cap_std::fs::FileType;
 
 use crate::access::directory::open_beneath;
 use crate::cancellation::Cancellation;
+use crate::os::directory::{Dir, DirEntry};
 
 /// What stands in a directory, by name, sorted: so the same tree gives the same answer, in whatever order its file system lists it.
 pub(super) type Entries = Vec<(String, Entry)>;
@@ -71,10 +73,9 @@ impl<'a> Listing<'a> {
 
 /// What an entry is. Not every file system says so with the name, so it is looked at where need be.
 fn kind_of(entry: &DirEntry) -> Option<Entry> {
-    let mut kind = entry.file_type().ok()?;
-    if kind == FileType::unknown() {
-        kind = entry.metadata().ok()?.file_type();
-    }
+    let kind = entry.file_type().ok()?;
+    #[cfg(not(windows))]
+    let kind = if kind == FileType::unknown() { entry.metadata().ok()?.file_type() } else { kind };
     match () {
         () if kind.is_dir() => Some(Entry::Directory),
         () if kind.is_file() => Some(Entry::File),

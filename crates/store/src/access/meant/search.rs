@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::Dir;
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::source::read_range;
 
@@ -16,6 +15,7 @@ use crate::access::place::OpenFile;
 use crate::access::roots::{ForWriting, PATH_LENGTH, PathError, Roots};
 use crate::cancellation::Cancellation;
 use crate::error::{Meant, Operation, StoreError, StoreErrorKind};
+use crate::os::directory::Dir;
 
 /// How many entries of directories are looked at for names that resemble those of a path, and again for the same name elsewhere; in
 /// all roots together.

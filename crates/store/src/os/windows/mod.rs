@@ -1,13 +1,16 @@
 //! Windows, a file for each subject. The functions are documented where Unix has them.
 
 mod base;
+pub(super) mod dir;
 mod identity;
 mod lock;
 mod metadata;
+mod names;
 mod replace;
 
 pub(crate) use base::*;
 pub(crate) use identity::*;
 pub(crate) use lock::*;
 pub(crate) use metadata::*;
+pub(crate) use names::*;
 pub(crate) use replace::*;

@@ -1,0 +1,318 @@
+//! Paths and names as Windows reads them: [`Spelled`] and [`fault_of`]. Pure, and so tested on every system; `access/roots` asks it on
+//! Windows alone.
+//!
+//! Win32 leaves out dots and blanks at the end of a name, takes what follows a colon for a stream of the file, and takes some
+//! names for devices in whatever directory they stand (Microsoft, *Naming Files, Paths, and Namespaces*). Such a name would mean
+//! another file than it says, so it is refused before anything is looked at.
+
+use std::path::{Component, Path, PathBuf, Prefix};
+
+/// Why no file of Windows has a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unusable {
+    /// It has a character that no name may have.
+    Character(char),
+    /// It has a colon, which begins the name of a stream of the file.
+    Stream,
+    /// It ends in a dot or a blank, which Windows leaves out.
+    End,
+    /// It is a device's, with an extension or without.
+    Device,
+}
+
+/// A component of a path that no file of Windows can have for a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnusableName {
+    /// The component.
+    pub name: String,
+    /// What is wrong with it.
+    pub why: Unusable,
+    /// The whole path of the file that Windows would take this one for, if there is one such.
+    pub instead: Option<PathBuf>,
+}
+
+/// How a path begins, which says from where it is to be taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Start {
+    /// `C:\`, or the same with `\\?\` or `\\.\` before it.
+    Drive,
+    /// `\\server\share`, or `\\?\UNC\server\share`.
+    Share,
+    /// `C:name`: from the drive's own current directory on.
+    DriveRelative,
+    /// `\name`: from the top of the current drive on.
+    RootRelative,
+    /// Another name in the space of devices, such as `\\.\PhysicalDrive0`.
+    Device,
+    /// From the current directory on.
+    Relative,
+}
+
+/// A path as Windows reads it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Spelled {
+    pub(crate) start: Start,
+    /// What stands before the names: `C:\`, `\\server\share\`; empty for a path that is not absolute.
+    head: String,
+    /// The names below that, `..` among them; empty ones and `.` are left out.
+    names: Vec<String>,
+}
+
+impl Spelled {
+    /// Reads a path; `/` separates as `\` does, everywhere.
+    pub(crate) fn of(text: &str) -> Self {
+        let text = text.replace('/', "\\");
+        let with = |start, head: String, rest: &str| {
+            let names = rest.split('\\').filter(|name| !name.is_empty() && *name != ".");
+            Self { start, head, names: names.map(str::to_owned).collect() }
+        };
+        if let Some(rest) = [r"\\?\", r"\\.\", r"\??\"].iter().find_map(|prefix| text.strip_prefix(prefix)) {
+            if let Some(drive) = drive_of(rest).filter(|_| rest.as_bytes().get(2) == Some(&b'\\')) {
+                return with(Start::Drive, format!("{drive}:\\"), rest.get(3..).unwrap_or_default());
+            }
+            if let Some((first, rest)) = rest.split_once('\\')
+                && first.eq_ignore_ascii_case("UNC")
+            {
+                return Self::of_share(rest);
+            }
+            return with(Start::Device, String::new(), rest);
+        }
+        if let Some(rest) = text.strip_prefix(r"\\") {
+            return Self::of_share(rest);
+        }
+        if let Some(drive) = drive_of(&text) {
+            let rest = text.get(2..).unwrap_or_default();
+            return match rest.strip_prefix('\\') {
+                Some(rest) => with(Start::Drive, format!("{drive}:\\"), rest),
+                None => with(Start::DriveRelative, String::new(), rest),
+            };
+        }
+        let start = if text.starts_with('\\') { Start::RootRelative } else { Start::Relative };
+        with(start, String::new(), &text)
+    }
+
+    /// Reads what follows the two separators of a share's name.
+    fn of_share(rest: &str) -> Self {
+        let mut names = rest.split('\\').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned);
+        let (server, share) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+        Self { start: Start::Share, head: format!(r"\\{server}\{share}\"), names: names.collect() }
+    }
+
+    /// Whether it says by itself where the file is.
+    pub(crate) fn is_absolute(&self) -> bool {
+        matches!(self.start, Start::Drive | Start::Share)
+    }
+
+    /// Whether a name in it is `..`.
+    pub(crate) fn traverses(&self) -> bool {
+        self.names.iter().any(|name| name == "..")
+    }
+
+    /// The absolute path in the notation in which everybody writes it, the drive's letter in upper case.
+    pub(crate) fn plain(&self) -> PathBuf {
+        PathBuf::from(self.head.clone() + &self.names.join("\\"))
+    }
+
+    /// The same with `/`, as the beginning of a pattern; `None` for a path that is not absolute.
+    pub(crate) fn pattern(&self) -> Option<String> {
+        self.is_absolute().then(|| (self.head.clone() + &self.names.join("\\")).replace('\\', "/"))
+    }
+
+    /// The components that no file can have for a name; none of what names a device.
+    pub(crate) fn faults(&self) -> Vec<UnusableName> {
+        if self.start == Start::Device {
+            return Vec::new();
+        }
+        let names = self.names.iter().filter(|name| *name != "..");
+        let faults = names.filter_map(|name| Some((name, fault_of(name)?)));
+        faults.map(|(name, why)| UnusableName { name: name.clone(), why, instead: self.instead() }).collect()
+    }
+
+    /// The path that Windows would take this one for.
+    fn instead(&self) -> Option<PathBuf> {
+        let names = self.names.iter().map(|name| taken_for(name).to_owned()).collect();
+        let other = Self { names, ..self.clone() };
+        let is_fine = other.is_absolute()
+            && !other.traverses()
+            && other.names.iter().all(|name| !name.is_empty() && fault_of(name).is_none());
+        is_fine.then(|| other.plain())
+    }
+}
+
+/// Whether a path lies on another machine, or is said to: whoever looks at it sends that machine this user's name, and a proof of the
+/// password.
+pub(crate) fn is_share(path: &Path) -> bool {
+    matches!(path.components().next(), Some(Component::Prefix(prefix)) if is_of_share(prefix.kind()))
+}
+
+fn is_of_share(prefix: Prefix<'_>) -> bool {
+    matches!(prefix, Prefix::UNC(..) | Prefix::VerbatimUNC(..))
+}
+
+/// The letter of the drive that a text begins with, in upper case.
+fn drive_of(text: &str) -> Option<char> {
+    match text.as_bytes() {
+        [letter, b':', ..] if letter.is_ascii_alphabetic() => Some(char::from(letter.to_ascii_uppercase())),
+        _ => None,
+    }
+}
+
+/// Why no file of Windows has this name; `None` if one can have it.
+pub(crate) fn fault_of(name: &str) -> Option<Unusable> {
+    let forbidden = |character: char| character < ' ' || "<>\"|?*/\\".contains(character);
+    if let Some(character) = name.chars().find(|character| forbidden(*character)) {
+        return Some(Unusable::Character(character));
+    }
+    if is_device(name) {
+        return Some(Unusable::Device);
+    }
+    if name.contains(':') {
+        return Some(Unusable::Stream);
+    }
+    name.ends_with(['.', ' ']).then_some(Unusable::End)
+}
+
+/// The name without what follows a colon, and without dots and blanks at its end.
+fn taken_for(name: &str) -> &str {
+    let name = name.split_once(':').map_or(name, |(file, _)| file);
+    name.trim_end_matches(['.', ' '])
+}
+
+/// Whether a name is a device's, up to its first dot or colon.
+fn is_device(name: &str) -> bool {
+    let stem = name.split(['.', ':']).next().unwrap_or_default().trim_end_matches(' ').to_uppercase();
+    if let "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" = stem.as_str() {
+        return true;
+    }
+    let port = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT")).map(|number| number.chars());
+    // The superscripts are digits of Latin-1, which some versions of Windows count.
+    port.is_some_and(|mut number| {
+        matches!(number.next(), Some('0'..='9' | '¹' | '²' | '³')) && number.next().is_none()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_no_file_of_windows_has() {
+        let check = |name: &str, why| assert_eq!(fault_of(name), why, "{name:?}");
+        for name in [
+            "a", ".env", ".git", "a.b", "..a", " a", "COM", "COM10", "CONS", "nul_", "LPT", "aux2", "COM¹²",
+            "$MFT",
+        ] {
+            check(name, None);
+        }
+        for name in [
+            "CON",
+            "con",
+            "nul.txt",
+            "NUL .txt",
+            "Aux.tar.gz",
+            "prn",
+            "COM1",
+            "com0",
+            "lpt9.log",
+            "COM¹",
+            "LPT³.x",
+            "CONIN$",
+            "conout$",
+            "NUL.",
+            "NUL ",
+            "nul:",
+            "COM1:x",
+        ] {
+            check(name, Some(Unusable::Device));
+        }
+        for name in ["secret.", "secret ", "secret. .", "...", " ", ".git.", ".git "] {
+            check(name, Some(Unusable::End));
+        }
+        for name in [".env::$DATA", ".git::$INDEX_ALLOCATION", "a:b", "a:", ":a", ".git.:x"] {
+            check(name, Some(Unusable::Stream));
+        }
+        for character in "<>\"|?*\u{1}\t\u{1f}".chars() {
+            check(&format!("a{character}b:c."), Some(Unusable::Character(character)));
+        }
+    }
+
+    #[test]
+    fn paths_of_windows_in_each_notation() {
+        let check = |text: &str, start: Start, plain: &str| {
+            let spelled = Spelled::of(text);
+            assert_eq!((spelled.start, spelled.plain().to_str().unwrap()), (start, plain), "{text:?}");
+        };
+        for text in [
+            r"C:\a\b",
+            "c:/a/b",
+            r"C:\\a\.\b\",
+            r"\\?\C:\a\b",
+            "//?/c:/a/b",
+            r"\\.\C:\a\b",
+            r"\??\C:\a\b",
+            r"\\?\c:/a\b",
+        ] {
+            check(text, Start::Drive, r"C:\a\b");
+        }
+        check("c:/", Start::Drive, r"C:\");
+        for text in
+            [r"\\s\d\a", "//s/d/a", r"\\?\UNC\s\d\a", r"\\?\unc\s\d\a\", r"\\.\UNC\s\d\a", r"\\s\\d\.\a"]
+        {
+            check(text, Start::Share, r"\\s\d\a");
+        }
+        check(r"\\wsl.localhost\Ubuntu\home", Start::Share, r"\\wsl.localhost\Ubuntu\home");
+        for (text, start) in [
+            ("C:a", Start::DriveRelative),
+            ("c:", Start::DriveRelative),
+            (r"\a", Start::RootRelative),
+            ("/c/a", Start::RootRelative),
+            ("a", Start::Relative),
+            ("", Start::Relative),
+            ("ab:c", Start::Relative),
+            (r"\\.\PhysicalDrive0", Start::Device),
+            (r"\\.\C:", Start::Device),
+            (r"\\?\C:", Start::Device),
+            (r"\\?\Volume{0}\a", Start::Device),
+            (r"\\?\GLOBALROOT\Device", Start::Device),
+            (r"\\.\pipe\a", Start::Device),
+        ] {
+            assert_eq!(Spelled::of(text).start, start, "{text:?}");
+            assert!(!Spelled::of(text).is_absolute());
+            assert!(start != Start::Device || Spelled::of(text).faults().is_empty());
+        }
+        assert_eq!(Spelled::of(r"c:\a\.\*.txt").pattern().as_deref(), Some("C:/a/*.txt"));
+        assert_eq!(Spelled::of(r"\\?\UNC\s\d\**").pattern().as_deref(), Some("//s/d/**"));
+        assert_eq!(Spelled::of(r"a\*").pattern(), None);
+        assert!(Spelled::of("C:/a/../b").traverses() && Spelled::of(r"\\?\C:\..").traverses());
+        assert!(!Spelled::of("C:/a/..b").traverses());
+    }
+
+    #[test]
+    fn what_windows_would_take_a_path_for() {
+        let check = |text: &str, expected: &[(&str, Unusable, Option<&str>)]| {
+            let faults = Spelled::of(text).faults();
+            let faults: Vec<_> = faults
+                .iter()
+                .map(|fault| {
+                    (fault.name.as_str(), fault.why, fault.instead.as_ref().and_then(|path| path.to_str()))
+                })
+                .collect();
+            assert_eq!(faults, expected, "{text:?}");
+        };
+        check(r"C:\a\b", &[]);
+        check("c:/a/secret.", &[("secret.", Unusable::End, Some(r"C:\a\secret"))]);
+        check(
+            "c:/a. /.env::$DATA",
+            &[
+                ("a. ", Unusable::End, Some(r"C:\a\.env")),
+                (".env::$DATA", Unusable::Stream, Some(r"C:\a\.env")),
+            ],
+        );
+        check(r"\\s\d\a.", &[("a.", Unusable::End, Some(r"\\s\d\a"))]);
+        check("c:/NUL", &[("NUL", Unusable::Device, None)]);
+        check("c:/a?b", &[("a?b", Unusable::Character('?'), None)]);
+        check("c:/...", &[("...", Unusable::End, None)]);
+        check("c:/../a.", &[("a.", Unusable::End, None)]);
+        check("x/a.", &[("a.", Unusable::End, None)]);
+    }
+}

@@ -1,0 +1,119 @@
+//! A directory's handle, [`Dir`]: cap-std's, but for what that does by a path.
+//!
+//! cap-std takes the path of the handle, cuts off `\\?\`, and joins the name: what is left of `\\?\UNC\server\share` is a relative path,
+//! so that nothing could be done in a share, and Win32 reads what is left of any other as it reads all paths, without dots and blanks at
+//! the end of a name. Here the path keeps its notation. It is the handle's own at that moment, and as long as one is open the
+//! directory can be neither renamed nor removed, since its share mode does not allow that.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::os::windows::io::{AsRawHandle, RawHandle};
+use std::path::{Path, PathBuf};
+
+use cap_std::AmbientAuthority;
+
+use crate::os::windows::identity::opened_path;
+
+/// A directory, open.
+#[derive(Debug)]
+pub struct Dir(cap_std::fs::Dir);
+
+/// A name in a directory.
+#[derive(Debug)]
+pub(crate) struct DirEntry(std::fs::DirEntry);
+
+/// The names in a directory, one after the other.
+type Entries = std::iter::Map<std::fs::ReadDir, fn(io::Result<std::fs::DirEntry>) -> io::Result<DirEntry>>;
+
+impl Deref for Dir {
+    type Target = cap_std::fs::Dir;
+
+    fn deref(&self) -> &cap_std::fs::Dir {
+        &self.0
+    }
+}
+
+impl From<cap_std::fs::Dir> for Dir {
+    fn from(directory: cap_std::fs::Dir) -> Self {
+        Self(directory)
+    }
+}
+
+impl AsRawHandle for Dir {
+    fn as_raw_handle(&self) -> RawHandle {
+        self.0.as_raw_handle()
+    }
+}
+
+impl Dir {
+    pub(crate) fn open_ambient_dir(path: impl AsRef<Path>, authority: AmbientAuthority) -> io::Result<Self> {
+        cap_std::fs::Dir::open_ambient_dir(path, authority).map(Self)
+    }
+
+    pub(crate) fn from_std_file(file: File) -> Self {
+        Self(cap_std::fs::Dir::from_std_file(file))
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// The path of a name in the directory, in the notation that is taken as it is.
+    fn path_of(&self, name: &Path) -> io::Result<PathBuf> {
+        let path = opened_path(&self.0)?;
+        Ok(if name == Path::new(".") { path } else { path.join(name) })
+    }
+
+    pub(crate) fn rename(
+        &self,
+        from: impl AsRef<Path>,
+        to_directory: &Self,
+        to: impl AsRef<Path>,
+    ) -> io::Result<()> {
+        #[expect(clippy::disallowed_methods, reason = "both paths are of names in open directories")]
+        std::fs::rename(self.path_of(from.as_ref())?, to_directory.path_of(to.as_ref())?)
+    }
+
+    pub(crate) fn hard_link(
+        &self,
+        from: impl AsRef<Path>,
+        to_directory: &Self,
+        to: impl AsRef<Path>,
+    ) -> io::Result<()> {
+        std::fs::hard_link(self.path_of(from.as_ref())?, to_directory.path_of(to.as_ref())?)
+    }
+
+    pub(crate) fn remove_file(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        #[expect(clippy::disallowed_methods, reason = "the path is of a name in an open directory")]
+        std::fs::remove_file(self.path_of(name.as_ref())?)
+    }
+
+    pub(crate) fn remove_dir(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        std::fs::remove_dir(self.path_of(name.as_ref())?)
+    }
+
+    pub(crate) fn create_dir(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        std::fs::create_dir(self.path_of(name.as_ref())?)
+    }
+
+    pub(crate) fn read_dir(&self, name: impl AsRef<Path>) -> io::Result<Entries> {
+        let as_ours: fn(io::Result<std::fs::DirEntry>) -> io::Result<DirEntry> = |entry| entry.map(DirEntry);
+        Ok(std::fs::read_dir(self.path_of(name.as_ref())?)?.map(as_ours))
+    }
+
+    pub(crate) fn entries(&self) -> io::Result<Entries> {
+        self.read_dir(".")
+    }
+}
+
+impl DirEntry {
+    pub(crate) fn file_name(&self) -> OsString {
+        self.0.file_name()
+    }
+
+    pub(crate) fn file_type(&self) -> io::Result<std::fs::FileType> {
+        self.0.file_type()
+    }
+}

@@ -1,0 +1,140 @@
+//! Names and paths: what stands under one, how its directory spells it, and the notation in which Windows takes a path as it is
+//! written.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::windows::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::windows::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf, Prefix};
+
+use cap_fs_ext::DirExt as _;
+use cap_std::ambient_authority;
+use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, FILE_READ_ATTRIBUTES, FILE_SHARE_DELETE,
+    FILE_SHARE_READ, FILE_SHARE_WRITE, FindClose, FindFirstFileW, WIN32_FIND_DATAW,
+};
+
+use crate::os::seen::Looked;
+use crate::os::windows::dir::Dir;
+use crate::os::windows::identity::{key_of_directory, opened_path};
+
+pub(crate) fn look_along(path: &Path) -> Option<Looked> {
+    let path = verbatim(path);
+    let name = listed_name(&path);
+    let opened = open_for_attributes(&path, FILE_FLAG_OPEN_REPARSE_POINT);
+    let metadata = opened.as_ref().ok().and_then(|file| file.metadata().ok());
+    // What may not be opened is still listed by its directory.
+    let metadata: Metadata = metadata.or_else(|| std::fs::symlink_metadata(&path).ok())?;
+    if metadata.is_symlink() && mounted_volume(&path).is_some() {
+        let key = open_for_attributes(&path, 0).ok().and_then(key_of_opened);
+        return Some(Looked { is_directory: true, is_link: false, key, name });
+    }
+    Some(Looked {
+        is_directory: metadata.is_dir(),
+        is_link: metadata.is_symlink(),
+        key: opened.ok().and_then(key_of_opened),
+        name,
+    })
+}
+
+pub(crate) fn key_of_path(path: &Path) -> Option<(u64, u64)> {
+    open_for_attributes(&verbatim(path), 0).ok().and_then(key_of_opened)
+}
+
+pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
+    let opened = parent.open_dir_nofollow(name).map(Dir::from);
+    if opened.is_err()
+        && let Ok(parent) = final_path(parent)
+        && let Some(volume) = mounted_volume(&parent.join(name))
+    {
+        return Dir::open_ambient_dir(volume, ambient_authority());
+    }
+    opened
+}
+
+/// Opens what a path names to ask for its attributes, which nobody's share mode forbids.
+fn open_for_attributes(path: &Path, flags: u32) -> io::Result<File> {
+    File::options()
+        .access_mode(FILE_READ_ATTRIBUTES)
+        .share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
+        .custom_flags(FILE_FLAG_BACKUP_SEMANTICS | flags)
+        .open(path)
+}
+
+/// Volume and number of an open file or directory, by the same function as those of roots.
+fn key_of_opened(file: File) -> Option<(u64, u64)> {
+    key_of_directory(&Dir::from_std_file(file)).ok()
+}
+
+/// The root of the volume that is mounted in a directory; `None` for any other directory, and for a link.
+fn mounted_volume(path: &Path) -> Option<PathBuf> {
+    let target = std::fs::read_link(path).ok()?;
+    is_volume(&target).then_some(target)
+}
+
+/// Whether a path is the root of a volume by the name that mount points have for it, `\\?\Volume{…}\`.
+fn is_volume(path: &Path) -> bool {
+    let mut components = path.components();
+    let Some(Component::Prefix(prefix)) = components.next() else { return false };
+    let Prefix::Verbatim(name) = prefix.kind() else { return false };
+    let name = name.to_string_lossy();
+    name.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("volume{"))
+        && components.all(|component| component == Component::RootDir)
+}
+
+/// The path of an open directory, as it is now, in the notation that is taken as it is written.
+pub(crate) fn final_path(directory: &Dir) -> io::Result<PathBuf> {
+    opened_path(directory)
+}
+
+pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
+    let path = final_path(directory)?;
+    let is_share = match path.components().next() {
+        Some(Component::Prefix(prefix)) => matches!(prefix.kind(), Prefix::VerbatimUNC(..) | Prefix::UNC(..)),
+        _ => false,
+    };
+    Ok(is_share.then_some("a share"))
+}
+
+/// A path in the notation that Windows takes as it is written, of any length, without leaving out a dot or blank.
+pub(crate) fn verbatim(path: &Path) -> PathBuf {
+    let mut components = path.components();
+    let Some(Component::Prefix(prefix)) = components.next() else { return path.to_owned() };
+    let mut verbatim = OsString::from(r"\\?\");
+    match prefix.kind() {
+        Prefix::Disk(_) => verbatim.push(prefix.as_os_str()),
+        Prefix::UNC(server, share) => {
+            for part in ["UNC\\".as_ref(), server, "\\".as_ref(), share] {
+                verbatim.push(part);
+            }
+        }
+        _ => return path.to_owned(),
+    }
+    verbatim.push("\\");
+    let mut verbatim = PathBuf::from(verbatim);
+    verbatim.extend(components.filter(|component| *component != Component::RootDir));
+    verbatim
+}
+
+/// The last name of a path as its directory lists it: in the letter case in which it was given, and not the short one.
+#[expect(unsafe_code, reason = "std lists whole directories only")]
+fn listed_name(path: &Path) -> Option<OsString> {
+    let name = path.file_name()?;
+    // These would be taken for patterns.
+    if name.encode_wide().any(|unit| [b'*', b'?', b'<', b'>', b'"'].map(u16::from).contains(&unit)) {
+        return None;
+    }
+    let wide: Vec<u16> = path.as_os_str().encode_wide().chain([0]).collect();
+    let mut found = WIN32_FIND_DATAW::default();
+    // SAFETY: `wide` ends in a zero, and both buffers outlive the call.
+    let handle = unsafe { FindFirstFileW(wide.as_ptr(), &raw mut found) };
+    if handle == INVALID_HANDLE_VALUE {
+        return None;
+    }
+    // SAFETY: the handle was just opened by FindFirstFileW, and is used nowhere else.
+    unsafe { FindClose(handle) };
+    let length = found.cFileName.iter().position(|unit| *unit == 0)?;
+    Some(OsString::from_wide(found.cFileName.get(..length)?)).filter(|name| !name.is_empty())
+}
