@@ -105,5 +105,5 @@ pub use os::inode_flags::{Guard, Lost};
 pub use os::real_path::real_path;
 pub use os::signals::outlive_size_limit;
 pub use read::document::{Document, NotText};
-pub use state_dir::private::NotPrivate;
+pub use state_dir::private::{NotPrivate, UserId};
 pub use workspace::Workspace;

@@ -10,7 +10,7 @@ use crate::error::{Context as _, Operation, StoreError};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
-use crate::state_dir::private::{Holds, NotPrivate, check_above, claim};
+use crate::state_dir::private::{Holds, NotPrivate, check_above, claim, create_private_directories};
 
 /// The directory in it that holds a record for each transaction under way.
 pub(crate) const JOURNAL: &str = "journal";
@@ -31,13 +31,14 @@ pub struct StateDir {
 }
 
 impl StateDir {
-    /// Opens the directory, and makes it and those above it where they are missing: mode 0700, whatever the umask.
+    /// Opens the directory, and makes it and those above it where they are missing: mode 0700, whatever the umask; on Windows with an
+    /// access list of their own, for this user, the system and the administrators.
     ///
     /// One that others may use is made private if it holds nothing but the state. It is refused if it is another user's or
     /// cannot be made private, if others could exchange it, if something in it is not this user's, and if it is on a network
-    /// file system (as far as Linux tells); the source of the error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
+    /// file system (as far as Linux and Windows tell); the source of the error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let make = |path: &Path| os::create_private_directories(path).context(Operation::OpenState, path);
+        let make = |path: &Path| create_private_directories(path).context(Operation::OpenState, path);
         let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
         // Checked before anything is made there, and again afterwards, since the directory may not have existed yet.
         check(&real_path(path))?;
@@ -87,5 +88,69 @@ impl StateDir {
 
     pub(crate) fn content(&self) -> &Arc<Dir> {
         &self.content
+    }
+}
+
+#[cfg(test)]
+#[cfg(windows)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::state_dir::access_list::{AccessList, private_to};
+
+    fn list(path: &Path) -> AccessList {
+        AccessList::read(&os::access_list_of(path).unwrap()).unwrap()
+    }
+
+    /// Why a state directory is refused, with its path.
+    fn open(path: &Path) -> Result<(), String> {
+        let Err(error) = StateDir::open(path) else { return Ok(()) };
+        let source = error.source.unwrap();
+        let why = source.get_ref().and_then(|why| why.downcast_ref::<NotPrivate>());
+        Err(why.map_or_else(|| panic!("{source}"), |why| format!("{why:?}")))
+    }
+
+    #[test]
+    fn the_state_directory_has_an_access_list_of_its_own() {
+        let user = os::own_user().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let state = directory.path().join("a").join("state");
+        open(&state).unwrap();
+        for path in [directory.path().join("a"), state.clone(), state.join("journal"), state.join("content")]
+        {
+            let list = list(&path);
+            assert!(list.is_owned_by(&user) && !list.is_open_to_others(&user), "{path:?}: {list:?}");
+        }
+        open(&state).unwrap();
+    }
+
+    #[test]
+    fn a_state_directory_that_is_open_to_others_is_made_private_or_refused() {
+        let user = os::own_user().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let (state, other) = (directory.path().join("state"), directory.path().join("other"));
+        let everybody = format!("{}(A;OICI;FA;;;WD)", private_to(&user));
+        for path in [&state, &other] {
+            os::create_directory_with(path, &everybody).unwrap();
+            assert!(list(path).is_open_to_others(&user));
+        }
+        open(&state).unwrap();
+        assert!(!list(&state).is_open_to_others(&user));
+        std::fs::write(other.join("letter.txt"), "dear").unwrap();
+        assert_eq!(open(&other), Err("Shared(\"letter.txt\")".to_owned()));
+        assert!(list(&other).is_open_to_others(&user), "and it stays as it is");
+        if !list(&other).lets_others_rename_in_it(&user) {
+            return eprintln!(
+                "skipped: this system does not keep the right to rename what is in a directory"
+            );
+        }
+        // Nor in a directory in which everybody can rename it.
+        assert!(open(&other.join("state")).unwrap_err().starts_with("Renamable("));
+        assert!(!other.join("state").exists());
     }
 }

@@ -4,17 +4,24 @@
 use std::io;
 use std::path::PathBuf;
 
+/// How the system names a user: by a number.
+#[cfg(not(windows))]
+pub type UserId = u32;
+/// How the system names a user: by an identifier in letters and digits (SID).
+#[cfg(windows)]
+pub type UserId = String;
+
 /// Why a directory cannot hold the state: it is not this user's alone and cannot be made so, or not this machine's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// It is another user's.
     #[error("it belongs to user {0}, not to this one")]
-    Owner(u32),
-    /// Others may use it, and it is not for the state alone, so its mode is not to be changed.
+    Owner(UserId),
+    /// Others may use it, and it is not for the state alone, so its mode, or access list, is not to be changed.
     #[error("others may use it, and it holds {}, which is no part of the state: a directory for the state alone is needed", .0.display())]
     Shared(PathBuf),
-    /// Its mode cannot be changed, or has no effect.
-    #[error("others may use it, and chmod does not change that")]
+    /// Its mode, or access list, cannot be changed, or has no effect.
+    #[error("others may use it, and {} does not change that", if cfg!(windows) { "another access list" } else { "chmod" })]
     Open,
     /// Something in it is another user's, or is none of the things that are put there.
     #[error("{} in it was not put there by this program", .0.display())]
@@ -25,7 +32,7 @@ pub enum NotPrivate {
         /// The directory above, or the link.
         path: PathBuf,
         /// Whose it is.
-        owner: u32,
+        owner: UserId,
     },
     /// It is on a file system that other machines can reach, which this is the name of.
     #[error(
@@ -49,14 +56,18 @@ pub(crate) enum Holds<'a> {
     /// Entries of any name are this program's: the directory has the name that this program gives it.
     Anything,
     /// Entries whose names begin so.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody looks there"))]
+    #[cfg_attr(not(any(unix, windows)), expect(dead_code, reason = "nobody looks there"))]
     Only(&'a [&'a str]),
 }
 
-#[cfg(not(unix))]
+#[cfg(not(windows))]
+pub(crate) use crate::os::create_private_directories;
+#[cfg(not(any(unix, windows)))]
 pub(crate) use other::{check_above, claim};
 #[cfg(unix)]
 pub(crate) use unix::{check_above, claim};
+#[cfg(windows)]
+pub(crate) use windows::{check_above, claim, create_private_directories};
 
 #[cfg(unix)]
 mod unix {
@@ -161,7 +172,128 @@ mod unix {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
+mod windows {
+    use std::io;
+    use std::path::{Path, PathBuf};
+
+    use crate::os;
+    use crate::os::directory::Dir;
+    use crate::state_dir::access_list::{AccessList, private_to};
+    use crate::state_dir::private::{Holds, NotPrivate};
+
+    /// Checks that nobody else can put another directory in the place of the one that a path names, whether or not that is
+    /// there yet: what is above it, and the links on the way.
+    pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
+        let user = os::own_user()?;
+        for path in named.ancestors() {
+            if path.symlink_metadata().is_ok_and(|link| link.is_symlink())
+                && let Some(list) = list_of(path)
+                && !list.is_owned_by(&user)
+            {
+                return Err(NotPrivate::Above { path: path.to_owned(), owner: list.owner }.into());
+            }
+        }
+        for path in real.ancestors().skip(1) {
+            let Some(list) = list_of(path) else { continue };
+            if !list.is_owned_by(&user) {
+                return Err(NotPrivate::Above { path: path.to_owned(), owner: list.owner }.into());
+            }
+            if list.lets_others_rename_in_it(&user) {
+                return Err(NotPrivate::Renamable(path.to_owned()).into());
+            }
+            // The top of a drive has no name that could be another's.
+            if let Some(above) = path.parent()
+                && list.lets_others_rename_it(&user)
+            {
+                return Err(NotPrivate::Renamable(above.to_owned()).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that an open directory is this user's alone, makes it so where only its access list is in the way, and checks that
+    /// what is in it was put there by this user.
+    pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
+        let user = os::own_user()?;
+        let path = os::final_path(directory)?;
+        let list = read(&path)?;
+        if !list.is_owned_by(&user) {
+            return Err(NotPrivate::Owner(list.owner).into());
+        }
+        let is_open = list.is_open_to_others(&user);
+        let (mut is_empty, mut is_ours_alone) = (true, true);
+        for entry in directory.entries()? {
+            is_empty = false;
+            let entry = entry?;
+            let name = PathBuf::from(entry.file_name());
+            let is_ours = match holds {
+                Holds::Anything => true,
+                Holds::Only(names) => {
+                    names.iter().any(|own| name.as_os_str().as_encoded_bytes().starts_with(own.as_bytes()))
+                }
+            };
+            if !is_ours && is_open {
+                return Err(NotPrivate::Shared(name).into());
+            }
+            if !is_ours {
+                is_ours_alone = false;
+                continue;
+            }
+            match read(&path.join(&name)) {
+                // Another process of this server has removed it meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+                Ok(own) if !own.is_owned_by(&user) || entry.file_type()?.is_symlink() => {
+                    return Err(NotPrivate::Planted(name).into());
+                }
+                Ok(_) => {}
+            }
+        }
+        if is_open {
+            if !is_empty {
+                tracing::warn!(
+                    "the state directory was open to others, and may have been read; now it is private"
+                );
+            }
+            os::set_access_list(&path, &private_to(&user)).map_err(|_| NotPrivate::Open)?;
+            if read(&path)?.is_open_to_others(&user) {
+                return Err(NotPrivate::Open.into());
+            }
+        } else if is_ours_alone && !list.is_protected {
+            // It is private by what it inherits, which can change. Where that cannot be had it is private all the same.
+            let _ = os::set_access_list(&path, &private_to(&user));
+        }
+        Ok(())
+    }
+
+    /// Makes a directory and those above it, for this user alone; one that is there stays as it is.
+    pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
+        let list = private_to(&os::own_user()?);
+        let missing: Vec<&Path> = path.ancestors().take_while(|path| !path.is_dir()).collect();
+        for path in missing.into_iter().rev() {
+            match os::create_directory_with(path, &list) {
+                // Another process was first.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The list of what is there and may be asked.
+    fn list_of(path: &Path) -> Option<AccessList> {
+        read(path).ok()
+    }
+
+    fn read(path: &Path) -> io::Result<AccessList> {
+        let text = os::access_list_of(path)?;
+        AccessList::read(&text)
+            .ok_or_else(|| io::Error::other(format!("its access list cannot be read: {text}")))
+    }
+}
+
+#[cfg(not(any(unix, windows)))]
 mod other {
     use std::io;
     use std::path::Path;
@@ -169,7 +301,6 @@ mod other {
     use crate::os::directory::Dir;
     use crate::state_dir::private::Holds;
 
-    /// Directories in a user's profile are private by inheritance.
     #[expect(clippy::unnecessary_wraps, reason = "Unix must ask the system")]
     pub(crate) fn check_above(_: &Path, _: &Path) -> io::Result<()> {
         Ok(())

@@ -34,11 +34,6 @@ pub(crate) fn special(_: FileType) -> SpecialFile {
 
 pub(crate) fn no_terminal(_: &mut OpenOptions) {}
 
-// Directories in a user's profile are private by inheritance.
-pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).create(path)
-}
-
 pub(crate) fn creation_mode(_: &mut OpenOptions, _: u32) {}
 
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]

@@ -6,6 +6,7 @@ mod identity;
 mod lock;
 mod metadata;
 mod names;
+mod private;
 mod replace;
 
 pub(crate) use base::*;
@@ -13,4 +14,5 @@ pub(crate) use identity::*;
 pub(crate) use lock::*;
 pub(crate) use metadata::*;
 pub(crate) use names::*;
+pub(crate) use private::*;
 pub(crate) use replace::*;

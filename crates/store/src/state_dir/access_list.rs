@@ -1,0 +1,230 @@
+//! Who owns a directory of Windows, and whom its access list lets do what: [`AccessList`], read from the system's own notation (SDDL). Pure,
+//! and so tested on every system; `state_dir/private` asks it on Windows alone.
+
+/// Renaming or removing the file or directory itself (`DELETE`).
+const DELETE: u32 = 0x1_0000;
+/// Renaming or removing what is in a directory, whatever the list of that says (`FILE_DELETE_CHILD`).
+const DELETE_CHILD: u32 = 0x40;
+/// Giving oneself every right (`WRITE_DAC`, `WRITE_OWNER`, `GENERIC_ALL`).
+const TAKE: u32 = 0x4_0000 | 0x8_0000 | GENERIC_ALL;
+const GENERIC_ALL: u32 = 0x1000_0000;
+
+/// Letters that stand for rights in a list: the generic ones, the standard ones, those of files, and those of directory services, which
+/// stand for the same bits.
+const RIGHTS: &[(&str, u32)] = &[
+    ("GA", GENERIC_ALL),
+    ("GR", 0x8000_0000),
+    ("GW", 0x4000_0000),
+    ("GX", 0x2000_0000),
+    ("RC", 0x2_0000),
+    ("SD", DELETE),
+    ("WD", 0x4_0000),
+    ("WO", 0x8_0000),
+    ("FA", 0x1F_01FF),
+    ("FR", 0x12_0089),
+    ("FW", 0x12_0116),
+    ("FX", 0x12_00A0),
+    ("CC", 0x1),
+    ("DC", 0x2),
+    ("LC", 0x4),
+    ("SW", 0x8),
+    ("RP", 0x10),
+    ("WP", 0x20),
+    ("DT", DELETE_CHILD),
+    ("LO", 0x80),
+    ("CR", 0x100),
+];
+
+/// Who may do everything on a machine anyway, or stands for the owner: the system, the administrators, the service that installs Windows;
+/// whoever makes a file, and whoever owns it.
+const TRUSTED: &[&str] = &[
+    "SY",
+    "S-1-5-18",
+    "BA",
+    "S-1-5-32-544",
+    "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",
+    "CO",
+    "S-1-3-0",
+    "OW",
+    "S-1-3-4",
+];
+
+/// The owner of a directory, and what its access list grants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct AccessList {
+    pub(crate) owner: String,
+    /// What is granted; `None` where there is no list, so that everybody may do everything.
+    grants: Option<Vec<Grant>>,
+    /// Whether it is its own, and inherits nothing that may change above it.
+    pub(crate) is_protected: bool,
+}
+
+/// What one entry of a list grants. What it denies is left out: a denial takes rights away, and none is relied upon.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Grant {
+    whom: String,
+    rights: u32,
+    /// Whether it holds for the directory itself, and not only for what is made in it.
+    is_own: bool,
+}
+
+impl AccessList {
+    /// Reads the owner and the list; `None` for text that is no security descriptor.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let owner = section(text, "O:")?.to_owned();
+        let Some(list) = section(text, "D:").filter(|list| !list.contains("NO_ACCESS_CONTROL")) else {
+            return Some(Self { owner, grants: None, is_protected: false });
+        };
+        let is_protected = list.split('(').next().is_some_and(|flags| flags.contains('P'));
+        let mut grants = Vec::new();
+        for entry in entries(list) {
+            let fields: Vec<&str> = entry.split(';').collect();
+            let [kind, flags, rights, _, _, whom, ..] = fields[..] else { return None };
+            if matches!(kind, "A" | "OA" | "XA" | "ZA") {
+                let rights = rights_of(rights)?;
+                grants.push(Grant {
+                    whom: whom.to_owned(),
+                    rights,
+                    is_own: !pairs(flags).any(|flag| flag == "IO"),
+                });
+            }
+        }
+        Some(Self { owner, grants: Some(grants), is_protected })
+    }
+
+    /// Whether the owner is this user, or one who may do everything anyway.
+    pub(crate) fn is_owned_by(&self, user: &str) -> bool {
+        is_trusted(&self.owner, user)
+    }
+
+    /// Whether others than this user may do anything with the directory, or with what is made in it.
+    pub(crate) fn is_open_to_others(&self, user: &str) -> bool {
+        self.grants_others(user, |grant| grant.rights != 0)
+    }
+
+    /// Whether others than this user can rename what is in the directory.
+    pub(crate) fn lets_others_rename_in_it(&self, user: &str) -> bool {
+        self.grants_others(user, |grant| grant.is_own && grant.rights & (DELETE_CHILD | TAKE) != 0)
+    }
+
+    /// Whether others than this user can rename the directory itself.
+    pub(crate) fn lets_others_rename_it(&self, user: &str) -> bool {
+        self.grants_others(user, |grant| grant.is_own && grant.rights & (DELETE | TAKE) != 0)
+    }
+
+    fn grants_others(&self, user: &str, is_so: impl Fn(&Grant) -> bool) -> bool {
+        self.grants
+            .as_ref()
+            .is_none_or(|grants| grants.iter().any(|grant| !is_trusted(&grant.whom, user) && is_so(grant)))
+    }
+}
+
+/// The list of a directory that is this user's alone, and the system's and the administrators', whatever stands above it.
+pub(crate) fn private_to(user: &str) -> String {
+    format!("O:{user}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;{user})")
+}
+
+fn is_trusted(who: &str, user: &str) -> bool {
+    who == user || TRUSTED.contains(&who)
+}
+
+/// A part of a security descriptor, up to the next: `O:`, `G:`, `D:` and `S:`. In entries no colon stands outside of brackets.
+fn section<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(name)?;
+    let end = ["G:", "D:", "S:"].iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
+    rest.get(..end)
+}
+
+/// The entries of a list, without their brackets; one can have a condition, in brackets, at its end.
+fn entries(list: &str) -> Vec<&str> {
+    let (mut entries, mut depth, mut start) = (Vec::new(), 0_usize, 0);
+    for (at, character) in list.char_indices() {
+        match character {
+            '(' => {
+                if depth == 0 {
+                    start = at + 1;
+                }
+                depth += 1;
+            }
+            ')' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    entries.push(list.get(start..at).unwrap_or_default());
+                }
+            }
+            _ => {}
+        }
+    }
+    entries
+}
+
+fn rights_of(text: &str) -> Option<u32> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u32::from_str_radix(digits, 16).ok();
+    }
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    pairs(text).try_fold(0, |rights, pair| {
+        let (_, right) = RIGHTS.iter().find(|(letters, _)| *letters == pair)?;
+        Some(rights | right)
+    })
+}
+
+/// The letters of a text two by two.
+fn pairs(text: &str) -> impl Iterator<Item = &str> {
+    (0..text.len() / 2).filter_map(move |pair| text.get(2 * pair..2 * pair + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADA: &str = "S-1-5-21-1-2-3-1001";
+
+    /// What others may do: use the directory (`o`), rename what is in it (`i`), rename it (`r`); `p` where it inherits nothing; `?` for what cannot be read, and `!`
+    /// first where it is another user's.
+    fn others(text: &str) -> String {
+        let Some(list) = AccessList::read(text) else { return "?".to_owned() };
+        let told = [
+            (!list.is_owned_by(ADA), '!'),
+            (list.is_open_to_others(ADA), 'o'),
+            (list.lets_others_rename_in_it(ADA), 'i'),
+            (list.lets_others_rename_it(ADA), 'r'),
+            (list.is_protected, 'p'),
+        ];
+        told.iter().filter(|(is_so, _)| *is_so).map(|(_, letter)| letter).collect()
+    }
+
+    #[test]
+    fn what_access_lists_let_others_do() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(others(&text.replace("ADA", ADA)), expected, "{text}");
+        };
+        check(&private_to(ADA), "p");
+        // A profile's directory, and one of an administrator.
+        check("O:ADAG:BAD:(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;OICIID;FA;;;ADA)", "");
+        check("O:BAG:BAD:P(A;OICI;FA;;;BA)(A;OICIIO;GA;;;CO)S:AI", "p");
+        check("O:S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464D:(A;;FA;;;SY)", "");
+        // The top of a disk of the system, and of another.
+        check(
+            "O:SYG:SYD:PAI(A;OICI;FA;;;BA)(A;;LC;;;AU)(A;OICIIO;SDGXGWGR;;;AU)(A;OICI;0x1200a9;;;BU)",
+            "op",
+        );
+        check("O:BAD:(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;AU)(A;OICI;0x1200a9;;;BU)", "or");
+        check("O:ADAD:(A;;DT;;;BU)", "oi");
+        check("O:ADAD:(A;;WD;;;WD)", "oir");
+        check("O:ADAD:(A;;GA;;;WD)", "oir");
+        check("O:ADAD:(A;OICIIO;FA;;;WD)", "o");
+        check("O:ADAD:(A;;FR;;;S-1-5-21-1-2-3-1002)", "o");
+        check("O:ADAD:(D;;FA;;;WD)(A;;FA;;;ADA)", "");
+        check("O:ADAD:(XA;;FR;;;WD;(a == \"b\"))", "o");
+        check("O:ADAD:", "");
+        check("O:ADAD:NO_ACCESS_CONTROL", "oir");
+        check("O:ADAG:ADA", "oir");
+        check("O:S-1-5-21-1-2-3-1002D:(A;;FA;;;ADA)", "!");
+        for none in ["", "D:(A;;FA;;;ADA)", "O:ADAD:(A;;FA)", "O:ADAD:(A;;QQ;;;WD)", "O:ADAD:(A;;F;;;WD)"] {
+            check(none, "?");
+        }
+    }
+}
