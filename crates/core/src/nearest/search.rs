@@ -88,8 +88,12 @@ impl Nearest {
     #[must_use]
     pub fn finish(self) -> Vec<Near> {
         let mut places = Vec::new();
+        // As far as there are lines.
+        let asked = self.near.map(|near| {
+            LineRange::new(near.start(), near.count().min(self.total.saturating_sub(near.start().index())))
+        });
         for search in self.searches {
-            places.extend(search.places(self.total, self.near.map(|near| (near, self.asked.as_slice()))));
+            places.extend(search.places(self.total, asked.map(|asked| (asked, self.asked.as_slice()))));
         }
         let rank = |lines: LineRange| self.near.map_or(0, |near| near.distance(lines));
         // Blanks and the like hardly count, but where all else is alike they tell.
@@ -107,7 +111,7 @@ impl Nearest {
         };
         for place in &mut places {
             place.near.rank = (place.similarity, exact(place));
-            place.near.is_asked = Some(place.near.lines) == self.near;
+            place.near.is_asked = Some(place.near.lines) == asked;
         }
         places.sort_by_cached_key(|place| {
             let lines = place.near.lines;
