@@ -252,6 +252,8 @@ fn check_in(world: &World, data: &[u8]) {
                 assert!(in_root(&error.path) || text.len() > 32_767, "{text}: {error:?}");
             }
             PathError::NulByte | PathError::Traversal => {}
+            // Windows' names, and there alone.
+            PathError::Unusable(_) => assert!(cfg!(windows), "{text}: {problem:?}"),
             PathError::RootReplaced { .. } | PathError::Unserved(_) | PathError::Protected(_) => {
                 panic!("{text}: {problem:?}")
             }
