@@ -4,24 +4,21 @@
 //! recorded for recovery, and when the call is committed; `overwrite.rs` handles files that must keep their inode.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use mcp_text_editor_core::source::Source as _;
 
 use crate::access::place::WritablePlace;
+use crate::commit::aside::Aside;
 use crate::commit::staged::{NewContent, Staged};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
-use crate::os::names::{hard_link, rename_once};
-use crate::os::patience::{Patience, while_held};
+use crate::os::names::{rename, rename_once};
+use crate::os::patience::Patience;
 use crate::read::hash::digest_of;
-use crate::stage::temporary::{Temporary, unlink, unlink_if};
+use crate::stage::temporary::unlink_if;
 
 /// How often names are swapped in a race with another program before the attempt is given up.
 const SWAPS: usize = 64;
@@ -42,16 +39,11 @@ pub(crate) enum Method {
 /// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
 /// (device, inode, size, mtime), or that another program has opened for writing, is [`StoreErrorKind::Changed`].
 pub(crate) fn exchange(staged: Vec<Staged>) -> Result<Exchanged, StoreError> {
-    exchange_with(staged, os::exchange, rename)
+    exchange_with(staged, os::exchange, rename_once)
 }
 
 /// What two names of a directory are used for: the file's, and then the temporary's or, of a rename, the other way round.
 pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
-
-/// Gives the second name to the file that has the first, in one step; a file that had the second loses it.
-fn rename(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
-    rename_once(directory, from, to)
-}
 
 fn exchange_with(staged: Vec<Staged>, swap: Swap, rename: Swap) -> Result<Exchanged, StoreError> {
     let mut exchanged = Exchanged { replaced: Vec::new(), swap };
@@ -87,37 +79,6 @@ enum Old {
     Aside(Aside, bool),
 }
 
-/// A second name for the old file or, where there are no hard links, a copy of it. Unlinked when dropped.
-#[derive(Debug)]
-enum Aside {
-    Link(Link),
-    Copy(Temporary),
-}
-
-/// A second name of the old file. It was drawn at random and link(2) refuses names that are taken, so it is ours and is unlinked
-/// without a further check. Its inode number could not be checked: on sshfs, mergerfs and unionfs each name has its own.
-#[derive(Debug)]
-struct Link {
-    is_kept: bool,
-    directory: Arc<Dir>,
-    name: OsString,
-}
-
-impl Link {
-    /// Unlinks the name; returns whether it is gone.
-    fn unlink(&self) -> bool {
-        unlink(&self.directory, Path::new(&self.name))
-    }
-}
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            self.unlink();
-        }
-    }
-}
-
 /// What has the name of a file that was replaced by a rename.
 enum Standing {
     /// The new content, as it was made.
@@ -126,52 +87,6 @@ enum Standing {
     Written,
     /// Another program's file, or nothing.
     Theirs,
-}
-
-impl Aside {
-    fn of(staged: &Staged) -> Result<Self, StoreError> {
-        let place = &staged.place;
-        let old = staged.locked.file();
-        let name = staged.content.temporary.id().name_of_old();
-        if hard_link(&place.directory, place.name(), &name).is_ok() {
-            return Ok(Self::Link(Link { is_kept: false, directory: place.directory.clone(), name }));
-        }
-        let size = old.size();
-        let mut copy = Temporary::create_for_old(place, staged.content.temporary.id(), size, None)?;
-        // As for the metadata below.
-        let _ = copy.keep_flags(old);
-        copy.copy_range(old, 0..old.size())?;
-        // What the copy cannot be given, the new file could not be given either, which the call reports.
-        let _ = copy.keep_metadata(old)?;
-        // If the new content is on disk after a power cut, the old must be, too.
-        copy.sync()?;
-        copy.sync_directory()?;
-        Ok(Self::Copy(copy))
-    }
-
-    fn remove(self) -> bool {
-        match self {
-            Self::Link(mut link) => {
-                link.is_kept = true;
-                link.unlink()
-            }
-            Self::Copy(copy) => copy.remove(),
-        }
-    }
-
-    fn leave(self) {
-        match self {
-            Self::Link(mut link) => link.is_kept = true,
-            Self::Copy(copy) => copy.leave(),
-        }
-    }
-
-    fn name(&self) -> &Path {
-        match self {
-            Self::Link(link) => Path::new(&link.name),
-            Self::Copy(copy) => copy.name(),
-        }
-    }
 }
 
 impl Staged {
@@ -447,7 +362,7 @@ impl Exchanged {
                 Old::Aside(aside, _) => match staged.standing() {
                     Standing::Theirs => true,
                     Standing::Written => false,
-                    Standing::New => while_held(|| rename(directory, aside.name(), name)).is_ok(),
+                    Standing::New => rename(directory, aside.name(), name).is_ok(),
                 },
             };
             if !is_back {
@@ -497,7 +412,7 @@ mod tests {
     use super::*;
     use crate::access::roots::Roots;
     use crate::lock::{LockTimeout, lock};
-    use crate::stage::temporary::{PREFIX, TemporaryId};
+    use crate::stage::temporary::{PREFIX, Temporary, TemporaryId};
 
     /// Files `a`, `b`, `c` with "old", each staged with "new".
     fn three() -> (tempfile::TempDir, Vec<Staged>) {
@@ -544,7 +459,7 @@ mod tests {
     #[test]
     fn without_an_exchange_the_old_file_waits_under_a_second_name() {
         let (directory, staged) = three();
-        let exchanged = exchange_with(staged, cannot, rename).unwrap();
+        let exchanged = exchange_with(staged, cannot, rename_once).unwrap();
         // Windows has a guard against who would write meanwhile.
         let method = if cfg!(windows) { Method::Guarded } else { Method::Renamed };
         assert_eq!(exchanged.methods(), [method; 3]);
@@ -554,24 +469,24 @@ mod tests {
         assert_eq!(state(&directory), pairs([("a", new), ("b", new), ("c", new)]));
 
         let (directory, staged) = three();
-        drop(exchange_with(staged, cannot, rename).unwrap());
+        drop(exchange_with(staged, cannot, rename_once).unwrap());
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
 
         let (directory, staged) = three();
         std::fs::remove_file(staged[2].content.temporary.path()).unwrap();
-        assert_eq!(exchange_with(staged, cannot, rename).unwrap_err().kind, StoreErrorKind::NotFound);
+        assert_eq!(exchange_with(staged, cannot, rename_once).unwrap_err().kind, StoreErrorKind::NotFound);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
 
         let (directory, staged) = three();
         std::fs::write(directory.path().join("b"), "other").unwrap();
-        assert_eq!(exchange_with(staged, cannot, rename).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot, rename_once).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
 
         // The second name is another program's file's, and goes all the same.
         let (directory, staged) = three();
         std::fs::write(directory.path().join("theirs"), "other").unwrap();
         std::fs::rename(directory.path().join("theirs"), directory.path().join("b")).unwrap();
-        assert_eq!(exchange_with(staged, cannot, rename).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot, rename_once).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
     }
 
@@ -585,7 +500,7 @@ mod tests {
         let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
         std::fs::write(&path, "OLD").unwrap();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_modified(modified).unwrap();
-        assert_eq!(exchange_with(staged, cannot, rename).unwrap_err().kind, StoreErrorKind::Changed);
+        assert_eq!(exchange_with(staged, cannot, rename_once).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "OLD")]));
     }
 
@@ -607,7 +522,7 @@ mod tests {
         ];
         for (write, b, is_told) in ways {
             let (directory, staged) = three();
-            let exchanged = exchange_with(staged, cannot, rename).unwrap();
+            let exchanged = exchange_with(staged, cannot, rename_once).unwrap();
             write(&directory.path().join("b"));
             let cause = StoreError::new(Operation::Sync, directory.path(), StoreErrorKind::Io);
             let error = exchanged.roll_back(cause);
@@ -639,7 +554,7 @@ mod tests {
         }
         let (directory, staged) = three();
         SWAPS_LEFT.set(2);
-        let error = exchange_with(staged, only_so_often, rename).unwrap_err();
+        let error = exchange_with(staged, only_so_often, rename_once).unwrap_err();
         let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
         let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()).collect();
         assert_eq!(names, ["b", "a"]);
@@ -664,7 +579,7 @@ mod tests {
             let (directory, mut staged) = three();
             staged.truncate(1);
             OUTSIDERS.set(outsiders);
-            let error = exchange_with(staged, after_outsiders, rename).unwrap_err();
+            let error = exchange_with(staged, after_outsiders, rename_once).unwrap_err();
             assert_eq!(error.kind, StoreErrorKind::Changed);
             let of_a = state(&directory).into_iter().find(|(name, _)| name == "a").unwrap();
             assert_eq!(of_a.1, newest);
@@ -690,7 +605,7 @@ mod tests {
             let (directory, staged) = three();
             written(changed, &directory);
             OUTSIDERS.set(vec![" and more"]);
-            let error = exchange_with(staged, before_an_outsider, rename).unwrap_err();
+            let error = exchange_with(staged, before_an_outsider, rename_once).unwrap_err();
             let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
             assert_eq!(paths.iter().filter_map(|path| path.file_name()).collect::<Vec<_>>(), ["a"]);
             let (kept, b) = if changed == "a" { ("other", "old") } else { ("old", "other") };
@@ -706,7 +621,7 @@ mod tests {
         let (directory, staged) = three();
         let mut copy = Temporary::create(&staged[0].place, TemporaryId::draw()).unwrap();
         copy.copy_range(staged[0].locked.file(), 0..3).unwrap();
-        let mut exchanged = exchange_with(staged, cannot, rename).unwrap();
+        let mut exchanged = exchange_with(staged, cannot, rename_once).unwrap();
         exchanged.replaced[0].old = Old::Aside(Aside::Copy(copy), false);
         drop(exchanged);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "old"), ("c", "old")]));
