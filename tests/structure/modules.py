@@ -22,7 +22,7 @@ ROOMS = {
     "core": None,
     "store": [
         ["os", "durability"], ["error", "cancellation", "observer"], ["access", "state_dir"], ["lock", "read", "stage"], ["history", "journal"],
-        ["workspace"], ["commit"], ["recovery"], ["edit"], ["door"],
+        ["workspace"], ["commit"], ["recovery"], ["edit"], ["search"], ["door"],
     ],
     "server": [
         ["tool_id", "wire"], ["limits", "problem"], ["config", "room", "clients"], ["context"], ["render"], ["actions", "arguments"],

@@ -71,6 +71,7 @@ mod observer;
 mod os;
 mod read;
 mod recovery;
+mod search;
 mod stage;
 mod state_dir;
 #[cfg(test)]
@@ -105,5 +106,9 @@ pub use os::inode_flags::{Guard, Lost};
 pub use os::real_path::real_path;
 pub use os::signals::outlive_size_limit;
 pub use read::document::{Document, NotText};
+pub use search::{
+    BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches, List,
+    ListEntry, Match, Search, SearchError, SearchProblem, SearchSummary, Skipped, SkippedFiles, TextLine,
+};
 pub use state_dir::private::{NotPrivate, UserId};
 pub use workspace::Workspace;

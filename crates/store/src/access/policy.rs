@@ -77,13 +77,20 @@ impl Policy {
     /// Whether a path without links lies in a directory that is closed.
     pub(crate) fn closes_path(&self, path: &Path) -> bool {
         // Letter case is ignored. Where it counts, this also closes directories whose path differs only in that.
-        self.closed.iter().any(|closed| {
-            let mut parts = path.components();
-            closed
-                .path
-                .components()
-                .all(|part| parts.next().is_some_and(|own| same_name(part.as_os_str(), own.as_os_str())))
-        })
+        self.closed.iter().any(|closed| lies_in(path, &closed.path))
+    }
+
+    /// Whether, by its path, a directory that is closed is this one or lies below it.
+    pub(crate) fn closes_below(&self, path: &Path) -> bool {
+        self.closed.iter().any(|closed| lies_in(&closed.path, path))
+    }
+
+    /// Whether this directory itself is closed, by whatever path it was reached.
+    pub(crate) fn is_closed(&self, directory: &Dir) -> bool {
+        !self.closed.is_empty() && {
+            let key = os::key_of_directory(directory).ok();
+            self.closed.iter().any(|closed| closed.key.is_some() && closed.key == key)
+        }
     }
 
     /// Whether a directory is closed, or its parent is, by whatever path it was reached.
@@ -124,6 +131,14 @@ impl Policy {
         let protection = aliases.protection(place, |path, relative| self.exempt.matches(path, relative))?;
         (!self.exempt.matches(&place.path, &place.relative)).then_some(protection)
     }
+}
+
+/// Whether a path is that of a directory, or below it, whatever the letter case.
+fn lies_in(path: &Path, directory: &Path) -> bool {
+    let mut parts = path.components();
+    directory
+        .components()
+        .all(|part| parts.next().is_some_and(|own| same_name(part.as_os_str(), own.as_os_str())))
 }
 
 /// What protects a path by its names.

@@ -155,6 +155,16 @@ impl Roots {
         self.served.iter().map(|root| root.path.as_path())
     }
 
+    /// The real paths of the roots, and those by which they were opened.
+    pub(crate) fn named_paths(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.served.iter().map(|root| (root.path.as_path(), root.named.as_path()))
+    }
+
+    /// The handle of the root that has this real path.
+    pub(crate) fn handle_of(&self, path: &Path) -> Option<&Arc<Dir>> {
+        self.served.iter().find(|root| root.path == path).map(|root| &root.directory)
+    }
+
     /// The handles of the roots, in the order given.
     #[cfg(target_os = "linux")]
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Dir> {
@@ -171,6 +181,24 @@ impl Roots {
     #[must_use]
     pub(crate) fn closes(&self, path: &Path) -> bool {
         self.policy.closes_path(path)
+    }
+
+    /// Whether a directory, or its parent, is out of bounds, by whatever path it was reached.
+    #[must_use]
+    pub(crate) fn closes_directory(&self, directory: &Dir) -> bool {
+        self.policy.closes_directory(directory)
+    }
+
+    /// The same for a directory whose parent is known not to be.
+    #[must_use]
+    pub(crate) fn is_closed(&self, directory: &Dir) -> bool {
+        self.policy.is_closed(directory)
+    }
+
+    /// Whether, by its path, a directory that is out of bounds is below this one.
+    #[must_use]
+    pub(crate) fn closes_below(&self, path: &Path) -> bool {
+        self.policy.closes_below(path)
     }
 
     /// Starts resolving the paths of one call that writes. The aliases of protected files are looked up once, when first needed.

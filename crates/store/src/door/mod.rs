@@ -7,8 +7,9 @@ mod control;
 mod edit;
 mod facts;
 mod history;
-
+mod list;
 mod read;
+mod search;
 mod undo;
 
 pub use builder::WorkspaceBuilder;

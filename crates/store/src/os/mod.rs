@@ -40,6 +40,8 @@ mod macos_metadata;
 mod simulation;
 #[cfg(unix)]
 mod unix;
+#[cfg(unix)]
+mod unix_listing;
 #[cfg(windows)]
 mod windows;
 
@@ -62,6 +64,8 @@ pub(crate) use privacy::{is_not_downloaded, privacy_of};
 pub(crate) use sync::{sync_all, sync_data};
 #[cfg(unix)]
 pub(crate) use unix::*;
+#[cfg(unix)]
+pub(crate) use unix_listing::*;
 #[cfg(not(feature = "simulation"))]
 pub(crate) use unsupported::is_unsupported;
 #[cfg(windows)]

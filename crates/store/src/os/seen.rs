@@ -58,3 +58,13 @@ pub enum SpecialFile {
     /// Something that only this platform has.
     Other,
 }
+
+/// What a directory says of one of its names, which is not followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Listed {
+    File,
+    Directory,
+    Link,
+    /// Something without content of its own.
+    Special,
+}

@@ -25,6 +25,7 @@ mod policy;
 mod private;
 mod read;
 mod replace;
+mod search;
 #[cfg(unix)]
 mod spellings;
 mod undo;

@@ -3,6 +3,7 @@
 mod base;
 pub(super) mod dir;
 mod identity;
+mod listing;
 mod lock;
 mod metadata;
 mod names;
@@ -11,6 +12,7 @@ mod replace;
 
 pub(crate) use base::*;
 pub(crate) use identity::*;
+pub(crate) use listing::*;
 pub(crate) use lock::*;
 pub(crate) use metadata::*;
 pub(crate) use names::*;

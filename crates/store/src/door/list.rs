@@ -1,0 +1,104 @@
+//! Listing files and directories: [`Workspace::list`].
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use crate::door::control::Control;
+use crate::door::search::cancelled;
+use crate::search::listing::Lister;
+use crate::search::start::of_roots;
+use crate::search::walk::{Rules, walk};
+use crate::search::{Cause, End, List, ListEntry, SearchError, SearchProblem, SearchSummary, Skipped};
+use crate::workspace::Workspace;
+
+impl Workspace {
+    /// Lists what is below a directory, or the roots, as [`Workspace::search`] would walk over it: in the order of the names' bytes, and
+    /// what is in a directory right after its own entry. A link is listed as what it leads to, if that lies in the roots; what is below it
+    /// is not.
+    ///
+    /// `sink` is handed the entries on this thread; with `Break` it ends the listing.
+    pub fn list(
+        &self,
+        list: &List<'_>,
+        sink: &mut dyn FnMut(ListEntry) -> ControlFlow<()>,
+        control: Control<'_>,
+    ) -> Result<SearchSummary, SearchError> {
+        let began = Instant::now();
+        let mut problems = Vec::new();
+        let globs = self.globs(list.glob).map_err(|bad| problems.push(SearchProblem::Glob(bad)));
+        let mut skipped = Skipped::default();
+        let mut starts = Vec::new();
+        match list.path {
+            Some(path) => match self.start(path, control) {
+                Ok(start) => starts.push(start),
+                Err(reasons) => problems
+                    .extend(reasons.into_iter().map(|reason| SearchProblem::Refused { entry: 0, reason })),
+            },
+            None => {
+                for start in of_roots(&self.roots) {
+                    match start {
+                        Ok(start) => starts.push(start),
+                        Err(path) => skipped.add(Cause::Unreadable, path.to_string_lossy().into_owned()),
+                    }
+                }
+            }
+        }
+        let (Ok(globs), true) = (globs, problems.is_empty()) else {
+            return Err(SearchError { problems });
+        };
+        let stop = AtomicBool::new(false);
+        let rules = Rules {
+            roots: &self.roots,
+            globs: &globs,
+            honours_ignores: !list.include_ignored,
+            depth: list.depth.unwrap_or(if list.path.is_some() { u64::MAX } else { 0 }),
+            starts: &[],
+            stop: &stop,
+        };
+        let mut is_over = false;
+        let mut ask = || {
+            is_over = list.time_limit.is_some_and(|limit| began.elapsed() >= limit);
+            if is_over || control.cancellation.is_cancelled() {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let mut lister = Lister {
+            roots: &self.roots,
+            line_counts: list.line_counts,
+            has_directories: list.glob.is_empty(),
+            cancellation: control.cancellation,
+            progress: list.progress,
+            sink,
+            ask: &mut ask,
+            listed: 0,
+            skipped,
+            is_enough: false,
+        };
+        let mut is_cut = false;
+        for start in &starts {
+            let itself = if list.path.is_none() { lister.start(start) } else { ControlFlow::Continue(()) };
+            let below = |lister: &mut Lister<'_>| match rules.depth {
+                0 => ControlFlow::Continue(()),
+                _ => walk(start, &rules, lister),
+            };
+            is_cut = itself.is_break() || below(&mut lister).is_break();
+            if is_cut {
+                break;
+            }
+        }
+        let (is_enough, files, skipped) = (lister.is_enough, lister.listed, lister.skipped);
+        if control.cancellation.is_cancelled() {
+            let first = starts.into_iter().next().map_or_else(PathBuf::new, |start| start.real);
+            return Err(cancelled(&first));
+        }
+        let end = match () {
+            () if is_enough => End::Enough,
+            () if is_cut && is_over => End::TimeLimit,
+            () => End::Complete,
+        };
+        Ok(SearchSummary { files, skipped, end })
+    }
+}

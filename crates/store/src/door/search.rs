@@ -1,0 +1,154 @@
+//! Finding text in files: [`Workspace::search`].
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use mcp_text_editor_core::encoding::Label;
+
+use crate::access::meant::search::{Purpose, Search as Meant};
+use crate::access::patterns::BadPattern;
+use crate::door::control::Control;
+use crate::edit::Reason;
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::search::deliver::Asked;
+use crate::search::ignores::Globs;
+use crate::search::matcher::matcher;
+use crate::search::start::{Start, of_path, of_roots};
+use crate::search::walk::Rules;
+use crate::search::{
+    Cause, End, FileMatches, Search, SearchError, SearchProblem, SearchSummary, Skipped, pool,
+};
+use crate::workspace::Workspace;
+
+impl Workspace {
+    /// Looks for a pattern in files as ripgrep does: it honours ignore files from each root downwards, skips `.git`, binary files and
+    /// links, and looks into hidden files. A hit is told as a read shows it, and only in files that a read shows.
+    ///
+    /// `sink` is handed the matches file by file, in the order of `paths` and of the names' bytes in each directory, on this thread; with
+    /// `Break` it ends the search. Memory grows neither with the tree nor with its files: only the names of one directory at a time, and a
+    /// line (of at most 16 MiB) are held.
+    pub fn search(
+        &self,
+        search: &Search<'_>,
+        sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
+        control: Control<'_>,
+    ) -> Result<SearchSummary, SearchError> {
+        let began = Instant::now();
+        let mut problems = Vec::new();
+        let matcher = matcher(search).map_err(|bad| problems.push(SearchProblem::Pattern(bad)));
+        let globs = self.globs(search.glob).map_err(|bad| problems.push(SearchProblem::Glob(bad)));
+        let label = search.encoding.map(Label::parse);
+        if matches!(label, Some(None)) {
+            problems.push(SearchProblem::Refused { entry: 0, reason: Reason::UnknownEncoding });
+        }
+        let (starts, mut skipped) = self.starts(search.paths, control, &mut problems);
+        let (Ok(matcher), Ok(globs), true) = (matcher, globs, problems.is_empty()) else {
+            return Err(SearchError { problems });
+        };
+        let stop = AtomicBool::new(false);
+        let real: Vec<PathBuf> = starts.iter().map(|start| start.real.clone()).collect();
+        let rules = Rules {
+            roots: &self.roots,
+            globs: &globs,
+            honours_ignores: true,
+            depth: u64::MAX,
+            starts: &real,
+            stop: &stop,
+        };
+        let asked = Asked {
+            matcher: &matcher,
+            label: label.flatten().map(|label| label.encoding),
+            hashes: search.hashes,
+            max_line_bytes: search.max_line_bytes,
+            stop: &stop,
+        };
+        let mut end = End::Complete;
+        let mut is_enough = false;
+        let mut ask = || {
+            if control.cancellation.is_cancelled() {
+                return ControlFlow::Break(());
+            }
+            if search.time_limit.is_some_and(|limit| began.elapsed() >= limit) {
+                end = End::TimeLimit;
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let mut sink = |found| {
+            let taken = sink(found);
+            is_enough = taken.is_break();
+            taken
+        };
+        let done = pool::search(&starts, &rules, asked, search, &mut sink, &mut ask);
+        let first = real.first().map_or(Path::new(""), PathBuf::as_path);
+        let done = done.map_err(|error| {
+            // There are no threads to be had.
+            let reason = Reason::Store(StoreError::from_io(Operation::Read, first, error));
+            SearchProblem::Refused { entry: 0, reason }
+        })?;
+        if control.cancellation.is_cancelled() {
+            return Err(cancelled(first));
+        }
+        let end = if is_enough { End::Enough } else { end };
+        skipped.join(done.skipped);
+        Ok(SearchSummary { files: done.files, skipped, end })
+    }
+
+    /// The globs of a request.
+    pub(super) fn globs(&self, globs: &[&str]) -> Result<Globs, BadPattern> {
+        let roots: Vec<&Path> = self.roots.named_paths().flat_map(|(path, named)| [path, named]).collect();
+        Globs::new(globs, &roots)
+    }
+
+    /// Where walks of these paths start, or of all roots if there are none; each place once. What roots cannot be searched is left out.
+    fn starts(
+        &self,
+        paths: &[&str],
+        control: Control<'_>,
+        problems: &mut Vec<SearchProblem>,
+    ) -> (Vec<Start>, Skipped) {
+        let (mut starts, mut skipped) = (Vec::<Start>::new(), Skipped::default());
+        let mut add = |start: Start| {
+            if !starts.iter().any(|known| known.real == start.real) {
+                starts.push(start);
+            }
+        };
+        for (entry, path) in paths.iter().enumerate() {
+            match self.start(path, control) {
+                Ok(start) => add(start),
+                Err(reasons) => problems
+                    .extend(reasons.into_iter().map(|reason| SearchProblem::Refused { entry, reason })),
+            }
+        }
+        if paths.is_empty() {
+            for start in of_roots(&self.roots) {
+                match start {
+                    Ok(start) => add(start),
+                    Err(path) => skipped.add(Cause::Unreadable, path.to_string_lossy().into_owned()),
+                }
+            }
+        }
+        (starts, skipped)
+    }
+
+    /// Where a walk of a path starts; what is wrong with it is told as of any other path.
+    pub(super) fn start(&self, path: &str, control: Control<'_>) -> Result<Start, Vec<Reason>> {
+        of_path(&self.roots, path).map_err(|reasons| {
+            let meant = Meant::new(&self.roots, Purpose::Reading, control.cancellation);
+            let told = |reason| match reason {
+                Reason::Path(problem) => Reason::Path(meant.of_path(path, problem)),
+                Reason::Store(error) => Reason::Store(meant.of_error(path, error)),
+                other => other,
+            };
+            reasons.into_iter().map(told).collect()
+        })
+    }
+}
+
+/// The error of a call that was withdrawn.
+pub(super) fn cancelled(path: &Path) -> SearchError {
+    let error = StoreError::new(Operation::Read, path, StoreErrorKind::Cancelled);
+    SearchProblem::Refused { entry: 0, reason: Reason::Store(error) }.into()
+}

@@ -1,0 +1,149 @@
+//! From the lines that the searcher finds to [`Match`]es, in portions: [`Collector`].
+
+use std::fmt;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcher;
+use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkError, SinkMatch};
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::line::LineNumber;
+
+use crate::search::request::{Cut, Match, TextLine};
+use crate::search::skipped::Cause;
+
+/// How many bytes of matches are handed on at a time, about.
+pub(crate) const PORTION: usize = 256 * 1024;
+/// What a match weighs besides its text.
+const EACH: usize = 128;
+
+/// What is asked of every file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) matcher: &'a RegexMatcher,
+    pub(crate) label: Option<Encoding>,
+    pub(crate) hashes: bool,
+    pub(crate) max_line_bytes: usize,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// Takes the matches of a file, in portions.
+pub(crate) type Emit<'a> = &'a mut dyn FnMut(Vec<Match>) -> ControlFlow<()>;
+
+/// Why a file is not searched to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    /// It is left out.
+    Skip(Cause),
+    /// Nothing more is wanted.
+    Stop,
+    /// The searcher's own error. With memory for the line it has none: what else it could be is noted where files are read.
+    Searcher,
+}
+
+impl SinkError for Fault {
+    fn error_message<T: fmt::Display>(_: T) -> Self {
+        Self::Searcher
+    }
+
+    fn error_io(_: io::Error) -> Self {
+        Self::Searcher
+    }
+}
+
+/// What a collector asks of the file that is searched.
+pub(crate) trait Found {
+    /// The digest of a line; `text` is what was searched of it, with its LF.
+    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, Fault>;
+
+    /// Hands matches on, once it is known that all of the file is text.
+    fn portion(&mut self, matches: Vec<Match>) -> Result<(), Fault>;
+}
+
+/// Collects the matches of a file.
+pub(crate) struct Collector<'a, F> {
+    pub(crate) matcher: &'a RegexMatcher,
+    pub(crate) max_line_bytes: usize,
+    pub(crate) found: F,
+    before: Vec<TextLine>,
+    matches: Vec<Match>,
+    weight: usize,
+}
+
+impl<'a, F: Found> Collector<'a, F> {
+    pub(crate) fn new(matcher: &'a RegexMatcher, max_line_bytes: usize, found: F) -> Self {
+        Self {
+            matcher,
+            max_line_bytes: max_line_bytes.max(64),
+            found,
+            before: Vec::new(),
+            matches: Vec::new(),
+            weight: 0,
+        }
+    }
+
+    /// Hands on what is left.
+    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
+        let matches = std::mem::take(&mut self.matches);
+        if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
+    }
+
+    fn line(&mut self, number: Option<u64>, bytes: &[u8], is_hit: bool) -> Result<TextLine, Fault> {
+        let number = LineNumber::from_index(number.unwrap_or(1).saturating_sub(1));
+        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let (part, cut) = if text.len() <= self.max_line_bytes {
+            (text, None)
+        } else {
+            let hit = if is_hit { self.matcher.find(text).ok().flatten() } else { None };
+            let (part, cut) = part_of(text, hit.map_or(0, |hit| hit.start()), self.max_line_bytes);
+            (part, Some(cut))
+        };
+        self.weight += part.len() + EACH;
+        // The searcher does not check it.
+        let text = std::str::from_utf8(part).map_err(|_| Fault::Skip(Cause::Undecodable))?;
+        Ok(TextLine { number, text: text.to_owned(), cut })
+    }
+}
+
+impl<F: Found> Sink for Collector<'_, F> {
+    type Error = Fault;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Fault> {
+        if self.weight >= PORTION {
+            // What follows the last one may belong to it.
+            let last = self.matches.pop();
+            self.finish()?;
+            self.matches.extend(last);
+            self.weight = 0;
+        }
+        let line = self.line(found.line_number(), found.bytes(), true)?;
+        let range_hash = self.found.digest(line.number, found.bytes())?;
+        let before = std::mem::take(&mut self.before);
+        self.matches.push(Match { line, range_hash, before, after: Vec::new() });
+        Ok(true)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, Fault> {
+        let line = self.line(context.line_number(), context.bytes(), false)?;
+        match (context.kind(), self.matches.last_mut()) {
+            (SinkContextKind::After, Some(last)) => last.after.push(line),
+            _ => self.before.push(line),
+        }
+        Ok(true)
+    }
+}
+
+/// The part of a long line that is told: some text before the hit, and more after it; `most` bytes, about.
+fn part_of(line: &[u8], hit: usize, most: usize) -> (&[u8], Cut) {
+    let is_start = |at: usize| line.get(at).is_none_or(|byte| !matches!(byte, 0x80..=0xBF));
+    let start = hit.saturating_sub(most / 4).min(line.len().saturating_sub(most));
+    let start = (start..line.len()).find(|at| is_start(*at)).unwrap_or(line.len());
+    let end = (start + most).min(line.len());
+    let end = (start..=end).rev().find(|at| is_start(*at)).unwrap_or(end);
+    let characters = |bytes: &[u8]| bytes.iter().filter(|byte| !matches!(byte, 0x80..=0xBF)).count() as u64;
+    let from_char = characters(line.get(..start).unwrap_or_default()) + 1;
+    (line.get(start..end).unwrap_or_default(), Cut { from_char, line_length: characters(line) })
+}

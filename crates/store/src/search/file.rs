@@ -1,0 +1,186 @@
+//! Searching one file: [`FileSearcher`]. A small one is read whole; a large one goes by in blocks ([`crate::search::stream`]).
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::Ordering;
+
+use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
+
+use crate::error::StoreErrorKind;
+use crate::os;
+use crate::read::hash::SMALL;
+use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
+use crate::search::request::{Match, Search};
+use crate::search::skipped::Cause;
+use crate::search::stream;
+use crate::search::text::{self, Form};
+
+/// How many bytes a line of a large file may have: the searcher holds all of it.
+pub(crate) const LONGEST_LINE: usize = 16 << 20;
+
+/// How the search of a file ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Searched {
+    Whole,
+    Skipped(Cause),
+    /// It was removed meanwhile, or nothing more is wanted.
+    Not,
+}
+
+/// Searches files, one after the other, with buffers that are used again.
+pub(crate) struct FileSearcher<'a> {
+    asked: Asked<'a>,
+    searcher: Searcher,
+    raw: Vec<u8>,
+    text: Vec<u8>,
+}
+
+impl<'a> FileSearcher<'a> {
+    pub(crate) fn new(asked: Asked<'a>, search: &Search<'_>) -> Self {
+        let context = usize::try_from(search.context).unwrap_or(usize::MAX);
+        let mut builder = SearcherBuilder::new();
+        builder
+            .line_number(true)
+            .before_context(context)
+            .after_context(context)
+            .binary_detection(BinaryDetection::none())
+            .bom_sniffing(false)
+            .memory_map(MmapChoice::never())
+            .heap_limit(Some(LONGEST_LINE));
+        Self { asked, searcher: builder.build(), raw: Vec::new(), text: Vec::new() }
+    }
+
+    /// Searches a file that was opened by [`os::open_to_read_file`].
+    pub(crate) fn search(&mut self, opened: io::Result<File>, emit: Emit<'_>) -> Searched {
+        let searched = match opened {
+            Ok(file) => self.search_open(&file, emit),
+            Err(error) => Err(of_error(&error)),
+        };
+        match searched {
+            Ok(()) => Searched::Whole,
+            Err(Fault::Skip(cause)) => Searched::Skipped(cause),
+            Err(Fault::Searcher) => Searched::Skipped(Cause::LineTooLong),
+            Err(Fault::Stop) => Searched::Not,
+        }
+    }
+
+    fn search_open(&mut self, file: &File, emit: Emit<'_>) -> Result<(), Fault> {
+        let metadata = file.metadata().map_err(|_| Fault::Skip(Cause::Unreadable))?;
+        if !metadata.is_file() {
+            return Err(Fault::Skip(Cause::Special));
+        }
+        if metadata.len() <= SMALL && self.read(file, metadata.len())? {
+            return self.search_small(emit);
+        }
+        stream::search(file, metadata.len(), self.asked, &mut self.searcher, emit)
+    }
+
+    /// Reads a small file; `false` if it has become a large one.
+    fn read(&mut self, file: &File, size: u64) -> Result<bool, Fault> {
+        let most = usize::try_from(SMALL).unwrap_or(usize::MAX);
+        // One byte more shows the end without another read.
+        let mut room = usize::try_from(size).unwrap_or(most).min(most) + 1;
+        let mut length = 0;
+        loop {
+            if self.raw.len() < room {
+                self.raw.resize(room, 0);
+            }
+            let buffer = self.raw.get_mut(length..room).unwrap_or_default();
+            match os::read_at(file, buffer, length as u64) {
+                Ok(0) => break,
+                Ok(read) => length += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Fault::Skip(Cause::Unreadable)),
+            }
+            if length > most {
+                return Ok(false);
+            }
+            if length == room {
+                room = (room * 2).min(most + 1);
+            }
+        }
+        self.raw.truncate(length);
+        Ok(true)
+    }
+
+    fn search_small(&mut self, emit: Emit<'_>) -> Result<(), Fault> {
+        let raw = self.raw.as_slice();
+        let form = Form::of(raw.get(..4).unwrap_or(raw), self.asked.label);
+        let (text, is_changed) = text::of_bytes(raw, form, &mut self.text).map_err(Fault::Skip)?;
+        let found = Small {
+            asked: self.asked,
+            raw,
+            form,
+            is_changed,
+            is_checked: form.encoding != Encoding::Utf8,
+            scan: None,
+            emit,
+        };
+        let mut collector = Collector::new(self.asked.matcher, self.asked.max_line_bytes, found);
+        self.searcher.search_slice(self.asked.matcher, text, &mut collector)?;
+        collector.finish()
+    }
+}
+
+/// A file in memory.
+struct Small<'a> {
+    asked: Asked<'a>,
+    raw: &'a [u8],
+    form: Form,
+    /// Whether what is searched is not just the bytes.
+    is_changed: bool,
+    /// Whether it is known to decode.
+    is_checked: bool,
+    /// Where its lines are, once that was needed.
+    scan: Option<Scan>,
+    emit: Emit<'a>,
+}
+
+impl Found for Small<'_> {
+    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, Fault> {
+        if !self.asked.hashes {
+            return Ok(None);
+        }
+        if !self.is_changed {
+            return Ok(Some(Digest::of(text)));
+        }
+        let scan = self.scan.get_or_insert_with(|| {
+            let mut scanner = Scanner::without_digest(self.asked.label);
+            scanner.feed(self.raw);
+            scanner.finish()
+        });
+        let Ok(bytes) = Scanned::new(self.raw, scan).bytes_of(LineRange::new(line, 1));
+        let of = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        Ok(self.raw.get(of(bytes.start)..of(bytes.end)).map(Digest::of))
+    }
+
+    fn portion(&mut self, matches: Vec<Match>) -> Result<(), Fault> {
+        if !self.is_checked {
+            let body = self.raw.get(self.form.start..).unwrap_or_default();
+            if !text::is_utf8(body) {
+                return Err(Fault::Skip(Cause::Undecodable));
+            }
+            self.is_checked = true;
+        }
+        if self.asked.stop.load(Ordering::Relaxed) || (self.emit)(matches).is_break() {
+            return Err(Fault::Stop);
+        }
+        Ok(())
+    }
+}
+
+/// What an error of opening a file means for the search.
+fn of_error(error: &io::Error) -> Fault {
+    match StoreErrorKind::of(error) {
+        // It was removed since its name was read.
+        StoreErrorKind::NotFound => Fault::Stop,
+        StoreErrorKind::LinkLoop => Fault::Skip(Cause::Link),
+        // A socket, or a FIFO.
+        _ => Fault::Skip(Cause::Unreadable),
+    }
+}

@@ -1,0 +1,141 @@
+//! Listing what is below a directory: [`Lister`].
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::source::for_each_chunk;
+
+use crate::access::place::OpenFile;
+use crate::access::roots::{PathError, Roots};
+use crate::cancellation::Cancellation;
+use crate::error::StoreErrorKind;
+use crate::os;
+use crate::os::directory::Dir;
+use crate::search::request::{EntryKind, ListEntry};
+use crate::search::skipped::{Cause, Skipped};
+use crate::search::start::{Start, of_path};
+use crate::search::walk::{Named, Visitor};
+
+/// Makes entries of what a walk meets, and hands them on.
+pub(crate) struct Lister<'a> {
+    pub(crate) roots: &'a Roots,
+    pub(crate) line_counts: bool,
+    /// Whether directories are listed, not only what is in them.
+    pub(crate) has_directories: bool,
+    pub(crate) cancellation: Cancellation<'a>,
+    pub(crate) progress: Option<&'a AtomicU64>,
+    pub(crate) sink: &'a mut dyn FnMut(ListEntry) -> ControlFlow<()>,
+    /// Asked often whether to go on.
+    pub(crate) ask: &'a mut dyn FnMut() -> ControlFlow<()>,
+    pub(crate) listed: u64,
+    pub(crate) skipped: Skipped,
+    /// Whether the sink wanted no more.
+    pub(crate) is_enough: bool,
+}
+
+impl Lister<'_> {
+    /// Lists one directory itself.
+    pub(crate) fn start(&mut self, start: &Start) -> ControlFlow<()> {
+        match &start.file {
+            Some(name) => self.look(&start.directory, Path::new(name), start.named.clone()),
+            None => self.look(&start.directory, Path::new("."), start.named.clone()),
+        }
+    }
+
+    fn look(&mut self, directory: &Dir, name: &Path, path: String) -> ControlFlow<()> {
+        (self.ask)()?;
+        let Ok(metadata) = directory.symlink_metadata(name) else {
+            self.skipped.add(Cause::Unreadable, path);
+            return ControlFlow::Continue(());
+        };
+        let kind = match () {
+            () if metadata.is_file() => EntryKind::File,
+            () if metadata.is_dir() => EntryKind::Directory,
+            // It was a file when its name was read.
+            () => return ControlFlow::Continue(()),
+        };
+        let is_file = kind == EntryKind::File;
+        let lines = if self.line_counts && is_file { self.lines(directory, name, &path) } else { None };
+        let entry = ListEntry {
+            path,
+            kind,
+            bytes: is_file.then(|| metadata.len()),
+            modified: metadata.modified().ok().map(cap_std::time::SystemTime::into_std),
+            lines,
+        };
+        self.listed += 1;
+        if let Some(progress) = self.progress {
+            progress.fetch_add(1, Ordering::Relaxed);
+        }
+        let taken = (self.sink)(entry);
+        self.is_enough = taken.is_break();
+        taken
+    }
+
+    /// How many lines a file has, if it is text.
+    fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> Option<u64> {
+        let file = os::open_to_read_file(directory, name).ok();
+        let file = file.and_then(|file| OpenFile::new(file, path.into()).ok());
+        let Some(file) = file.filter(|file| file.metadata().is_file()) else {
+            self.skipped.add(Cause::Unreadable, path.to_owned());
+            return None;
+        };
+        let mut scanner = Scanner::without_digest(None);
+        let read = for_each_chunk(&file, 0..file.identity().size, |_, chunk| {
+            scanner.feed(chunk);
+            !scanner.is_binary() && !self.cancellation.is_cancelled()
+        });
+        let is_binary = scanner.is_binary();
+        let scan = scanner.finish();
+        let cause = match () {
+            () if read.is_err() => Cause::Unreadable,
+            () if is_binary => Cause::Binary,
+            () if scan.undecodable.is_some() => Cause::Undecodable,
+            () => return Some(scan.lines.count()),
+        };
+        self.skipped.add(cause, path.to_owned());
+        None
+    }
+}
+
+impl Visitor for Lister<'_> {
+    fn file(&mut self, file: Named<'_>) -> ControlFlow<()> {
+        self.look(&file.directory.directory, Path::new(file.name), file.path())
+    }
+
+    fn directory(&mut self, directory: Named<'_>) -> ControlFlow<()> {
+        if !self.has_directories {
+            return (self.ask)();
+        }
+        self.look(&directory.directory.directory, Path::new(directory.name), directory.path())
+    }
+
+    fn link(&mut self, link: Named<'_>) -> ControlFlow<()> {
+        let path = link.path();
+        match of_path(self.roots, &path) {
+            Ok(target) => self.start(&target),
+            Err(reasons) => {
+                let is_outside = reasons.iter().any(|reason| {
+                    matches!(reason, crate::edit::Reason::Path(PathError::Outside | PathError::Unserved(_)))
+                });
+                let is_special = reasons.iter().any(|reason| {
+                    matches!(reason, crate::edit::Reason::Store(error)
+                        if matches!(error.kind, StoreErrorKind::NotARegularFile { .. }))
+                });
+                let cause = match () {
+                    () if is_outside => Cause::Outside,
+                    () if is_special => Cause::Special,
+                    () => Cause::Link,
+                };
+                self.skipped.add(cause, path);
+                ControlFlow::Continue(())
+            }
+        }
+    }
+
+    fn skipped(&mut self, cause: Cause, path: String) {
+        self.skipped.add(cause, path);
+    }
+}

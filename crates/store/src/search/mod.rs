@@ -1,0 +1,22 @@
+//! Finding text in the files of the roots, and listing them: as ripgrep does, but by directory handles, so that no path is opened by its
+//! text.
+
+pub(crate) mod deliver;
+pub(crate) mod file;
+pub(crate) mod ignores;
+pub(crate) mod listing;
+pub(crate) mod matcher;
+pub(crate) mod pool;
+mod problem;
+mod request;
+mod skipped;
+pub(crate) mod start;
+mod stream;
+pub(crate) mod text;
+pub(crate) mod walk;
+
+pub use problem::{BadSearchPattern, SearchError, SearchProblem};
+pub use request::{
+    Cut, End, EntryKind, FileMatches, List, ListEntry, Match, Search, SearchSummary, TextLine,
+};
+pub use skipped::{Cause, Skipped, SkippedFiles};

@@ -1,0 +1,386 @@
+//! A search on several threads: one walks, some search, and the caller's takes what is found, in the order of the walk ([`search`]).
+//!
+//! Files go through in batches. At most [`WINDOW`] batches are under way, and what is found waits for its turn in at most
+//! [`WAITING`] bytes; a worker that has more waits, except the one whose batch is next. So memory grows neither with the tree nor with
+//! what is found.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::os;
+use crate::search::deliver::Asked;
+use crate::search::file::{FileSearcher, Searched};
+use crate::search::request::{FileMatches, Match, Search};
+use crate::search::skipped::{Cause, Skipped};
+use crate::search::start::Start;
+use crate::search::walk::{Named, Node, Rules, Visitor, walk};
+
+/// How many files a batch has at most.
+const FILES: usize = 48;
+/// From how many directories they come at most: all stay open until the batch is done.
+const DIRECTORIES: usize = 12;
+/// How many batches are under way.
+const WINDOW: usize = 32;
+/// How many bytes of what was found wait for their turn.
+const WAITING: usize = 4 << 20;
+/// The most threads that search.
+const THREADS: usize = 8;
+/// How long the caller's thread sleeps before it asks again whether to go on.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What a whole search was.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    pub(crate) files: u64,
+    pub(crate) skipped: Skipped,
+}
+
+/// Searches what is below the starts. `ask` is asked often, on the caller's thread, whether to go on; so is `sink` with what is found.
+pub(crate) fn search(
+    starts: &[Start],
+    rules: &Rules<'_>,
+    asked: Asked<'_>,
+    request: &Search<'_>,
+    sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
+    ask: &mut dyn FnMut() -> ControlFlow<()>,
+) -> io::Result<Done> {
+    let shared = Shared::new(rules.stop, request.progress);
+    thread::scope(|scope| {
+        let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
+        let threads = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS);
+        let mut spawned = spawn("walk").spawn_scoped(scope, || shared.walk(starts, rules)).map(|_| 0);
+        for _ in 0..threads {
+            let work = || shared.work(FileSearcher::new(asked, request));
+            match (spawn("search").spawn_scoped(scope, work), &mut spawned) {
+                (Ok(_), Ok(count)) => *count += 1,
+                // As many as there can be.
+                (Err(_), Ok(1..)) => break,
+                (Err(error), _) => spawned = Err(error),
+                (Ok(_), Err(_)) => {}
+            }
+        }
+        match spawned {
+            Ok(_) => shared.take(sink, ask),
+            Err(error) => {
+                shared.end();
+                return Err(error);
+            }
+        }
+        shared.end();
+        Ok(())
+    })?;
+    let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Done { files: state.files, skipped: state.skipped })
+}
+
+/// A file that is to be searched.
+#[derive(Debug)]
+struct Task {
+    directory: Arc<Node>,
+    name: OsString,
+    told: Option<String>,
+}
+
+/// What the threads share.
+struct Shared<'a> {
+    state: Mutex<State>,
+    /// Something was found, or a batch is done: for who takes it.
+    found: Condvar,
+    /// There is something to do, or room: for all others.
+    room: Condvar,
+    stop: &'a AtomicBool,
+    progress: Option<&'a AtomicU64>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Batches that nobody has begun, and their numbers.
+    queue: VecDeque<(u64, Vec<Task>)>,
+    /// Whether no more batches come.
+    is_walked: bool,
+    /// The number of the first of `slots`.
+    head: u64,
+    /// What was found in the batches under way, in order.
+    slots: VecDeque<Slot>,
+    /// How many bytes wait in all of them.
+    waiting: usize,
+    files: u64,
+    skipped: Skipped,
+}
+
+#[derive(Default)]
+struct Slot {
+    found: VecDeque<(FileMatches, usize)>,
+    is_done: bool,
+}
+
+impl<'a> Shared<'a> {
+    fn new(stop: &'a AtomicBool, progress: Option<&'a AtomicU64>) -> Self {
+        let (found, room) = (Condvar::new(), Condvar::new());
+        Self { state: Mutex::default(), found, room, stop, progress }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Has all threads end.
+    fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // With the lock held nobody is between asking and sleeping.
+        let _state = self.lock();
+        self.found.notify_all();
+        self.room.notify_all();
+    }
+
+    fn walk(&self, starts: &[Start], rules: &Rules<'_>) {
+        let _guard = EndIfPanicking(self);
+        let mut batches =
+            Batches { shared: self, batch: Vec::new(), directories: 0, skipped: Skipped::default() };
+        let _ = starts.iter().try_for_each(|start| walk(start, rules, &mut batches));
+        let _ = batches.send();
+        let skipped = std::mem::take(&mut batches.skipped);
+        let mut state = self.lock();
+        state.skipped.join(skipped);
+        state.is_walked = true;
+        drop(state);
+        self.found.notify_all();
+        self.room.notify_all();
+    }
+
+    fn work(&self, mut searcher: FileSearcher<'_>) {
+        let _guard = EndIfPanicking(self);
+        while let Some((number, batch)) = self.next() {
+            let (mut files, mut skipped) = (0, Skipped::default());
+            for task in batch {
+                if self.is_over() {
+                    return;
+                }
+                let named = || {
+                    Named { directory: &task.directory, name: &task.name, told: task.told.as_deref() }.path()
+                };
+                let opened = os::open_to_read_file(&task.directory.directory, Path::new(&task.name));
+                let outcome = searcher.search(opened, &mut |matches| self.hand_in(number, named(), matches));
+                match outcome {
+                    Searched::Whole => files += 1,
+                    Searched::Skipped(cause) => skipped.add(cause, named()),
+                    Searched::Not => {}
+                }
+                if let Some(progress) = self.progress {
+                    progress.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            self.finish(number, files, skipped);
+        }
+    }
+
+    /// The next batch; `None` if there will be none.
+    fn next(&self) -> Option<(u64, Vec<Task>)> {
+        let mut state = self.lock();
+        loop {
+            if self.is_over() {
+                return None;
+            }
+            if let Some(next) = state.queue.pop_front() {
+                return Some(next);
+            }
+            if state.is_walked {
+                return None;
+            }
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Puts what was found where it waits for its turn.
+    fn hand_in(&self, number: u64, file_path: String, matches: Vec<Match>) -> ControlFlow<()> {
+        let weight = weight(&matches);
+        let mut state = self.lock();
+        loop {
+            if self.is_over() {
+                return ControlFlow::Break(());
+            }
+            let own = state.slot(number).map_or(0, |slot| slot.found.len());
+            let is_next = number == state.head;
+            if state.waiting < WAITING || (is_next && own == 0) {
+                break;
+            }
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.waiting += weight;
+        let is_next = number == state.head;
+        if let Some(slot) = state.slot(number) {
+            slot.found.push_back((FileMatches { file_path, matches }, weight));
+        }
+        drop(state);
+        if is_next {
+            self.found.notify_one();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn finish(&self, number: u64, files: u64, skipped: Skipped) {
+        let mut state = self.lock();
+        state.files += files;
+        if !skipped.is_empty() {
+            state.skipped.join(skipped);
+        }
+        let is_next = number == state.head;
+        if let Some(slot) = state.slot(number) {
+            slot.is_done = true;
+        }
+        drop(state);
+        if is_next {
+            self.found.notify_one();
+        }
+    }
+
+    /// Takes what is found, in order, until all is done or nothing more is wanted.
+    fn take(
+        &self,
+        sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
+        ask: &mut dyn FnMut() -> ControlFlow<()>,
+    ) {
+        let mut state = self.lock();
+        while !self.is_over() {
+            let had_no_room = state.waiting >= WAITING || state.slots.len() >= WINDOW;
+            let mut found = VecDeque::new();
+            let mut is_done = false;
+            while let Some(slot) = state.slots.front_mut() {
+                found.append(&mut slot.found);
+                if !slot.is_done {
+                    break;
+                }
+                state.slots.pop_front();
+                state.head += 1;
+                is_done = true;
+                if !found.is_empty() {
+                    break;
+                }
+            }
+            if found.is_empty() && !is_done {
+                if state.is_walked && state.slots.is_empty() {
+                    return;
+                }
+                let woken = self.found.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner);
+                state = woken.0;
+                if woken.1.timed_out() {
+                    drop(state);
+                    if ask().is_break() {
+                        return;
+                    }
+                    state = self.lock();
+                }
+                continue;
+            }
+            state.waiting -= found.iter().map(|(_, weight)| weight).sum::<usize>();
+            drop(state);
+            if had_no_room {
+                self.room.notify_all();
+            }
+            let taken = found.into_iter().try_for_each(|(matches, _)| sink(matches));
+            if taken.is_break() || ask().is_break() {
+                return;
+            }
+            state = self.lock();
+        }
+    }
+}
+
+impl State {
+    fn slot(&mut self, number: u64) -> Option<&mut Slot> {
+        usize::try_from(number - self.head).ok().and_then(|at| self.slots.get_mut(at))
+    }
+}
+
+/// How many bytes matches take, about.
+fn weight(matches: &[Match]) -> usize {
+    let lines =
+        |one: &Match| one.before.iter().chain(&one.after).map(|line| line.text.len() + 64).sum::<usize>();
+    matches.iter().map(|one| one.line.text.len() + 128 + lines(one)).sum()
+}
+
+/// Ends the search if its thread panics; else the others would wait for it.
+struct EndIfPanicking<'a>(&'a Shared<'a>);
+
+impl Drop for EndIfPanicking<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.end();
+        }
+    }
+}
+
+/// Makes batches of what the walk meets.
+struct Batches<'a> {
+    shared: &'a Shared<'a>,
+    batch: Vec<Task>,
+    directories: usize,
+    skipped: Skipped,
+}
+
+impl Batches<'_> {
+    /// Hands the batch to the workers, once there is room.
+    fn send(&mut self) -> ControlFlow<()> {
+        let batch = std::mem::take(&mut self.batch);
+        self.directories = 0;
+        if batch.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let mut state = self.shared.lock();
+        while state.slots.len() >= WINDOW && !self.shared.is_over() {
+            state = self.shared.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if self.shared.is_over() {
+            return ControlFlow::Break(());
+        }
+        let number = state.head + state.slots.len() as u64;
+        state.slots.push_back(Slot::default());
+        state.queue.push_back((number, batch));
+        drop(state);
+        // One that waits for room in vain is woken too seldom to matter.
+        self.shared.room.notify_all();
+        ControlFlow::Continue(())
+    }
+}
+
+impl Visitor for Batches<'_> {
+    fn file(&mut self, file: Named<'_>) -> ControlFlow<()> {
+        let is_new = self.batch.last().is_none_or(|last| !Arc::ptr_eq(&last.directory, file.directory));
+        self.directories += usize::from(is_new);
+        self.batch.push(Task {
+            directory: file.directory.clone(),
+            name: file.name.to_owned(),
+            told: file.told.map(str::to_owned),
+        });
+        if self.batch.len() >= FILES || self.directories >= DIRECTORIES {
+            self.send()
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn directory(&mut self, _: Named<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn link(&mut self, link: Named<'_>) -> ControlFlow<()> {
+        self.skipped(Cause::Link, link.path());
+        ControlFlow::Continue(())
+    }
+
+    fn skipped(&mut self, cause: Cause, path: String) {
+        self.skipped.add(cause, path);
+    }
+}

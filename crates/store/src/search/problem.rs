@@ -1,0 +1,49 @@
+//! Why a search or a listing is refused: [`SearchProblem`].
+
+use crate::access::patterns::BadPattern;
+use crate::edit::Reason;
+
+/// Why a search or a listing is refused, or was stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct SearchError {
+    /// Every reason, at least one.
+    pub problems: Vec<SearchProblem>,
+}
+
+impl From<SearchProblem> for SearchError {
+    fn from(problem: SearchProblem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+/// One reason why a search or a listing is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchProblem {
+    /// The pattern cannot be searched for.
+    #[error(transparent)]
+    Pattern(BadSearchPattern),
+    /// A glob cannot be read.
+    #[error(transparent)]
+    Glob(BadPattern),
+    /// What was named cannot be searched or listed, no encoding has that label, or the call was cancelled.
+    #[error("{reason}")]
+    Refused {
+        /// Which path it is, by its index in the request; 0 where it is no path's.
+        entry: usize,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Why nothing can be searched for by a pattern.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BadSearchPattern {
+    /// It is no regular expression, or too large a one: the message of the crate `regex`, of one or several lines.
+    #[error("{0}")]
+    Regex(String),
+    /// It can match only over a line's end.
+    #[error("the pattern holds a line end, and a match is within one line")]
+    LineEnd,
+}

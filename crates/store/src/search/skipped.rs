@@ -1,0 +1,92 @@
+//! What a search left out: [`Skipped`].
+
+use std::collections::BTreeMap;
+
+/// How many names are kept of each cause.
+const NAMED: usize = 3;
+
+/// Why something was left out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    /// The file holds a NUL byte.
+    Binary,
+    /// Something was found in the file, and not all of it decodes, so that no tool could read or edit it.
+    Undecodable,
+    /// A line of the file is too long to be held in memory.
+    LineTooLong,
+    /// The file kept changing while it was searched.
+    Changed,
+    /// The file or directory cannot be opened or read.
+    Unreadable,
+    /// It is a symbolic link, which is not followed; in a listing, one that leads to nothing or in a circle.
+    Link,
+    /// It is a link that leads out of the roots.
+    Outside,
+    /// It is no file and no directory.
+    Special,
+    /// Its name is not Unicode, so that nothing can name it.
+    NotUnicode,
+    /// The directory is nested too deep.
+    TooDeep,
+    /// An ignore file that cannot be read, or is too large, and so was not honoured.
+    IgnoreFile,
+}
+
+/// What was left out for one reason.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct SkippedFiles {
+    /// How many.
+    pub count: u64,
+    /// The paths of some of them, sorted, as [`FileMatches::file_path`](crate::FileMatches::file_path).
+    pub names: Vec<String>,
+}
+
+/// What was left out, by cause.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Skipped(BTreeMap<Cause, SkippedFiles>);
+
+impl Skipped {
+    /// The causes for which something was left out, and what.
+    pub fn iter(&self) -> impl Iterator<Item = (Cause, &SkippedFiles)> {
+        self.0.iter().map(|(cause, files)| (*cause, files))
+    }
+
+    /// How many were left out for a cause.
+    #[must_use]
+    pub fn count(&self, cause: Cause) -> u64 {
+        self.0.get(&cause).map_or(0, |files| files.count)
+    }
+
+    /// Whether nothing was left out.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds one; Of all the first by name are kept, in whatever order they come.
+    pub(crate) fn add(&mut self, cause: Cause, name: String) {
+        let files = self.0.entry(cause).or_default();
+        files.count += 1;
+        files.keep(name);
+    }
+
+    /// Adds all of another.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (cause, others) in other.0 {
+            let files = self.0.entry(cause).or_default();
+            files.count += others.count;
+            others.names.into_iter().for_each(|name| files.keep(name));
+        }
+    }
+}
+
+impl SkippedFiles {
+    fn keep(&mut self, name: String) {
+        let at = self.names.partition_point(|known| *known <= name);
+        if at < NAMED {
+            self.names.insert(at, name);
+            self.names.truncate(NAMED);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Where a walk begins: a root, or what a client's path leads to in one ([`Start`]).
+
+use std::ffi::OsString;
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::access::directory::open_directory;
+use crate::access::place::Place;
+use crate::access::roots::{PathError, Roots};
+use crate::edit::Reason;
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::os;
+use crate::os::directory::Dir;
+
+/// Where a walk begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    /// The handle of the root that holds it.
+    pub(crate) root: Arc<Dir>,
+    /// The names from the root to `directory`.
+    pub(crate) above: Vec<OsString>,
+    /// The directory, or that of the file.
+    pub(crate) directory: Arc<Dir>,
+    /// The name of the file, if it is one.
+    pub(crate) file: Option<OsString>,
+    /// Its path, as it really is.
+    pub(crate) real: PathBuf,
+    /// Its path, as the client would name it; without a separator at its end, but for that of a whole drive.
+    pub(crate) named: String,
+}
+
+/// The start of each root that can be searched, with the root's path where it cannot.
+pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<Start, PathBuf>> {
+    let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
+    let start = |(path, named): (&Path, &Path)| {
+        let told = named.to_str().filter(|_| named.is_absolute()).or_else(|| path.to_str());
+        let start = path.to_str().and_then(|path| of_path(roots, path).ok());
+        let start = start.zip(told).map(|(start, told)| Start { named: trimmed(told).to_owned(), ..start });
+        start.ok_or_else(|| named.to_owned())
+    };
+    paths.map(start).collect()
+}
+
+/// What a client's path leads to: a directory, or a regular file.
+pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
+    let named = trimmed(path).to_owned();
+    let place = match roots.resolve(path) {
+        Ok(place) => place,
+        Err(problems) => {
+            return match root_at(roots, &problems) {
+                Some((path, root)) => of_root(&path, root, named).map_err(|error| vec![Reason::Store(error)]),
+                None => Err(problems.into_iter().map(Reason::Path).collect()),
+            };
+        }
+    };
+    let start = of_place(roots, &place, named).map_err(|error| vec![Reason::Store(error)])?;
+    if roots.closes_directory(&start.directory) {
+        return Err(vec![Reason::Path(PathError::Outside)]);
+    }
+    Ok(start)
+}
+
+/// The root that a path named, for which there is no place: a place is in a directory.
+fn root_at(roots: &Roots, problems: &[PathError]) -> Option<(PathBuf, Arc<Dir>)> {
+    match problems {
+        [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
+            roots.handle_of(&error.path).map(|root| (error.path.clone(), root.clone()))
+        }
+        _ => None,
+    }
+}
+
+fn of_root(path: &Path, root: Arc<Dir>, named: String) -> Result<Start, StoreError> {
+    let directory = os::open_to_list(&root, Path::new(".")).context(Operation::Open, path)?;
+    Ok(Start {
+        root,
+        above: Vec::new(),
+        directory: Arc::new(directory),
+        file: None,
+        real: path.to_owned(),
+        named,
+    })
+}
+
+fn of_place(roots: &Roots, place: &Place, named: String) -> Result<Start, StoreError> {
+    let fail = |kind| Err(StoreError::new(Operation::Open, place.path(), kind));
+    let (Some((_, root)), true) = (roots.root_of(place), place.missing.is_empty()) else {
+        return fail(StoreErrorKind::NotFound);
+    };
+    let looked = place.directory.symlink_metadata(place.name()).context(Operation::Open, place.path())?;
+    let mut above: Vec<OsString> = place.relative().iter().map(Into::into).collect();
+    let (directory, file) = if looked.is_dir() {
+        let beneath = open_directory(&place.directory, place.name(), place.path())?;
+        let directory = os::open_to_list(&beneath, Path::new(".")).context(Operation::Open, place.path())?;
+        (Arc::new(directory), None)
+    } else {
+        // It says by itself what else is wrong.
+        place.open_file(false)?;
+        above.pop();
+        (place.directory.clone(), Some(place.name().to_owned()))
+    };
+    Ok(Start { root: root.clone(), above, directory, file, real: place.path().to_owned(), named })
+}
+
+/// A path without the separators at its end; the top of a drive keeps its own.
+fn trimmed(path: &str) -> &str {
+    let trimmed = path.trim_end_matches(std::path::is_separator);
+    if trimmed.is_empty() || (cfg!(windows) && trimmed.ends_with(':')) {
+        path.get(..=trimmed.len()).unwrap_or(path)
+    } else {
+        trimmed
+    }
+}
+
+/// The path of a name in a directory, as it is told.
+pub(crate) fn joined(directory: &str, name: &str) -> String {
+    let mut path = String::with_capacity(directory.len() + 1 + name.len());
+    path.push_str(directory);
+    if !directory.ends_with(std::path::is_separator) {
+        path.push(MAIN_SEPARATOR);
+    }
+    path.push_str(name);
+    path
+}

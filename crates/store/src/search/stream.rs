@@ -1,0 +1,348 @@
+//! Searching a large file, which goes by in blocks: [`search`].
+//!
+//! What is found waits until it is known that all of the file is text, since no other tool could read it else: to the end of the
+//! file, or until there is so much of it that the rest is looked through first.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use grep_searcher::Searcher;
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::{Decoded, Decoder, Encoding, Unit, Validator};
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::line_ending::Convention;
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
+
+use crate::os;
+use crate::os::identity::Identity;
+use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
+use crate::search::request::Match;
+use crate::search::skipped::Cause;
+use crate::search::text::{Form, LineEnds};
+
+/// How much of a file is looked at at once for the first line end.
+const LOOKED_AT: u64 = 64 * 1024;
+
+/// Searches a large file.
+pub(crate) fn search(
+    file: &File,
+    size: u64,
+    asked: Asked<'_>,
+    searcher: &mut Searcher,
+    emit: Emit<'_>,
+) -> Result<(), Fault> {
+    let identity = os::identity_of(file).map_err(|_| Fault::Skip(Cause::Unreadable))?;
+    let file = Large { file, size, stop: asked.stop };
+    let mut head = [0; 4];
+    let read = file.read_at(0, &mut head)?;
+    let form = Form::of(head.get(..read).unwrap_or_default(), asked.label);
+    let convention = convention(&file, form)?;
+    let check = RefCell::new(Check::new(form));
+    let mut reader = TextReader::new(&file, form, convention, &check);
+    let found = Streamed { file: &file, asked, identity, check: &check, scan: None, emit };
+    let mut collector = Collector::new(asked.matcher, asked.max_line_bytes, found);
+    let outcome = searcher.search_reader(asked.matcher, &mut reader, &mut collector);
+    // What ended the reader is not told by the searcher.
+    if let Some(fault) = check.borrow().fault {
+        return Err(fault);
+    }
+    outcome?;
+    collector.finish()
+}
+
+/// A file that is read in blocks.
+struct Large<'a> {
+    file: &'a File,
+    size: u64,
+    stop: &'a AtomicBool,
+}
+
+impl Source for Large<'_> {
+    type Error = Fault;
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Fault::Stop);
+        }
+        // What was added since it was opened is another state.
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        let buffer = buffer.get_mut(..length).unwrap_or_default();
+        loop {
+            match os::read_at(self.file, buffer, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read.map_err(|_| Fault::Skip(Cause::Unreadable)),
+            }
+        }
+    }
+}
+
+/// What ends the lines of a file: that is known at the first LF, or at the end.
+fn convention(file: &Large<'_>, form: Form) -> Result<Convention, Fault> {
+    if form.encoding.unit() != Unit::Byte {
+        let mut scanner = Scanner::without_digest(Some(form.encoding));
+        for_each_chunk(file, 0..file.size, |_, chunk| {
+            scanner.feed(chunk);
+            true
+        })?;
+        return Ok(scanner.finish().lines.convention());
+    }
+    let mut has_cr = false;
+    let mut buffer = vec![0; usize::try_from(LOOKED_AT).unwrap_or(CHUNK)];
+    let mut offset = 0;
+    loop {
+        let read = file.read_at(offset, &mut buffer)?;
+        let block = buffer.get(..read).unwrap_or_default();
+        if memchr::memchr(b'\n', block).is_some() {
+            return Ok(Convention::Lf);
+        }
+        has_cr |= memchr::memchr(b'\r', block).is_some();
+        if memchr::memchr(0, block).is_some() {
+            return Err(Fault::Skip(Cause::Binary));
+        }
+        if read == 0 {
+            return Ok(if has_cr { Convention::Cr } else { Convention::Lf });
+        }
+        offset += read as u64;
+    }
+}
+
+/// Whether the bytes of a file are text, as far as they have come by.
+struct Check {
+    /// `None` once the whole file was looked through.
+    validator: Option<Validator>,
+    is_byte: bool,
+    /// The offset of the next byte.
+    offset: u64,
+    /// Whether what was searched so far is not just the bytes.
+    is_changed: bool,
+    fault: Option<Fault>,
+}
+
+impl Check {
+    fn new(form: Form) -> Self {
+        Self {
+            validator: Some(Validator::new(form.encoding)),
+            is_byte: form.encoding.unit() == Unit::Byte,
+            offset: form.start as u64,
+            is_changed: form.encoding != Encoding::Utf8,
+            fault: None,
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        self.offset += bytes.len() as u64;
+        let Some(validator) = &mut self.validator else { return Ok(()) };
+        validator.feed(bytes);
+        let is_binary = self.is_byte && memchr::memchr(0, bytes).is_some();
+        if is_binary { self.fail(Fault::Skip(Cause::Binary)) } else { Ok(()) }
+    }
+
+    fn fail(&mut self, fault: Fault) -> Result<(), Fault> {
+        self.fault = Some(fault);
+        Err(fault)
+    }
+
+    /// Looks through what has not come by yet.
+    fn finish(&mut self, file: &Large<'_>) -> Result<(), Fault> {
+        if self.validator.is_none() {
+            return Ok(());
+        }
+        let begun = self.offset;
+        let mut outcome = Ok(());
+        for_each_chunk(file, begun..file.size, |_, chunk| {
+            outcome = self.feed(chunk);
+            outcome.is_ok()
+        })?;
+        outcome?;
+        let is_undecodable = self.validator.take().is_some_and(|validator| validator.finish().is_some());
+        let is_short = self.offset != file.size;
+        self.offset = begun;
+        match (is_short, is_undecodable) {
+            (true, _) => self.fail(Fault::Skip(Cause::Changed)),
+            (_, true) => self.fail(Fault::Skip(Cause::Undecodable)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads the text of a file. After a fault, which is noted in the check, it is at its end.
+struct TextReader<'a> {
+    file: &'a Large<'a>,
+    check: &'a RefCell<Check>,
+    ends: LineEnds,
+    offset: u64,
+    decoding: Option<Decoding>,
+    is_over: bool,
+}
+
+/// Bytes that are decoded, and what of their text was not handed out.
+struct Decoding {
+    decoder: Decoder,
+    block: Vec<u8>,
+    decoded: Decoded,
+    text: Vec<u8>,
+    handed_out: usize,
+}
+
+impl<'a> TextReader<'a> {
+    fn new(file: &'a Large<'a>, form: Form, convention: Convention, check: &'a RefCell<Check>) -> Self {
+        let offset = form.start as u64;
+        let decoding = (form.encoding != Encoding::Utf8).then(|| Decoding {
+            decoder: Decoder::new(form.encoding, offset),
+            block: vec![0; CHUNK],
+            decoded: Decoded::new(),
+            text: Vec::new(),
+            handed_out: 0,
+        });
+        Self { file, check, ends: LineEnds::new(convention), offset, decoding, is_over: false }
+    }
+
+    /// Reads UTF-8 into the buffer itself. 0 is no end where it is not over.
+    fn read_plain(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
+        let held = usize::from(self.ends.has_cr());
+        if let (1, Some(first)) = (held, buffer.first_mut()) {
+            *first = b'\r';
+        }
+        let room = buffer.get_mut(held..).unwrap_or_default();
+        if room.is_empty() {
+            // A buffer of one byte: the CR must go before it is known what follows.
+            return Ok(usize::from(self.ends.finish()));
+        }
+        let read = self.file.read_at(self.offset, room)?;
+        self.check.borrow_mut().feed(room.get(..read).unwrap_or_default())?;
+        self.offset += read as u64;
+        if read == 0 {
+            self.is_over = true;
+            return Ok(usize::from(self.ends.finish()));
+        }
+        let length = self.ends.normalise(buffer.get_mut(..held + read).unwrap_or_default());
+        self.check.borrow_mut().is_changed |= length < held + read || self.ends.are_cr();
+        Ok(length)
+    }
+
+    /// Decodes the next block.
+    fn decode(&mut self, decoding: &mut Decoding) -> Result<(), Fault> {
+        let read = self.file.read_at(self.offset, &mut decoding.block)?;
+        let block = decoding.block.get(..read).unwrap_or_default();
+        self.check.borrow_mut().feed(block)?;
+        self.offset += read as u64;
+        self.is_over = read == 0;
+        decoding.decoder.feed(block, self.is_over, &mut decoding.decoded);
+        if decoding.decoder.failed() {
+            return Err(Fault::Skip(Cause::Undecodable));
+        }
+        decoding.text.clear();
+        if self.ends.has_cr() {
+            decoding.text.push(b'\r');
+        }
+        decoding.text.extend_from_slice(decoding.decoded.text.as_bytes());
+        let length = self.ends.normalise(&mut decoding.text);
+        decoding.text.truncate(length);
+        if self.is_over && self.ends.finish() {
+            decoding.text.push(b'\r');
+        }
+        decoding.handed_out = 0;
+        Ok(())
+    }
+
+    fn read_decoded(&mut self, decoding: &mut Decoding, buffer: &mut [u8]) -> Result<usize, Fault> {
+        if decoding.handed_out == decoding.text.len() {
+            self.decode(decoding)?;
+        }
+        let rest = decoding.text.get(decoding.handed_out..).unwrap_or_default();
+        let length = rest.len().min(buffer.len());
+        if let (Some(to), Some(from)) = (buffer.get_mut(..length), rest.get(..length)) {
+            to.copy_from_slice(from);
+        }
+        decoding.handed_out += length;
+        Ok(length)
+    }
+}
+
+impl Read for TextReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let mut decoding = self.decoding.take();
+        let read = loop {
+            let read = match &mut decoding {
+                Some(decoding) if self.is_over && decoding.handed_out == decoding.text.len() => Ok(0),
+                Some(decoding) => self.read_decoded(decoding, buffer),
+                None if self.is_over => Ok(0),
+                None => self.read_plain(buffer),
+            };
+            match read {
+                Ok(0) if !self.is_over => {}
+                read => break read,
+            }
+        };
+        self.decoding = decoding;
+        Ok(read.unwrap_or_else(|fault| {
+            self.is_over = true;
+            self.check.borrow_mut().fault = Some(fault);
+            0
+        }))
+    }
+}
+
+/// A large file in which something was found.
+struct Streamed<'a> {
+    file: &'a Large<'a>,
+    asked: Asked<'a>,
+    identity: Identity,
+    check: &'a RefCell<Check>,
+    /// Where its lines are, once that was needed.
+    scan: Option<Scan>,
+    emit: Emit<'a>,
+}
+
+impl Streamed<'_> {
+    fn scan(&mut self) -> Result<&Scan, Fault> {
+        if self.scan.is_none() {
+            let mut scanner = Scanner::without_digest(self.asked.label);
+            for_each_chunk(self.file, 0..self.file.size, |_, chunk| {
+                scanner.feed(chunk);
+                true
+            })?;
+            self.scan = Some(scanner.finish());
+        }
+        self.scan.as_ref().ok_or(Fault::Skip(Cause::Unreadable))
+    }
+}
+
+impl Found for Streamed<'_> {
+    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, Fault> {
+        if !self.asked.hashes {
+            return Ok(None);
+        }
+        if !self.check.borrow().is_changed {
+            return Ok(Some(Digest::of(text)));
+        }
+        let file = self.file;
+        let scanned = Scanned::new(file, self.scan()?);
+        let bytes = scanned.bytes_of(LineRange::new(line, 1))?;
+        Ok(Some(scanned.digest_of(bytes)?))
+    }
+
+    fn portion(&mut self, matches: Vec<Match>) -> Result<(), Fault> {
+        self.check.borrow_mut().finish(self.file)?;
+        let is_unchanged = os::identity_of(self.file.file).is_ok_and(|now| now == self.identity);
+        if !is_unchanged {
+            return Err(Fault::Skip(Cause::Changed));
+        }
+        if self.asked.stop.load(Ordering::Relaxed) || (self.emit)(matches).is_break() {
+            return Err(Fault::Stop);
+        }
+        Ok(())
+    }
+}

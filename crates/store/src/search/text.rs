@@ -1,0 +1,119 @@
+//! The text of a file as a search sees it, which is what a read shows: UTF-8, without a byte order mark, and each line end one LF.
+
+use mcp_text_editor_core::encoding::{Encoding, Unit, Validator, sniff_bom};
+use mcp_text_editor_core::line_ending::Convention;
+
+use crate::search::skipped::Cause;
+
+/// How the bytes of a file are text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Form {
+    pub(crate) encoding: Encoding,
+    /// How many bytes the byte order mark has.
+    pub(crate) start: usize,
+}
+
+impl Form {
+    /// By the first four bytes, or all of a shorter file, and the label that was given.
+    pub(crate) fn of(head: &[u8], label: Option<Encoding>) -> Self {
+        let marked = sniff_bom(head).filter(|_| label.is_none_or(Encoding::is_unicode));
+        let encoding = marked.or(label).unwrap_or(Encoding::Utf8);
+        Self { encoding, start: marked.map_or(0, |marked| marked.bom().len()) }
+    }
+}
+
+/// The text of a whole file. `buffer` holds it where it differs from the bytes; the second value tells whether it does. Of a file that is
+/// searched as UTF-8 it is not checked whether it is: [`is_utf8`] does that where something was found.
+pub(crate) fn of_bytes<'a>(
+    raw: &'a [u8],
+    form: Form,
+    buffer: &'a mut Vec<u8>,
+) -> Result<(&'a [u8], bool), Cause> {
+    let body = raw.get(form.start..).unwrap_or_default();
+    if form.encoding.unit() == Unit::Byte && memchr::memchr(0, body).is_some() {
+        return Err(Cause::Binary);
+    }
+    buffer.clear();
+    if form.encoding == Encoding::Utf8 {
+        if memchr::memchr(b'\r', body).is_none() {
+            return Ok((body, false));
+        }
+        buffer.extend_from_slice(body);
+    } else {
+        let text = form.encoding.decode(body).map_err(|_| Cause::Undecodable)?;
+        *buffer = text.into_bytes();
+    }
+    let convention = if memchr::memchr(b'\n', buffer).is_some() { Convention::Lf } else { Convention::Cr };
+    let mut ends = LineEnds::new(convention);
+    let length = ends.normalise(buffer);
+    buffer.truncate(length);
+    if ends.finish() {
+        buffer.push(b'\r');
+    }
+    Ok((buffer, true))
+}
+
+/// Whether bytes without a byte order mark are UTF-8.
+pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
+    let mut validator = Validator::new(Encoding::Utf8);
+    validator.feed(bytes);
+    validator.finish().is_none()
+}
+
+/// Makes each line end of a text that comes in pieces one LF, in place.
+#[derive(Debug)]
+pub(crate) struct LineEnds {
+    convention: Convention,
+    /// Whether the last piece ended in a CR, which is not handed out before it is known what follows.
+    has_cr: bool,
+}
+
+impl LineEnds {
+    pub(crate) fn new(convention: Convention) -> Self {
+        Self { convention, has_cr: false }
+    }
+
+    /// Whether lines end at CR.
+    pub(crate) fn are_cr(&self) -> bool {
+        self.convention == Convention::Cr
+    }
+
+    /// Whether the next piece must begin with a CR that the last one ended in.
+    pub(crate) fn has_cr(&self) -> bool {
+        self.has_cr
+    }
+
+    /// Changes a piece, and returns how many of its bytes are left. If [`has_cr`](Self::has_cr) was so the piece begins with that CR.
+    pub(crate) fn normalise(&mut self, piece: &mut [u8]) -> usize {
+        if self.convention == Convention::Cr {
+            piece.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+            return piece.len();
+        }
+        self.has_cr = false;
+        let Some(first) = memchr::memchr(b'\r', piece) else { return piece.len() };
+        let (mut from, mut to) = (first, first);
+        while from < piece.len() {
+            // At a CR: it goes if a LF follows, and waits if nothing does.
+            match piece.get(from + 1) {
+                None => {
+                    self.has_cr = true;
+                    break;
+                }
+                Some(b'\n') => from += 1,
+                Some(_) => {}
+            }
+            // The byte here, be it the CR or the LF, and all up to the next CR.
+            let rest = piece.get(from + 1..).unwrap_or_default();
+            let next = memchr::memchr(b'\r', rest).map_or(piece.len(), |at| from + 1 + at);
+            piece.copy_within(from..next, to);
+            to += next - from;
+            from = next;
+        }
+        to
+    }
+
+    /// Whether a CR is left over at the end of the text.
+    pub(crate) fn finish(&mut self) -> bool {
+        std::mem::take(&mut self.has_cr)
+    }
+}
