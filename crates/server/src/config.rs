@@ -84,7 +84,8 @@ impl FromStr for ToolSet {
     /// Reads the name of a set, or names of tools with commas between them. The error names the word that is neither.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "default" | "edit" => return Ok(Self::default()),
+            "default" => return Ok(Self::default()),
+            "edit" => return Ok(Self::of(|tool| !tool.is_on_request() && !tool.is_finding())),
             "all" => return Ok(Self::of(|_| true)),
             "read-only" => return Ok(Self::of(|tool| tool.is_read_only() && !tool.is_on_request())),
             "claude-code" => return Ok(Self::of(|tool| tool == ToolId::Patch)),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_text_editor_store::Workspace;
@@ -48,18 +48,19 @@ pub struct Cancel {
     asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     /// The moment at which the call's time is over.
     end: Option<Instant>,
+    done: Arc<AtomicU64>,
 }
 
 impl Cancel {
     /// Makes a call that nobody can withdraw.
     #[must_use]
     pub fn never() -> Self {
-        Self { asked: None, end: None }
+        Self { asked: None, end: None, done: Arc::default() }
     }
 
     /// Makes a call that is withdrawn once `asked` answers true. `asked` is called often, so it must be cheap.
     pub fn new(asked: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self { asked: Some(Arc::new(asked)), end: None }
+        Self { asked: Some(Arc::new(asked)), end: None, done: Arc::default() }
     }
 
     /// Stops the call also once this time has gone by from now on.
@@ -81,7 +82,21 @@ impl Cancel {
         self.is_over() && !self.is_withdrawn()
     }
 
-    fn is_withdrawn(&self) -> bool {
+    /// Returns how much time the call has left; `None` if it is not bounded.
+    #[must_use]
+    pub fn time_left(&self) -> Option<Duration> {
+        self.end.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns the counter of files that a search or a list is done with, which reports of its progress tell.
+    #[must_use]
+    pub fn files_done(&self) -> &AtomicU64 {
+        &self.done
+    }
+
+    /// Whether the client has withdrawn the call.
+    #[must_use]
+    pub fn is_withdrawn(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked())
     }
 

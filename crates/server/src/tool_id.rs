@@ -16,6 +16,10 @@ pub enum ToolId {
     Insert,
     /// Deletes lines of a file.
     Delete,
+    /// Finds text in files.
+    Search,
+    /// Lists files and directories.
+    List,
     /// Lists past edits.
     Edits,
     /// Takes a past edit back.
@@ -31,6 +35,8 @@ impl ToolId {
         Self::Append,
         Self::Insert,
         Self::Delete,
+        Self::Search,
+        Self::List,
         Self::Edits,
         Self::Undo,
     ];
@@ -45,6 +51,8 @@ impl ToolId {
             Self::Append => "append_text_file_contents",
             Self::Insert => "insert_text_file_contents",
             Self::Delete => "delete_text_file_contents",
+            Self::Search => "search_text_files",
+            Self::List => "list_text_files",
             Self::Edits => "list_text_file_edits",
             Self::Undo => "undo_text_file_edits",
         }
@@ -59,7 +67,7 @@ impl ToolId {
     /// Whether the tool leaves every file as it is.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
-        matches!(self, Self::Get | Self::Edits)
+        matches!(self, Self::Get | Self::Search | Self::List | Self::Edits)
     }
 
     /// Whether the tool is offered only where all tools, or this one by name, are asked for. People have a subcommand
@@ -67,5 +75,11 @@ impl ToolId {
     #[must_use]
     pub const fn is_on_request(self) -> bool {
         matches!(self, Self::Edits | Self::Undo)
+    }
+
+    /// Whether the tool finds files, and neither reads nor edits one that a call names.
+    #[must_use]
+    pub const fn is_finding(self) -> bool {
+        matches!(self, Self::Search | Self::List)
     }
 }

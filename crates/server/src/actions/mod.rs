@@ -4,5 +4,7 @@
 pub mod create;
 pub mod edit;
 pub mod history;
+pub mod list;
 pub mod read;
 mod reply;
+pub mod search;

@@ -37,6 +37,7 @@ pub(super) fn merged(
 ) -> Vec<Problem> {
     let purpose = match tool {
         ToolId::Create => Purpose::Creating,
+        _ if tool.is_finding() => Purpose::Finding,
         _ if tool.is_read_only() => Purpose::Reading,
         _ => Purpose::Editing,
     };
@@ -44,20 +45,20 @@ pub(super) fn merged(
     let mut deferred = deferred.into_iter().peekable();
     for (index, problem) in found.into_iter().enumerate() {
         while let Some(check) = deferred.next_if(|check| check.after <= index) {
-            out.extend(check.problems(workspace, purpose));
+            out.extend(check.problems(workspace, tool, purpose));
         }
         out.push(problem);
     }
-    out.extend(deferred.flat_map(|check| check.problems(workspace, purpose)));
+    out.extend(deferred.flat_map(|check| check.problems(workspace, tool, purpose)));
     out
 }
 
 impl Deferred {
-    fn problems(&self, workspace: &Workspace, purpose: Purpose) -> Vec<Problem> {
+    fn problems(&self, workspace: &Workspace, tool: ToolId, purpose: Purpose) -> Vec<Problem> {
         match &self.named {
             Named::Path(path) => {
                 let problems = workspace.check_spelling(path, purpose);
-                problems.iter().map(|problem| explain::misspelled(workspace, path, problem)).collect()
+                problems.iter().map(|problem| explain::misspelled(tool, workspace, path, problem)).collect()
             }
             Named::Encoding(label) if Label::parse(label).is_some() => Vec::new(),
             Named::Encoding(label) => {

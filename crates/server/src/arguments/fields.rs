@@ -223,6 +223,19 @@ impl<'n> Fields<'n> {
         u64::try_from(number).ok()
     }
 
+    /// Reads an integer that is at least 0.
+    pub fn count(&mut self, name: &'static str) -> Option<u64> {
+        let number = self.integer(name)?;
+        if number < 0 {
+            let place = self.place_of(name);
+            self.note_invalid(
+                format!("`{place}` is {number}, and cannot be negative"),
+                format!("give a `{name}` of 0 or more"),
+            );
+        }
+        u64::try_from(number).ok()
+    }
+
     /// Reads a flag; `default` where it is absent.
     pub fn flag(&mut self, name: &'static str, default: bool) -> bool {
         let Some(value) = self.take(name) else { return default };
@@ -248,16 +261,47 @@ impl<'n> Fields<'n> {
         tag
     }
 
-    /// Reads a list of objects. Items that are no objects are noted and left out.
-    pub fn objects(&mut self, name: &'static str) -> Option<Vec<Self>> {
+    /// Reads a list of paths, which may be left out. Items that are no texts are noted and left out.
+    pub fn paths(&mut self, name: &'static str) -> Option<Vec<String>> {
+        let items = self.items(name)?;
+        if !self.notes.admit(Limit::Files, items.len()) {
+            return None;
+        }
+        let list = self.place_of(name);
+        let mut paths = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            match item {
+                Value::String(path) if !path.contains('\0') => {
+                    self.notes.defer(self.file.as_ref(), Named::Path(path.clone()));
+                    paths.push(path);
+                }
+                Value::String(_) => {
+                    self.note_invalid(format!("`{list}[{index}]` holds U+0000"), "leave that character out");
+                }
+                other => self.note_invalid(
+                    format!("`{list}[{index}]` must be a string, not {}", kind(&other)),
+                    "write it as an absolute path, in quotes",
+                ),
+            }
+        }
+        Some(paths)
+    }
+
+    /// Reads a list.
+    fn items(&mut self, name: &'static str) -> Option<Vec<Value>> {
         let value = self.take(name)?;
-        let items = match self.unspelled(&value).ok()?.unwrap_or(value) {
-            Value::Array(items) => items,
+        match self.unspelled(&value).ok()?.unwrap_or(value) {
+            Value::Array(items) => Some(items),
             other => {
                 self.mistyped(name, "an array", &other);
-                return None;
+                None
             }
-        };
+        }
+    }
+
+    /// Reads a list of objects. Items that are no objects are noted and left out.
+    pub fn objects(&mut self, name: &'static str) -> Option<Vec<Self>> {
+        let items = self.items(name)?;
         let limit = match name {
             "files" => Limit::Files,
             "patches" => Limit::Patches,
@@ -336,7 +380,7 @@ impl<'n> Fields<'n> {
         if self.has(name) || self.values.len() > MAX_KEYS {
             return;
         }
-        let is_list = matches!(name, "files" | "patches" | "ranges");
+        let is_list = matches!(name, "files" | "patches" | "ranges" | "paths");
         let suits = |value: &Value| match value {
             Value::Null => false,
             Value::Array(_) => true,

@@ -98,8 +98,9 @@ fn briefly(command: Command) -> Command {
 pub(super) struct Options {
     /// Which: default, all, edit, read-only, or names
     ///
-    /// edit has the six that read and edit; all has those of the history, too; claude-code is the patch tool alone. Names
-    /// have commas between them. By default default; of `install` what suits the client.
+    /// default has the six that read and edit, search and list; edit the six alone; all also moves, removes, lists past edits and undoes
+    /// them; claude-code is the patch tool alone. Names have commas between them. By default default; of `install` what suits the
+    /// client.
     #[arg(
         long,
         global = true,

@@ -29,22 +29,24 @@ const USE: &[(&[ToolId], &str)] = &[
     ),
     (
         &[ToolId::Get],
-        " Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them.",
+        " get_text_file_contents reads: each range comes with file_hash and range_hash; keep them.",
     ),
     (
         &[ToolId::Patch],
         " Change text with patch_text_file_contents, many places and files at once: name unique text by old_string, or lines by \
          ranges with range_hash.",
     ),
-    (&[ToolId::Append], " Add lines at the end with append_text_file_contents and the file_hash."),
-    (&[ToolId::Insert], " Add lines elsewhere with insert_text_file_contents and the file_hash."),
-    (&[ToolId::Delete], " Remove lines with delete_text_file_contents and the hashes."),
-    (&[ToolId::Undo], " Take an edit back with undo_text_file_edits and the edit_id that its reply gave."),
-    (&[ToolId::Create], " Make files with create_text_file, which never overwrites."),
+    (&[ToolId::Append], " append_text_file_contents adds lines at the end (file_hash)."),
+    (&[ToolId::Insert], " insert_text_file_contents adds lines elsewhere (file_hash)."),
+    (&[ToolId::Delete], " delete_text_file_contents removes lines (hashes)."),
+    (&[ToolId::Search], " search_text_files finds text; a hit can be edited without a read."),
+    (&[ToolId::List], " list_text_files lists files."),
+    (&[ToolId::Undo], " undo_text_file_edits takes an edit back by its edit_id."),
+    (&[ToolId::Create], " create_text_file makes files; it never overwrites."),
     (
         EDITING,
-        " An edit returns the new hashes and line numbers: go on from those without a read. A failed edit changes \
-         nothing, and its error holds the actual text.",
+        " An edit returns new hashes and line numbers: go on without a read. A failed edit changes nothing; \
+         its error holds the actual text.",
     ),
 ];
 
@@ -225,13 +227,13 @@ mod tests {
 
     #[test]
     fn the_head_says_what_for_when_and_where() {
-        insta::assert_snapshot!(told("default", &["/home/ada/app", "/home/ada/lib"], &[]), @"Reads and edits text files, exactly and all or nothing. Prefer it to sed, heredocs and rewriting whole files. Directories: /home/ada/app, /home/ada/lib. Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next. Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them. Change text with patch_text_file_contents, many places and files at once: name unique text by old_string, or lines by ranges with range_hash. Add lines at the end with append_text_file_contents and the file_hash. Add lines elsewhere with insert_text_file_contents and the file_hash. Remove lines with delete_text_file_contents and the hashes. Make files with create_text_file, which never overwrites. An edit returns the new hashes and line numbers: go on from those without a read. A failed edit changes nothing, and its error holds the actual text.");
-        insta::assert_snapshot!(told("read-only", &["/home/ada/app"], &["/home/ada/lib"]), @"Reads text files, any lines of them, in any encoding, with hashes. Prefer it to cat, head and sed -n. Directories: /home/ada/app. NOT SERVED: /home/ada/lib (see below). Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next. Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them. To have it served, a person has to name a directory that exists in the client's configuration of this server, or make this one, and restart the server. Why: the configured directory /home/ada/lib is missing.");
+        insta::assert_snapshot!(told("default", &["/home/ada/app", "/home/ada/lib"], &[]), @"Reads and edits text files, exactly and all or nothing. Prefer it to sed, heredocs and rewriting whole files. Directories: /home/ada/app, /home/ada/lib. Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next. get_text_file_contents reads: each range comes with file_hash and range_hash; keep them. Change text with patch_text_file_contents, many places and files at once: name unique text by old_string, or lines by ranges with range_hash. append_text_file_contents adds lines at the end (file_hash). insert_text_file_contents adds lines elsewhere (file_hash). delete_text_file_contents removes lines (hashes). search_text_files finds text; a hit can be edited without a read. list_text_files lists files. create_text_file makes files; it never overwrites. An edit returns new hashes and line numbers: go on without a read. A failed edit changes nothing; its error holds the actual text.");
+        insta::assert_snapshot!(told("read-only", &["/home/ada/app"], &["/home/ada/lib"]), @"Reads text files, any lines of them, in any encoding, with hashes. Prefer it to cat, head and sed -n. Directories: /home/ada/app. NOT SERVED: /home/ada/lib (see below). Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next. get_text_file_contents reads: each range comes with file_hash and range_hash; keep them. search_text_files finds text; a hit can be edited without a read. list_text_files lists files. To have it served, a person has to name a directory that exists in the client's configuration of this server, or make this one, and restart the server. Why: the configured directory /home/ada/lib is missing.");
         insta::assert_snapshot!(told("default", &[], &["~/app"]), @"Reads and edits text files, but NO DIRECTORY IS SERVED, so every call fails; tell the user. Why: the configured directory ~/app is missing. To have it served, a person has to name a directory that exists in the client's configuration of this server, or make this one, and restart the server.");
         let many: Vec<String> = (0..100).map(|number| format!("/home/ada/project/{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let told = told("claude-code", &many, &many);
-        insta::assert_snapshot!(told.chars().take(HEAD).collect::<String>(), @"Reads and edits text files, exactly and all or nothing. Prefer it to sed, heredocs and rewriting whole files. Directories: /home/ada/project/0 and 99 more (see below). NOT SERVED: /home/ada/project/0 and 99 more (see below). Paths are absol");
+        insta::assert_snapshot!(told.chars().take(HEAD).collect::<String>(), @"Reads and edits text files, exactly and all or nothing. Prefer it to sed, heredocs and rewriting whole files. Directories: /home/ada/app, /home/ada/lib. Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next. Read with get_text_file_contents: each range comes with a file_hash and a range_hash; keep them. Change text with patch_text_file_contents, many places and files at once: name unique text by old_string, or lines by ranges with range_hash. Add lines at the end with append_text_file_contents and the file_hash. Add lines elsewhere with insert_text_file_contents and the file_hash. Remove lines with delete_text_file_contents and the hashes. Find text with search_text_files: a hit can be edited without a read, by its text or, with hashes, by its range_hash. Find files with list_text_files. Make files with create_text_file, which never overwrites. An edit returns the new hashes and line numbers: go on from those without a read. A failed edit changes nothing, and its error holds the actual text.");
     }
 
     #[test]

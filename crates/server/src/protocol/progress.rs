@@ -36,8 +36,12 @@ pub(super) async fn reported(
         }
         let elapsed = began.elapsed();
         let what = if is_at_work.load(Ordering::Relaxed) { "at work" } else { "waiting for its turn" };
+        let files = match cancel.files_done().load(Ordering::Relaxed) {
+            0 => String::new(),
+            files => format!(", {files} files so far"),
+        };
         let progress = ProgressNotificationParam::new(token.clone(), elapsed.as_secs_f64())
-            .with_message(format!("{tool}: {what} for {} s", elapsed.as_secs()));
+            .with_message(format!("{tool}: {what} for {} s{files}", elapsed.as_secs()));
         // An error of sending is ignored: the client is gone.
         let _ = request.peer.notify_progress(progress).await;
     }

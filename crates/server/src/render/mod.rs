@@ -10,10 +10,14 @@ pub mod explain;
 pub mod history;
 pub mod layout;
 pub(crate) mod limits;
+pub(crate) mod list;
 pub(crate) mod paths;
 mod privacy;
 pub mod read;
+pub(crate) mod search;
 mod sharing;
+mod sheet;
+mod skipped;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The list of the tools.
 
 use super::tool::Tool;
-use super::{append, create, delete, edits, get, insert, patch, undo};
+use super::{append, create, delete, edits, get, insert, list, patch, search, undo};
 
 /// Every tool, in the order of `tools/list`.
 pub static ALL: &[Tool] = &[
@@ -11,6 +11,8 @@ pub static ALL: &[Tool] = &[
     append::TOOL,
     insert::TOOL,
     delete::TOOL,
+    search::TOOL,
+    list::TOOL,
     edits::TOOL,
     undo::TOOL,
 ];

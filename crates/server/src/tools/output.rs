@@ -46,6 +46,70 @@ pub(super) fn edit() -> Map<String, Value> {
     )
 }
 
+/// Makes the schema of the reply to a search.
+pub(super) fn search() -> Map<String, Value> {
+    let around = || json!({"type": "string"});
+    let hit = object(
+        &[
+            ("file_path", text("The file.")),
+            ("line", integer("The line, counted from 1.")),
+            ("text", text("The line without its end, or the part of it around the hit.")),
+            ("from_char", integer("The character of the line with which text begins, if not the first.")),
+            ("line_length", integer("Characters of the line, if text is not all of it.")),
+            ("range_hash", text("SHA-256 of the line, where it was asked for.")),
+            ("before", list("The lines before it.", around())),
+            ("after", list("The lines after it.", around())),
+        ],
+        &["file_path", "line", "text"],
+    );
+    or_error(
+        &[
+            ("matches", list("The hits, by file and line.", hit)),
+            ("files_searched", integer("How many files were searched.")),
+            ("truncated", flag("Whether there are more.")),
+            ("next_offset", integer("The offset with which to go on.")),
+            ("skipped", list("What was not searched.", skipped())),
+            ("result", only_error()),
+        ],
+        &[],
+    )
+}
+
+/// Makes the schema of a list of files.
+pub(super) fn list_files() -> Map<String, Value> {
+    let entry = object(
+        &[
+            ("path", text("The path.")),
+            ("kind", word("What it is.", &["file", "directory"])),
+            ("bytes", integer("Bytes in the file.")),
+            ("lines", integer("Lines in the file, where they were asked for.")),
+            ("modified", text("When it was last changed, in UTC.")),
+        ],
+        &["path", "kind"],
+    );
+    or_error(
+        &[
+            ("entries", list("Files and directories, sorted.", entry)),
+            ("truncated", flag("Whether there are more.")),
+            ("next_offset", integer("The offset with which to go on.")),
+            ("skipped", list("What was not looked at.", skipped())),
+            ("result", only_error()),
+        ],
+        &[],
+    )
+}
+
+fn skipped() -> Value {
+    object(
+        &[
+            ("cause", text("Why.")),
+            ("count", integer("How many.")),
+            ("paths", list("The first of them.", json!({"type": "string"}))),
+        ],
+        &["cause", "count"],
+    )
+}
+
 /// Makes the schema of a list of past edits.
 pub(super) fn edits() -> Map<String, Value> {
     let file = object(

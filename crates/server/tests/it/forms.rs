@@ -9,7 +9,7 @@ use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::layout;
 use mcp_text_editor::tool_id::ToolId;
-use mcp_text_editor::tools::{append, create, delete, get, in_another_form, insert, patch};
+use mcp_text_editor::tools::{append, create, delete, get, in_another_form, insert, list, patch, search};
 use mcp_text_editor_store::Workspace;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -39,6 +39,8 @@ fn parse(tool: ToolId, call: &Value) -> Result<String, Failure> {
         ToolId::Append => append::parse(values, limits).map(|request| format!("{request:?}")),
         ToolId::Insert => insert::parse(values, limits).map(|request| format!("{request:?}")),
         ToolId::Delete => delete::parse(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Search => search::parse(values, limits).map(|request| format!("{request:?}")),
+        ToolId::List => list::parse(values, limits).map(|request| format!("{request:?}")),
         ToolId::Edits | ToolId::Undo => panic!("{tool:?}"),
     }
 }
@@ -483,6 +485,15 @@ fn any_call() -> impl Strategy<Value = Value> {
         "start_line",
         "odd",
         "expected_replacements",
+        "pattern",
+        "query",
+        "glob",
+        "exclude_pattern",
+        "case_sensitive",
+        "recursive",
+        "depth",
+        "max_results",
+        "-C",
     ]);
     leaf.prop_recursive(4, 40, 5, move |inner| {
         prop_oneof![

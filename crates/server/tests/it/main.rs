@@ -15,6 +15,7 @@ mod cli;
 mod directories;
 mod documents;
 mod errors;
+mod find;
 mod forms;
 mod hints;
 mod history;

@@ -20,7 +20,7 @@ type Call = (&'static str, &'static str, Value);
 /// Makes calls that must succeed, one after the other, in a world of each mode; the snapshot `name` holds what they were
 /// told, and what came of the files that changed.
 #[track_caller]
-fn check(name: &str, set_up: fn(&World), options: &[&str], calls: &[Call]) {
+pub(crate) fn check(name: &str, set_up: fn(&World), options: &[&str], calls: &[Call]) {
     let (said, told) = (World::new(), World::new());
     set_up(&said);
     set_up(&told);

@@ -129,12 +129,15 @@ fn schemas_are_these() {
 /// The schema and the argument reader name the same arguments, at every depth.
 #[test]
 fn schemas_name_what_is_read() {
+    fn holds_objects(property: &Value) -> bool {
+        property["type"] == "array" && property["items"]["type"] == "object"
+    }
     fn strange(schema: &Value) -> Value {
         let properties = schema["properties"].as_object().unwrap();
         let mut out = Map::new();
         out.insert("stranger".to_owned(), json!(1));
         for (name, property) in properties {
-            if property["type"] == "array" {
+            if holds_objects(property) {
                 out.insert(name.clone(), json!([strange(&property["items"])]));
             }
         }
@@ -147,7 +150,7 @@ fn schemas_name_what_is_read() {
         all.push(own);
         properties
             .values()
-            .filter(|property| property["type"] == "array")
+            .filter(|property| holds_objects(property))
             .for_each(|list| names(&list["items"], all));
     }
     let context = Context::new(Config::default(), Workspace::builder().build().unwrap());

@@ -129,7 +129,7 @@ impl Drop for Session {
 
 #[test]
 fn requests_are_answered() {
-    let mut session = Session::start(&["--tools", "read-only", "/"]);
+    let mut session = Session::start(&["--tools", "get_text_file_contents", "/"]);
     let list = session.ask("tools/list", &json!({}));
     assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 1);
     let code = |answer: &Value| answer["error"]["code"].as_i64();

@@ -148,6 +148,7 @@ impl World {
     /// A reply as it is kept: the same wherever the root is, and whenever it was given.
     fn masked(&self, text: &str) -> String {
         let text = self.unrooted(text);
+        let text = replaced(&text, r#""modified":""#, "\"", |_| r#""modified":"$TIME""#.to_owned());
         let text = replaced(&text, r#""edit_id":""#, "\"", |_| r#""edit_id":"$EDIT""#.to_owned());
         // A temporary file's name is drawn by lot; it ends a word.
         let words = text.split_inclusive([' ', ';', '"', '\n']).map(|word| match word.split_once("/.mte-") {

@@ -136,7 +136,7 @@ impl Workspace {
     /// Where a walk of a path starts; what is wrong with it is told as of any other path.
     pub(super) fn start(&self, path: &str, control: Control<'_>) -> Result<Start, Vec<Reason>> {
         of_path(&self.roots, path).map_err(|reasons| {
-            let meant = Meant::new(&self.roots, Purpose::Reading, control.cancellation);
+            let meant = Meant::new(&self.roots, Purpose::Finding, control.cancellation);
             let told = |reason| match reason {
                 Reason::Path(problem) => Reason::Path(meant.of_path(path, problem)),
                 Reason::Store(error) => Reason::Store(meant.of_error(path, error)),

@@ -3,15 +3,21 @@
 use mcp_text_editor_store::Meant;
 use serde_json::Value;
 
-/// Names the files, each as it is to be sent; the rest of the call stays as it is. `None` if there are none.
-pub(super) fn which(meant: Option<&Meant>) -> Option<String> {
+use crate::tool_id::ToolId;
+
+/// Names the files, each as it is to be sent to this tool; the rest of the call stays as it is. `None` if there are none.
+pub(super) fn which(tool: ToolId, meant: Option<&Meant>) -> Option<String> {
     let meant = meant?;
     let paths = meant.paths.iter().filter_map(|path| path.to_str());
     let sent: Vec<String> = paths.map(|path| Value::from(path).to_string()).collect();
     let rest = if meant.are_all { "" } else { "; there may be others" };
     match sent.as_slice() {
         [] => None,
-        [sent] => Some(format!("did you mean \"file_path\": {sent}?{rest}")),
+        [sent] => Some(match tool {
+            ToolId::Search => format!("did you mean {sent} among `paths`?{rest}"),
+            ToolId::List => format!("did you mean \"path\": {sent}?{rest}"),
+            _ => format!("did you mean \"file_path\": {sent}?{rest}"),
+        }),
         several => Some(format!("did you mean one of these? {}{rest}", several.join(" or "))),
     }
 }

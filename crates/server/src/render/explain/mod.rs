@@ -8,6 +8,7 @@ mod correction;
 mod edit;
 mod exists;
 mod file_system;
+pub(crate) mod find;
 mod meant;
 mod mismatch;
 mod path;

@@ -17,21 +17,26 @@ pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathError) -> Prob
     match problem {
         PathError::Protected(protection) => protected(file_path, protection),
         PathError::Failed(error) => store(call, file_path, error),
-        _ => misspelled(call.workspace, file_path, problem),
+        _ => misspelled(call.tool, call.workspace, file_path, problem),
     }
     .of_file(file_path)
 }
 
 /// Makes the problem of a path that is refused for its text, or for the root it lies in; errors of the file system
 /// are not worded here.
-pub(crate) fn misspelled(workspace: &Workspace, file_path: &str, problem: &PathError) -> Problem {
+pub(crate) fn misspelled(
+    tool: ToolId,
+    workspace: &Workspace,
+    file_path: &str,
+    problem: &PathError,
+) -> Problem {
     match problem {
         PathError::NotAbsolute { meant } => {
             let whole = || {
                 let lead = "give the whole path, beginning with an allowed directory:";
                 allowed(&format!("{}{lead}", half_absolute(file_path)), workspace)
             };
-            let hint = which(meant.as_deref()).unwrap_or_else(whole);
+            let hint = which(tool, meant.as_deref()).unwrap_or_else(whole);
             Problem::new(Code::PathNotAbsolute, format!("File path must be absolute: {file_path}"), hint)
         }
         PathError::Traversal => Problem::new(

@@ -124,7 +124,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
 fn missing(call: Call<'_>, error: &StoreError) -> String {
     let check =
         || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();
-    let meant = which(error.meant.as_deref());
+    let meant = which(call.tool, error.meant.as_deref());
     if call.tool.is_read_only() {
         return meant.unwrap_or_else(check);
     }

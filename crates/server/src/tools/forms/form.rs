@@ -5,14 +5,14 @@ use serde_json::{Map, Value};
 use super::given::Odd;
 use super::part::{Detail, Part};
 use super::reader::Reader;
-use super::{command, levels, other, patch};
+use super::{command, find, levels, other, patch};
 use crate::config::Output;
 use crate::context::Context;
 use crate::limits::Limits;
 use crate::problem::{Code, Failure, Problem};
 use crate::render::layout;
 use crate::tool_id::ToolId;
-use crate::tools::{append, create, delete, get, insert};
+use crate::tools::{append, create, delete, get, insert, list, search};
 
 /// The most characters of a call that is told.
 const MAX: usize = 5_000;
@@ -67,6 +67,8 @@ fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> O
         ToolId::Append => other::append(values, reader),
         ToolId::Insert => other::insert(values, reader),
         ToolId::Delete => other::delete(values, reader),
+        ToolId::Search => find::search(values, reader),
+        ToolId::List => find::list(values, reader),
         ToolId::Edits | ToolId::Undo => None,
     }
 }
@@ -81,6 +83,8 @@ fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
         ToolId::Append => append::parse(values, limits).is_ok(),
         ToolId::Insert => insert::parse(values, limits).is_ok(),
         ToolId::Delete => delete::parse(values, limits).is_ok(),
+        ToolId::Search => search::parse(values, limits).is_ok(),
+        ToolId::List => list::parse(values, limits).is_ok(),
         ToolId::Edits | ToolId::Undo => false,
     }
 }
@@ -98,20 +102,20 @@ fn failure(
     let fill = if told.is_json { "" } else { ", and put in what <…> stands for" };
     let hint = format!("{verb} {}{fill}", told.text);
     let mut reason =
-        format!("{} does not take {}", tool.name(), list(&[&odd.names[..], &odd.misspelled].concat()));
+        format!("{} does not take {}", tool.name(), listed(&[&odd.names[..], &odd.misspelled].concat()));
     for note in odd.notes.iter().take(MAX_NOTES) {
         reason.push_str("; ");
         reason.push_str(note);
     }
     if !odd.left_out.is_empty() {
         reason.push_str("; left out: ");
-        reason.push_str(&list(&odd.left_out));
+        reason.push_str(&listed(&odd.left_out));
     }
     let problem = Problem::new(Code::InvalidArguments, reason, hint).suggest(meant);
     Failure::of_tool(tool, vec![problem], |tool| context.config.tools.contains(tool))
 }
 
-fn list(names: &[String]) -> String {
+fn listed(names: &[String]) -> String {
     let shown = names.iter().take(MAX_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MAX_NAMES) {
         0 => shown,

@@ -13,7 +13,8 @@ const MAX_KEYS: usize = 20;
 /// No more of what is odd is kept than this.
 const MAX_KEPT: usize = 100;
 /// Arguments that are in no form of this server, and are understood all the same.
-const STRANGE: &[&str] = &["line", "expected_replacements", "limit", "head", "tail"];
+const STRANGE: &[&str] =
+    &["line", "expected_replacements", "limit", "head", "tail", "case_sensitive", "exclude", "recursive"];
 /// No more of a name than this is repeated.
 const MAX_NAME: usize = 40;
 

@@ -104,6 +104,31 @@ pub(super) static DELETE_CALL: Level = Level {
     lists: &[("ranges", &RANGE)],
 };
 
+/// A search.
+pub(super) static SEARCH_CALL: Level = Level {
+    own: &[
+        "pattern",
+        "literal",
+        "paths",
+        "glob",
+        "ignore_case",
+        "context",
+        "hashes",
+        "max_results",
+        "offset",
+        "encoding",
+    ],
+    also: &["case_sensitive", "exclude"],
+    lists: &[],
+};
+
+/// A list of files.
+pub(super) static LIST_CALL: Level = Level {
+    own: &["path", "glob", "depth", "include_ignored", "line_counts", "max_results", "offset"],
+    also: &["recursive", "exclude"],
+    lists: &[],
+};
+
 /// Returns the arguments of a tool; `None` for a tool that has no like elsewhere.
 pub(super) fn of(tool: ToolId) -> Option<&'static Level> {
     match tool {
@@ -113,6 +138,8 @@ pub(super) fn of(tool: ToolId) -> Option<&'static Level> {
         ToolId::Append => Some(&APPEND_CALL),
         ToolId::Insert => Some(&INSERT_CALL),
         ToolId::Delete => Some(&DELETE_CALL),
+        ToolId::Search => Some(&SEARCH_CALL),
+        ToolId::List => Some(&LIST_CALL),
         ToolId::Edits | ToolId::Undo => None,
     }
 }
@@ -129,6 +156,9 @@ impl Level {
     fn holds_value(&self, name: &str, value: &Value) -> bool {
         if !self.own.contains(&name) {
             return is_absent(name, value) || ADDED_KEYS.iter().any(|key| key.name == name);
+        }
+        if name == "paths" {
+            return value.is_null() || value.is_array();
         }
         let Some((_, level)) = self.lists.iter().find(|(list, _)| *list == name) else { return true };
         match value {
@@ -160,7 +190,8 @@ mod tests {
         assert_eq!(told, all, "{place}");
         for (name, property) in properties {
             let list = level.lists.iter().find(|(list, _)| list == name);
-            assert_eq!(list.is_some(), property["type"] == "array", "{place}.{name}");
+            let holds_objects = property["type"] == "array" && property["items"]["type"] == "object";
+            assert_eq!(list.is_some(), holds_objects, "{place}.{name}");
             if let Some((_, level)) = list {
                 check(level, property["items"].as_object().unwrap(), &format!("{place}.{name}"));
             }

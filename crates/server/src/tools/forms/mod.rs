@@ -8,6 +8,7 @@
 
 mod command;
 mod diff;
+mod find;
 mod form;
 mod given;
 mod hunks;

@@ -20,9 +20,9 @@ struct Way {
     likeness: Likeness,
 }
 
-/// The files, and links, to which the path leads if names on the way are taken for others that are there, the likeliest first. The
-/// path begins at the root of the listing.
-pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path) -> Vec<Near> {
+/// The files, and links, to which the path leads if names on the way are taken for others that are there, the likeliest first; and
+/// directories, if they are wanted. The path begins at the root of the listing.
+pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directories: bool) -> Vec<Near> {
     let Some(names) = relative.iter().map(|name| name.to_str()).collect::<Option<Vec<_>>>() else {
         return Vec::new();
     };
@@ -36,8 +36,8 @@ pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path) -> Vec<Near> {
     let mut found = Vec::new();
     for way in ways {
         for (name, entry) in listing.entries(&way.directory) {
-            let is_directory = entry == Entry::Directory;
-            let likeness = asked.likeness(&name).filter(|_| !is_directory);
+            let is_wanted = with_directories || entry != Entry::Directory;
+            let likeness = asked.likeness(&name).filter(|_| is_wanted);
             if let Some(likeness) = likeness.and_then(|likeness| joined(way.likeness, likeness)) {
                 found.push(Near { likeness, path: way.directory.join(name) });
             }

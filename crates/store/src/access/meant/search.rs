@@ -34,6 +34,8 @@ const HEAD: u64 = 8192;
 pub enum Purpose {
     /// To be read.
     Reading,
+    /// To be searched or listed: a directory does as well.
+    Finding,
     /// To be edited: what is protected is not named.
     Editing,
     /// To be made: then there need only be its directory, and a path is only put in the usual notation.
@@ -82,6 +84,10 @@ impl<'a> Search<'a> {
 
     /// The files that a path was perhaps meant for, those of the likeliest kind alone; `None` if there are none.
     fn meant(&self, file_path: &str) -> Option<Box<Meant>> {
+        let file_path = match self.purpose {
+            Purpose::Finding => file_path.trim_end_matches(std::path::is_separator),
+            _ => file_path,
+        };
         let readings = readings(file_path, self.roots.home());
         if self.purpose == Purpose::Creating {
             let found = self.named(self.targets(&readings), |path| self.can_be_made(path));
@@ -89,8 +95,37 @@ impl<'a> Search<'a> {
         }
         let written = Some(PathBuf::from(file_path)).filter(|path| names_a_file(path));
         let exact = self.targets(written.iter().chain(&readings));
-        told(self.named(exact, |path| self.reached(path).map(|(real, _)| real)), false)
+        told(self.named(exact, |path| self.exact(path)), false)
             .or_else(|| self.alike(&self.grounds(&readings)))
+    }
+
+    /// The real path of what a path in another notation names.
+    fn exact(&self, path: &Path) -> Option<PathBuf> {
+        match self.purpose {
+            Purpose::Finding => self.findable(path),
+            _ => self.reached(path).map(|(real, _)| real),
+        }
+    }
+
+    /// The real path of what a path like that which was asked for names.
+    fn similar(&self, path: &Path) -> Option<PathBuf> {
+        match self.purpose {
+            Purpose::Finding => self.findable(path),
+            _ => self.text_at(path),
+        }
+    }
+
+    /// The real path of a file or directory that may be searched.
+    fn findable(&self, path: &Path) -> Option<PathBuf> {
+        if self.roots.closes(path) {
+            return None;
+        }
+        if let Some(root) = self.roots.paths().find(|root| *root == path) {
+            return Some(root.to_owned());
+        }
+        let place = self.roots.resolve(path.to_str()?).ok()?;
+        let kind = place.directory.symlink_metadata(place.name()).ok()?;
+        (place.missing.is_empty() && (kind.is_dir() || kind.is_file())).then_some(place.path)
     }
 
     /// The paths that an absolute path, or a relative one taken from a root or from beside it, can stand for.
@@ -128,7 +163,7 @@ impl<'a> Search<'a> {
         let (mut near, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
         for ground in grounds {
             let mut listing = Listing::new(ground.root, left, self.cancellation);
-            let found = nearby(&mut listing, &ground.relative);
+            let found = nearby(&mut listing, &ground.relative, self.purpose == Purpose::Finding);
             near.extend(found.into_iter().map(|near| Near { path: ground.path.join(near.path), ..near }));
             (left, is_cut) = (listing.left, is_cut || listing.is_cut);
         }
@@ -137,7 +172,7 @@ impl<'a> Search<'a> {
             near.into_iter().partition(|near| near.likeness == Likeness::Digits);
         let of_group = |group: &[Near]| {
             let paths = group.iter().map(|near| near.path.clone());
-            told(self.named(paths, |path| self.text_at(path)), is_cut)
+            told(self.named(paths, |path| self.similar(path)), is_cut)
         };
         strong
             .chunk_by(|one, other| one.likeness == other.likeness)
@@ -161,7 +196,7 @@ impl<'a> Search<'a> {
         found.sort_by(|one, other| other.shares.cmp(&one.shares).then_with(|| one.path.cmp(&other.path)));
         found.chunk_by(|one, other| one.shares == other.shares).find_map(|group| {
             let paths = group.iter().map(|one| one.path.clone());
-            told(self.named(paths, |path| self.text_at(path)), is_cut)
+            told(self.named(paths, |path| self.similar(path)), is_cut)
         })
     }
 
@@ -188,7 +223,7 @@ impl<'a> Search<'a> {
     /// The real path of a file that may be done with what is wanted, and the file.
     fn reached(&self, path: &Path) -> Option<(PathBuf, OpenFile)> {
         let place = match self.purpose {
-            Purpose::Reading => self.roots.resolve(path.to_str()?).ok()?,
+            Purpose::Reading | Purpose::Finding => self.roots.resolve(path.to_str()?).ok()?,
             Purpose::Editing | Purpose::Creating => self.writing.resolve(path.to_str()?).ok()?.into_place(),
         };
         let file = place.open_file(false).ok()?;

@@ -1,0 +1,67 @@
+//! Lists files and directories.
+
+use std::ops::ControlFlow;
+
+use mcp_text_editor_store::{Control, List, ListEntry};
+
+use super::reply::{call, failure};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::render::explain::find;
+use crate::render::list::Page;
+use crate::render::search::End;
+use crate::tool_id::ToolId;
+
+/// What to list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListRequest {
+    /// The directory, or the file, as the client wrote it; `None` for the roots.
+    pub path: Option<String>,
+    /// Which files, in the notation of ignore files.
+    pub glob: Option<String>,
+    /// How deep; `None` for all.
+    pub depth: Option<u64>,
+    /// Whether to list what ignore files name.
+    pub include_ignored: bool,
+    /// Whether to count the lines of files.
+    pub line_counts: bool,
+    /// The most entries to list.
+    pub max_results: u64,
+    /// How many entries to pass over.
+    pub offset: u64,
+}
+
+/// Lists until the reply is full, or holds as many entries as were asked for, or the time is over.
+pub fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let tool = ToolId::List;
+    let glob: Vec<&str> = request.glob.iter().map(String::as_str).collect();
+    let list = List {
+        glob: &glob,
+        // Without a path and a depth only the roots themselves are listed, of which no glob says anything.
+        depth: request.depth.or_else(|| request.glob.as_ref().map(|_| u64::MAX)),
+        include_ignored: request.include_ignored,
+        line_counts: request.line_counts,
+        time_limit: cancel.time_left(),
+        progress: Some(cancel.files_done()),
+        ..List::new(request.path.as_deref())
+    };
+    let mut page = Page::new(context.room, context.config.output);
+    let (mut passed, mut is_cut) = (0, false);
+    let mut sink = |entry: ListEntry| {
+        if passed < request.offset {
+            passed += 1;
+        } else if page.shown() == request.max_results || !page.entry(&entry) {
+            is_cut = true;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    };
+    let is_withdrawn = || cancel.is_withdrawn();
+    let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);
+    let done = context.workspace.list(&list, &mut sink, control).map_err(|error| {
+        let paths: Vec<&str> = request.path.iter().map(String::as_str).collect();
+        failure(context, tool, find::problems(call(context, tool, false, cancel), &paths, None, &error))
+    })?;
+    let next = is_cut.then(|| request.offset.saturating_add(page.shown()));
+    Ok(page.finish(&End::of(done, next, &context.config.limits)))
+}

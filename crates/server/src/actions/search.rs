@@ -1,0 +1,81 @@
+//! Finds text in files.
+
+use std::ops::ControlFlow;
+
+use mcp_text_editor_store::{Control, Search};
+
+use super::reply::{call, failure};
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::render::explain::find;
+use crate::render::search::{End, Page};
+use crate::tool_id::ToolId;
+
+/// The bytes of a line that a hit shows, about; a longer one is cut around what was found.
+const LINE: usize = 500;
+
+/// What to look for, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SearchRequest {
+    /// A regular expression, or plain text.
+    pub pattern: String,
+    /// Whether the pattern is plain text.
+    pub literal: bool,
+    /// The files and directories, as the client wrote them; none for all roots.
+    pub paths: Vec<String>,
+    /// Which files, in the notation of ignore files.
+    pub glob: Option<String>,
+    /// Whether letter case does not count.
+    pub ignore_case: bool,
+    /// How many lines before and after each hit to show.
+    pub context: u64,
+    /// Whether to give the hash of each hit's line.
+    pub hashes: bool,
+    /// The most hits to show.
+    pub max_results: u64,
+    /// How many hits to pass over.
+    pub offset: u64,
+    /// The label of the files' encoding.
+    pub encoding: Option<String>,
+}
+
+/// Searches until the reply is full, enough was found, or the time is over.
+pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let tool = ToolId::Search;
+    let paths: Vec<&str> = request.paths.iter().map(String::as_str).collect();
+    let glob: Vec<&str> = request.glob.iter().map(String::as_str).collect();
+    let search = Search {
+        literal: request.literal,
+        ignore_case: request.ignore_case,
+        paths: &paths,
+        glob: &glob,
+        encoding: request.encoding.as_deref(),
+        context: request.context,
+        hashes: request.hashes,
+        max_line_bytes: LINE,
+        time_limit: cancel.time_left(),
+        progress: Some(cancel.files_done()),
+        ..Search::new(&request.pattern)
+    };
+    let mut page = Page::new(context.room, context.config.output, request.context > 0);
+    let (mut passed, mut is_cut) = (0, false);
+    let mut sink = |found: mcp_text_editor_store::FileMatches| {
+        for hit in &found.matches {
+            if passed < request.offset {
+                passed += 1;
+            } else if page.shown() == request.max_results || !page.hit(&found.file_path, hit) {
+                is_cut = true;
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    let is_withdrawn = || cancel.is_withdrawn();
+    let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);
+    let done = context.workspace.search(&search, &mut sink, control).map_err(|error| {
+        let call = call(context, tool, paths.len() > 1, cancel);
+        failure(context, tool, find::problems(call, &paths, request.encoding.as_deref(), &error))
+    })?;
+    let next = is_cut.then(|| request.offset.saturating_add(page.shown()));
+    Ok(page.finish(&End::of(done, next, &context.config.limits)))
+}

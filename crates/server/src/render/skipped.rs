@@ -1,0 +1,106 @@
+//! What a search or a list left out, in replies.
+
+use std::fmt::Write as _;
+
+use mcp_text_editor_store::{SkipCause as Cause, Skipped};
+use serde_json::{Value, json};
+
+use super::escape::path_by_itself;
+
+/// The bytes that the paths of what was left out may take in a reply, all together.
+const ROOM_FOR_PATHS: usize = 300;
+
+/// Whether a list has the file all the same: only its lines were not counted.
+pub(crate) fn is_listed(cause: Cause) -> bool {
+    matches!(cause, Cause::Binary | Cause::Undecodable | Cause::LineTooLong)
+}
+
+/// Says on a line what was left out, as far as it is `told`. Writes nothing if that is nothing.
+pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, out: &mut String) {
+    let mut room = ROOM_FOR_PATHS;
+    let causes = skipped.iter().filter(|(cause, _)| told(*cause));
+    let mut told = Vec::new();
+    for (cause, files) in causes {
+        let (one, many) = words(cause);
+        let mut text = if files.count == 1 { format!("1 {one}") } else { format!("{} {many}", files.count) };
+        if is_named(cause) {
+            let names = paths(&files.names, &mut room);
+            let rest = files.count.saturating_sub(names.len() as u64);
+            if !names.is_empty() {
+                let _ = write!(text, ": {}", names.join(", "));
+                if rest > 0 {
+                    let _ = write!(text, " and {rest} more");
+                }
+            }
+        }
+        told.push(text);
+    }
+    if !told.is_empty() {
+        let _ = writeln!(out, "[left out: {}]", told.join("; "));
+    }
+}
+
+/// Lists what was left out, as far as it is `told`; `None` if that is nothing.
+pub(crate) fn json(skipped: &Skipped, told: impl Fn(Cause) -> bool) -> Option<Value> {
+    let mut room = ROOM_FOR_PATHS;
+    let causes = skipped.iter().filter(|(cause, _)| told(*cause)).map(|(cause, files)| {
+        let paths: Vec<&String> = files.names.iter().take_while(|name| take(name, &mut room)).collect();
+        json!({"cause": name(cause), "count": files.count, "paths": paths})
+    });
+    let causes: Vec<Value> = causes.collect();
+    (!causes.is_empty()).then_some(Value::Array(causes))
+}
+
+fn paths(names: &[String], room: &mut usize) -> Vec<String> {
+    names.iter().map(|name| path_by_itself(name).into_owned()).take_while(|name| take(name, room)).collect()
+}
+
+fn take(name: &str, room: &mut usize) -> bool {
+    let left = room.checked_sub(name.len());
+    *room = left.unwrap_or(0);
+    left.is_some()
+}
+
+/// Whether the paths are worth a reader's while: of what he may want to do something about.
+fn is_named(cause: Cause) -> bool {
+    !matches!(cause, Cause::Binary | Cause::Link | Cause::Special)
+}
+
+fn name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Binary => "binary_file",
+        Cause::Undecodable => "decode_failed",
+        Cause::LineTooLong => "line_too_long",
+        Cause::Changed => "changed",
+        Cause::Unreadable => "permission_denied",
+        Cause::Link => "link",
+        Cause::Outside => "outside_allowed_directories",
+        Cause::Special => "not_a_regular_file",
+        Cause::NotUnicode => "name_not_unicode",
+        Cause::TooDeep => "too_deep",
+        Cause::IgnoreFile => "ignore_file",
+    }
+}
+
+/// Returns the words for one and for several.
+fn words(cause: Cause) -> (&'static str, &'static str) {
+    match cause {
+        Cause::Binary => ("binary file", "binary files"),
+        Cause::Undecodable => (
+            "file with a hit that does not decode: give its encoding",
+            "files with hits that do not decode: give their encoding",
+        ),
+        Cause::LineTooLong => ("file with a line too long to search", "files with lines too long to search"),
+        Cause::Changed => ("file that kept changing", "files that kept changing"),
+        Cause::Unreadable => ("that cannot be read", "that cannot be read"),
+        Cause::Link => ("symbolic link", "symbolic links"),
+        Cause::Outside => ("link that leads outside", "links that lead outside"),
+        Cause::Special => ("FIFO, socket or device", "FIFOs, sockets or devices"),
+        Cause::NotUnicode => ("name that is not Unicode", "names that are not Unicode"),
+        Cause::TooDeep => ("directory nested too deep", "directories nested too deep"),
+        Cause::IgnoreFile => (
+            "ignore file that cannot be read, so not heeded",
+            "ignore files that cannot be read, so not heeded",
+        ),
+    }
+}

@@ -1,0 +1,294 @@
+//! Search and list: what they are told, word for word, in both modes; that what a hit says can be edited at once; and that a reply
+//! which is cut goes on where it says.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mcp_text_editor::config::{Config, Output};
+use mcp_text_editor::context::{Cancel, Context, Reply};
+use mcp_text_editor::problem::Failure;
+use mcp_text_editor::tools::{self, Tool};
+use mcp_text_editor_store::Workspace;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::session::Session;
+use crate::world::{Entry, World};
+use crate::{errors, replies};
+
+const SEARCH: &str = "search_text_files";
+const LIST: &str = "list_text_files";
+const PATCH: &str = "patch_text_file_contents";
+
+/// A small project, with something of each kind.
+fn project(world: &World) {
+    world.write("src/main.rs", "fn main() {\n\tgreet(\"world\");\n}\n");
+    world.write(
+        "src/greet.rs",
+        "pub fn greet(name: &str) {\n    println!(\"Hello, {name}\");\n}\n\nfn unused() {}\n",
+    );
+    world.write("src/old/mac.txt", "first greet\rsecond\rthird greet\r");
+    world.write("src/old/wide.txt", utf16("\u{feff}greet\r\nGrüße\r\n"));
+    world.write("docs/guide.md", "# Greet\r\n\r\nTo greet, call `greet`.\r\n");
+    world.write(".hidden", "greet\n");
+    world.write(".gitignore", "target/\n*.log\n!keep.log\n");
+    world.write("target/debug.txt", "greet\n");
+    world.write("build.log", "greet\n");
+    world.write("keep.log", "greet\n");
+    world.write("docs/.ignore", "draft.md\n");
+    world.write("docs/draft.md", "greet\n");
+    world.write(".git/config", "greet\n");
+    world.write("image.bin", b"greet\0greet\n");
+    world.write("latin1.txt", b"greet caf\xe9\n");
+    world.write("long.txt", format!("{}greet{}\n", "a".repeat(3_000), "é".repeat(3_000)));
+    world.write("empty.txt", "");
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn searches() {
+    replies::check(
+        "searches",
+        project,
+        &[],
+        &[
+            ("a text", SEARCH, json!({"pattern": "greet"})),
+            ("an expression", SEARCH, json!({"pattern": r"fn \w+\(\)"})),
+            ("the ends of lines", SEARCH, json!({"pattern": r"(^#.*|`\.)$"})),
+            ("a text with signs of expressions", SEARCH, json!({"pattern": "main() {", "literal": true})),
+            ("letter case aside", SEARCH, json!({"pattern": "GRÜSSE|# greet|GRÜßE", "ignore_case": true})),
+            ("with the lines around", SEARCH, json!({"pattern": "greet\\(", "context": 1})),
+            ("with hashes", SEARCH, json!({"pattern": "greet", "hashes": true, "glob": "*.rs"})),
+            ("files of a kind", SEARCH, json!({"pattern": "greet", "glob": "*.{rs,md}"})),
+            ("all but these", SEARCH, json!({"pattern": "greet", "glob": "!src/**"})),
+            (
+                "below a directory",
+                SEARCH,
+                json!({"pattern": "greet", "paths": ["$ROOT/docs", "$ROOT/keep.log"]}),
+            ),
+            (
+                "an ignored file, named",
+                SEARCH,
+                json!({"pattern": "greet", "paths": ["$ROOT/target", "$ROOT/build.log"]}),
+            ),
+            (
+                "paths as JSON in a string",
+                SEARCH,
+                json!({"pattern": "greet", "paths": "[\"$ROOT/docs\"]", "context": "0"}),
+            ),
+            (
+                "in another encoding",
+                SEARCH,
+                json!({"pattern": "é", "encoding": "latin1", "paths": ["$ROOT/latin1.txt"]}),
+            ),
+            ("what is not there", SEARCH, json!({"pattern": "nowhere"})),
+            ("the first", SEARCH, json!({"pattern": "greet", "max_results": 2})),
+            ("those after them", SEARCH, json!({"pattern": "greet", "max_results": 2, "offset": 2})),
+        ],
+    );
+}
+
+#[test]
+fn lists() {
+    replies::check(
+        "lists",
+        project,
+        &[],
+        &[
+            ("the directories", LIST, json!({})),
+            ("one of them", LIST, json!({"path": "$ROOT"})),
+            ("what is in it", LIST, json!({"path": "$ROOT", "depth": 1})),
+            ("what is in all", LIST, json!({"depth": 1})),
+            ("files of a kind", LIST, json!({"glob": "*.{rs,md}"})),
+            ("what is ignored", LIST, json!({"path": "$ROOT", "depth": 2, "include_ignored": true})),
+            ("with lines", LIST, json!({"path": "$ROOT", "depth": 2, "line_counts": true})),
+            ("a file", LIST, json!({"path": "$ROOT/src/main.rs"})),
+            ("nothing", LIST, json!({"glob": "*.py"})),
+            ("the first", LIST, json!({"path": "$ROOT", "max_results": 3})),
+            ("those after them", LIST, json!({"path": "$ROOT", "max_results": 3, "offset": 3})),
+        ],
+    );
+}
+
+#[test]
+fn searches_and_lists_that_are_refused() {
+    errors::check(
+        "searches_and_lists_that_are_refused",
+        project,
+        &[],
+        &[
+            ("no pattern", SEARCH, json!({})),
+            ("an empty pattern", SEARCH, json!({"pattern": ""})),
+            ("no expression", SEARCH, json!({"pattern": "main("})),
+            ("a line end", SEARCH, json!({"pattern": "a\\nb"})),
+            ("what it cannot do", SEARCH, json!({"pattern": "(?<=a)b"})),
+            ("too large an expression", SEARCH, json!({"pattern": r"\w{1000}{1000}{100}"})),
+            ("no glob", SEARCH, json!({"pattern": "a", "glob": "*.{rs"})),
+            (
+                "paths that are none",
+                SEARCH,
+                json!({"pattern": "a", "paths": ["src", "./docs/", "$ROOT/../x", "/etc", "$ROOT/nowhere", "$ROOT/Docs"]}),
+            ),
+            (
+                "a path for paths",
+                SEARCH,
+                json!({"pattern": "a", "path": "$ROOT/src", "-i": true, "head_limit": 5}),
+            ),
+            (
+                "as `grep_search`",
+                SEARCH,
+                json!({"query": "a", "include_pattern": "*.rs", "case_sensitive": false}),
+            ),
+            ("misspelled", SEARCH, json!({"patern": "a"})),
+            (
+                "wrong types",
+                SEARCH,
+                json!({"pattern": "a", "context": -1, "max_results": 0, "paths": [1], "offset": "x"}),
+            ),
+            ("no encoding", SEARCH, json!({"pattern": "a", "encoding": "utf-9"})),
+            ("no directory", LIST, json!({"path": "$ROOT/nowhere"})),
+            ("almost a directory", LIST, json!({"path": "$ROOT/scr/old"})),
+            ("a relative directory", LIST, json!({"path": "src/old"})),
+            ("beyond the directories", LIST, json!({"path": "/"})),
+            ("as `list_directory`", LIST, json!({"dir_path": "$ROOT/src", "recursive": false})),
+            ("no depth", LIST, json!({"path": "$ROOT", "depth": 0})),
+        ],
+    );
+}
+
+/// All hits, or entries, by calls of so many at a time.
+fn walk(world: &World, session: &mut Session, tool: &str, call: &Value, most: u64) -> Vec<Value> {
+    let key = if tool == SEARCH { "matches" } else { "entries" };
+    let (mut all, mut offset) = (Vec::new(), 0);
+    loop {
+        let mut call = call.clone();
+        call["max_results"] = json!(most);
+        call["offset"] = json!(offset);
+        let told = world.call(session, tool, &call).structured.unwrap();
+        all.extend(told[key].as_array().unwrap().iter().cloned());
+        assert_eq!(told["truncated"], told.get("next_offset").is_some());
+        match told["next_offset"].as_u64() {
+            Some(next) => assert!(next > offset, "{told}"),
+            None => return all,
+        }
+        offset = told["next_offset"].as_u64().unwrap();
+    }
+}
+
+/// In the order of paths, each once, whatever the size of the replies.
+#[test]
+fn a_reply_that_is_cut_goes_on_where_it_says() {
+    let world = World::new();
+    for number in 0..40 {
+        let text = format!("hit {}\nnot\nhit again\n", "x".repeat(number * 20));
+        world.write(&format!("d{}/f{number}.txt", number % 7), text);
+    }
+    let calls = [(SEARCH, json!({"pattern": "hit"}), 80), (LIST, json!({"path": "$ROOT"}), 47)];
+    for (tool, call, count) in calls {
+        let mut whole = world.serve(&["--output", "json", "--max-response-bytes", "1000000"]);
+        let all = walk(&world, &mut whole, tool, &call, 1_000);
+        assert_eq!(all.len(), count);
+        for most in [1, 7, 1_000] {
+            assert_eq!(walk(&world, &mut whole, tool, &call, most), all, "{tool}: {most}");
+        }
+        let mut small = world.serve(&["--output", "json", "--max-response-bytes", "900"]);
+        assert_eq!(walk(&world, &mut small, tool, &call, 1_000), all, "{tool}");
+    }
+}
+
+/// A line of a file, with what ends it.
+fn line() -> impl Strategy<Value = String> {
+    let text = prop_oneof![4 => "[ab ]{0,4}", 2 => "hit[ab é]{0,3}", 1 => "[ab]{0,3}hit\u{2028}x\u{b}", 1 => "x{490,520}hité{490,520}"];
+    (text, prop_oneof![3 => Just("\n"), 1 => Just("\r\n")]).prop_map(|(text, end)| text + end)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Each hit, with its hash, is edited by what it says, in one call; what becomes of the files is what becomes of their lines.
+    #[test]
+    fn each_hit_can_be_edited_by_what_it_says(files in prop::collection::vec((prop::collection::vec(line(), 0..8), 0..4_u8), 1..4)) {
+        let world = World::new();
+        let mut wanted = Vec::new();
+        for (index, (lines, form)) in files.iter().enumerate() {
+            let old: String = lines.concat();
+            let new: String = lines
+                .iter()
+                .map(|line| if line.contains("hit") { format!("new{}", &line[line.trim_end_matches(['\r', '\n']).len()..]) } else { line.clone() })
+                .collect();
+            let encoded = |text: &str| match form {
+                0 => utf16(&format!("\u{feff}{text}")),
+                1 => format!("\u{feff}{text}").into_bytes(),
+                2 => text.replace("\r\n", "\n").replace('\n', "\r").into_bytes(),
+                _ => text.as_bytes().to_vec(),
+            };
+            world.write(&format!("f{index}.txt"), encoded(&old));
+            wanted.push((format!("f{index}.txt"), encoded(&new)));
+        }
+        let mut session = world.serve(&["--output", "json"]);
+        let call = json!({"pattern": "hit", "hashes": true});
+        let hits = walk(&world, &mut session, SEARCH, &call, 1_000);
+        let paths: BTreeSet<&str> = hits.iter().map(|hit| hit["file_path"].as_str().unwrap()).collect();
+        let files: Vec<Value> = paths.iter().map(|path| {
+            let of_file = hits.iter().filter(|hit| hit["file_path"] == **path);
+            let patches: Vec<Value> = of_file.map(|hit| {
+                json!({"ranges": [{"start": hit["line"], "end": hit["line"], "range_hash": hit["range_hash"]}], "new_string": "new"})
+            }).collect();
+            json!({"file_path": path, "patches": patches})
+        }).collect();
+        if !files.is_empty() {
+            let reply = world.call(&mut session, PATCH, &json!({"files": files}));
+            prop_assert!(!reply.is_error, "{}", reply.text);
+        }
+        for (name, bytes) in wanted {
+            prop_assert_eq!(&world.tree()[&name], &Entry::File(bytes), "{}", name);
+        }
+    }
+}
+
+/// What a tool of this process does with a call for which `cancel` decides how long it may work, in a tree of so many files.
+fn run(tool: &Tool, files: usize, output: Output, cancel: &Cancel) -> Result<Reply, Failure> {
+    let world = World::new();
+    (0..files).for_each(|number| world.write(&format!("d{}/f{number}", number % 5), "hit\n"));
+    let workspace = Workspace::builder().root(world.path("")).build().unwrap();
+    let context = Context::new(Config { output, ..Config::default() }, workspace);
+    let call = json!({"pattern": "hit", "path": world.path("").to_str().unwrap()});
+    let keys = if tool.name() == SEARCH { ["pattern"] } else { ["path"] };
+    let call = call.as_object().unwrap().iter().filter(|(key, _)| keys.contains(&key.as_str()));
+    (tool.run)(&context, call.map(|(key, value)| (key.clone(), value.clone())).collect(), cancel)
+}
+
+#[test]
+fn a_search_whose_time_is_over_says_so() {
+    for tool in [&tools::search::TOOL, &tools::list::TOOL] {
+        let cancel = Cancel::never().within(Duration::ZERO);
+        let said = run(tool, 20, Output::Text, &cancel).unwrap().text;
+        let words = "[not all was looked at: the time was over, and the limit `call-seconds` is 120 s; name fewer directories]";
+        assert!(said.ends_with(words), "{}: {said}", tool.name());
+        let told = run(tool, 20, Output::Json, &cancel).unwrap().structured.unwrap();
+        assert_eq!((&told["truncated"], told.get("next_offset")), (&json!(true), None), "{told}");
+    }
+}
+
+#[test]
+fn a_search_that_is_withdrawn_stops() {
+    for tool in [&tools::search::TOOL, &tools::list::TOOL] {
+        let cancel = Cancel::new(|| true);
+        let failure = run(tool, 300, Output::Text, &cancel).unwrap_err();
+        assert!(failure.is_cancelled(), "{failure:?}");
+        assert!(cancel.files_done().load(Ordering::Relaxed) < 300, "{}", tool.name());
+    }
+}
+
+#[test]
+fn files_that_are_done_are_counted_for_reports_of_progress() {
+    for (tool, count) in [(&tools::search::TOOL, 20), (&tools::list::TOOL, 25)] {
+        let cancel = Cancel::never();
+        run(tool, 20, Output::Text, &cancel).unwrap();
+        assert_eq!(cancel.files_done().load(Ordering::Relaxed), count, "{}", tool.name());
+    }
+}
