@@ -13,9 +13,8 @@ use mcp_text_editor_core::scanned::Scanned;
 
 use crate::error::StoreErrorKind;
 use crate::os;
-use crate::read::hash::SMALL;
 use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
-use crate::search::request::{Match, Search};
+use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stream;
 use crate::search::text::{self, Form};
@@ -36,13 +35,15 @@ pub(crate) enum Searched {
 pub(crate) struct FileSearcher<'a> {
     asked: Asked<'a>,
     searcher: Searcher,
+    /// How many bytes a file may have to be read whole.
+    small: u64,
     raw: Vec<u8>,
     text: Vec<u8>,
 }
 
 impl<'a> FileSearcher<'a> {
-    pub(crate) fn new(asked: Asked<'a>, search: &Search<'_>) -> Self {
-        let context = usize::try_from(search.context).unwrap_or(usize::MAX);
+    pub(crate) fn new(asked: Asked<'a>, context: u64, small: u64) -> Self {
+        let context = usize::try_from(context).unwrap_or(usize::MAX);
         let mut builder = SearcherBuilder::new();
         builder
             .line_number(true)
@@ -52,7 +53,7 @@ impl<'a> FileSearcher<'a> {
             .bom_sniffing(false)
             .memory_map(MmapChoice::never())
             .heap_limit(Some(LONGEST_LINE));
-        Self { asked, searcher: builder.build(), raw: Vec::new(), text: Vec::new() }
+        Self { asked, searcher: builder.build(), small, raw: Vec::new(), text: Vec::new() }
     }
 
     /// Searches a file that was opened by [`os::open_to_read_file`].
@@ -74,7 +75,7 @@ impl<'a> FileSearcher<'a> {
         if !metadata.is_file() {
             return Err(Fault::Skip(Cause::Special));
         }
-        if metadata.len() <= SMALL && self.read(file, metadata.len())? {
+        if metadata.len() <= self.small && self.read(file, metadata.len())? {
             return self.search_small(emit);
         }
         stream::search(file, metadata.len(), self.asked, &mut self.searcher, emit)
@@ -82,7 +83,7 @@ impl<'a> FileSearcher<'a> {
 
     /// Reads a small file; `false` if it has become a large one.
     fn read(&mut self, file: &File, size: u64) -> Result<bool, Fault> {
-        let most = usize::try_from(SMALL).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.small).unwrap_or(usize::MAX);
         // One byte more shows the end without another read.
         let mut room = usize::try_from(size).unwrap_or(most).min(most) + 1;
         let mut length = 0;

@@ -87,11 +87,10 @@ impl Lister<'_> {
             scanner.feed(chunk);
             !scanner.is_binary() && !self.cancellation.is_cancelled()
         });
-        let is_binary = scanner.is_binary();
         let scan = scanner.finish();
         let cause = match () {
             () if read.is_err() => Cause::Unreadable,
-            () if is_binary => Cause::Binary,
+            () if scan.nul.is_some() => Cause::Binary,
             () if scan.undecodable.is_some() => Cause::Undecodable,
             () => return Some(scan.lines.count()),
         };

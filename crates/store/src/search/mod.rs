@@ -12,6 +12,8 @@ mod request;
 mod skipped;
 pub(crate) mod start;
 mod stream;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 pub(crate) mod walk;
 

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::os;
+use crate::read::hash::SMALL;
 use crate::search::deliver::Asked;
 use crate::search::file::{FileSearcher, Searched};
 use crate::search::request::{FileMatches, Match, Search};
@@ -58,7 +59,7 @@ pub(crate) fn search(
         let threads = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS);
         let mut spawned = spawn("walk").spawn_scoped(scope, || shared.walk(starts, rules)).map(|_| 0);
         for _ in 0..threads {
-            let work = || shared.work(FileSearcher::new(asked, request));
+            let work = || shared.work(FileSearcher::new(asked, request.context, SMALL));
             match (spawn("search").spawn_scoped(scope, work), &mut spawned) {
                 (Ok(_), Ok(count)) => *count += 1,
                 // As many as there can be.

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_searcher::Searcher;
-use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::digest::{Digest, digest_of};
 use mcp_text_editor_core::encoding::{Decoded, Decoder, Encoding, Unit, Validator};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::line_ending::Convention;
@@ -208,15 +208,22 @@ impl<'a> TextReader<'a> {
 
     /// Reads UTF-8 into the buffer itself. 0 is no end where it is not over.
     fn read_plain(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
+        if let ([only], true) = (&mut *buffer, self.ends.has_cr()) {
+            // There is no room for what follows the CR, so it is only looked at.
+            let mut next = [0];
+            let is_lf = self.file.read_at(self.offset, &mut next)? > 0 && next == *b"\n";
+            self.ends.finish();
+            self.check.borrow_mut().is_changed |= is_lf;
+            if !is_lf {
+                *only = b'\r';
+                return Ok(1);
+            }
+        }
         let held = usize::from(self.ends.has_cr());
         if let (1, Some(first)) = (held, buffer.first_mut()) {
             *first = b'\r';
         }
         let room = buffer.get_mut(held..).unwrap_or_default();
-        if room.is_empty() {
-            // A buffer of one byte: the CR must go before it is known what follows.
-            return Ok(usize::from(self.ends.finish()));
-        }
         let read = self.file.read_at(self.offset, room)?;
         self.check.borrow_mut().feed(room.get(..read).unwrap_or_default())?;
         self.offset += read as u64;
@@ -331,7 +338,8 @@ impl Found for Streamed<'_> {
         let file = self.file;
         let scanned = Scanned::new(file, self.scan()?);
         let bytes = scanned.bytes_of(LineRange::new(line, 1))?;
-        Ok(Some(scanned.digest_of(bytes)?))
+        // The scan has no digest of the whole file, which one line can be.
+        Ok(Some(digest_of(file, bytes)?))
     }
 
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), Fault> {

@@ -11,6 +11,7 @@ mod edit;
 mod in_place;
 #[cfg(target_os = "linux")]
 mod inode_flags;
+mod list;
 mod lock;
 #[cfg(target_vendor = "apple")]
 mod macos;
@@ -26,6 +27,9 @@ mod private;
 mod read;
 mod replace;
 mod search;
+mod search_ignores;
+#[cfg(target_os = "linux")]
+mod search_walls;
 #[cfg(unix)]
 mod spellings;
 mod undo;

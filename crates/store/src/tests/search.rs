@@ -2,9 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use crate::Control;
-use crate::search::{End, FileMatches, Search, SearchSummary};
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::show::Budget;
+
+use crate::search::{End, FileMatches, Match, Search, SearchSummary, TextLine};
 use crate::tests::world::World;
+use crate::{Control, ReadFile};
 
 /// All that is found, and the summary.
 pub(super) fn found(world: &World, search: &Search<'_>) -> (Vec<FileMatches>, SearchSummary) {
@@ -41,4 +44,139 @@ fn hits_come_file_by_file_in_the_order_of_names() {
     );
     let (_, summary) = found(&world, &Search::new("nowhere"));
     assert_eq!((summary.files, summary.end, summary.skipped.is_empty()), (4, End::Complete, true));
+}
+
+/// A line as it is told: its number and text, and where it is cut.
+fn line(line: &TextLine) -> String {
+    let cut = line.cut.map(|cut| format!(" from {} of {}", cut.from_char, cut.line_length));
+    format!("{} {:?}{}", line.number, line.text, cut.unwrap_or_default())
+}
+
+#[test]
+fn each_line_around_the_hits_is_told_once() {
+    let world = World::new();
+    world.write("@/root/a", "1\n2\n3 x\n4\n5 x\n6\n7\n8\n9 x\n10\n");
+    let (found, _) = found(&world, &Search { context: 2, ..Search::new("x") });
+    let told = |one: &Match| {
+        let around = |lines: &[TextLine]| lines.iter().map(line).collect::<Vec<_>>().join(", ");
+        format!("{} [{}] [{}]", line(&one.line), around(&one.before), around(&one.after))
+    };
+    let told: Vec<String> = found[0].matches.iter().map(told).collect();
+    assert_eq!(
+        told,
+        [r#"3 "3 x" [1 "1", 2 "2"] [4 "4"]"#, r#"5 "5 x" [] [6 "6", 7 "7"]"#, r#"9 "9 x" [8 "8"] [10 "10"]"#]
+    );
+}
+
+/// What is told of a long line holds the hit, and its own beginning and the line's length are told in characters.
+#[test]
+fn a_long_line_is_cut_around_the_hit() {
+    let world = World::new();
+    let (filler, long) = ("é".repeat(200), "y".repeat(400));
+    world.write("@/root/a", &format!("{filler}hit{filler}\nhit{long}\n{long}hit\nhit\n"));
+    let search = Search { max_line_bytes: 64, ..Search::new("hit") };
+    let (found, _) = found(&world, &search);
+    for (one, length) in found[0].matches.iter().zip([403, 403, 403, 3]) {
+        let text = &one.line.text;
+        assert!(text.contains("hit") && text.len() <= 64 && text.len() >= length.min(60), "{text}");
+        assert_eq!(one.line.cut.map(|cut| cut.line_length), (length > 64).then_some(length as u64));
+        if let Some(cut) = one.line.cut {
+            let view = world.workspace.read(
+                ReadFile::new(&found[0].file_path),
+                Some(LineRange::new(one.line.number, 1)),
+                Budget::bytes(10_000),
+                Control::default(),
+            );
+            let skipped = usize::try_from(cut.from_char).unwrap() - 1;
+            let rest: String = view.unwrap().shown.content.chars().skip(skipped).collect();
+            assert!(rest.starts_with(text.as_str()), "{text} {rest}");
+        }
+    }
+}
+
+/// A file with very many hits comes in several portions, in order, and all of them.
+#[test]
+fn many_hits_come_in_portions() {
+    let world = World::new();
+    let lines = 120_000;
+    world.write("@/root/a", &"x\n".repeat(lines));
+    world.write("@/root/b", &"x\n".repeat(600_000));
+    let (found, summary) = found(&world, &Search::new("x"));
+    assert_eq!(summary.files, 2);
+    for (path, lines) in [("@/root/a", lines), ("@/root/b", 600_000)] {
+        let of_file = |file: &&FileMatches| world.told(&file.file_path) == path;
+        let portions: Vec<_> = found.iter().filter(of_file).collect();
+        assert!(portions.len() > 3);
+        let numbers = portions.iter().flat_map(|file| file.matches.iter().map(|one| one.line.number.get()));
+        assert!(numbers.eq(1..=lines as u64), "{path}");
+    }
+}
+
+/// Whatever the threads do, what is found comes in one order.
+#[test]
+fn the_order_is_that_of_the_names() {
+    let world = World::new();
+    let mut names = Vec::new();
+    for number in 0..600 {
+        let name = format!("@/root/{}/{}/f{number}", number % 7, number % 5);
+        world.write(&name, &"x\n".repeat(number % 90));
+        if number % 90 > 0 {
+            names.push(name);
+        }
+    }
+    names.sort();
+    for _ in 0..5 {
+        let (found, summary) = found(&world, &Search::new("x"));
+        let paths: Vec<String> = found.iter().map(|file| world.told(&file.file_path)).collect();
+        assert_eq!((paths, summary.files), (names.clone(), 600));
+    }
+}
+
+fn refused(world: &World, search: &Search<'_>) -> Vec<String> {
+    let refused = world.workspace.search(search, &mut |_| ControlFlow::Continue(()), Control::default());
+    refused.unwrap_err().problems.iter().map(|problem| world.told(&problem.to_string())).collect()
+}
+
+#[test]
+fn all_that_is_wrong_is_told_together() {
+    let world = World::new();
+    world.write("@/root/name.txt", "");
+    let paths = ["relative", "@/root/nmae.txt", "@/outside"].map(|path| world.path(path));
+    let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
+    let search =
+        Search { paths: &paths, glob: &["a", "[z-a]"], encoding: Some("klingon"), ..Search::new("a(b") };
+    assert_eq!(
+        refused(&world, &search),
+        [
+            "regex parse error:\n    (?:a(b)\n    ^\nerror: unclosed group",
+            "`[z-a]` is no pattern: invalid range; 'z' > 'a'",
+            "no encoding has that label",
+            "the path is not absolute",
+            "opening @/root/nmae.txt: there is no such file",
+            "the path is not inside an allowed directory"
+        ]
+    );
+}
+
+/// Patterns that would be too large, too deep, or over a line's end are refused, and soon.
+#[test]
+fn hostile_patterns_are_refused() {
+    let world = World::new();
+    world.write("@/root/a", "aab");
+    let refused = |pattern: &str| {
+        let told = refused(&world, &Search::new(pattern)).remove(0);
+        told.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(refused("(?:a{1000}){1000}"), "compiled regex exceeds size limit of 10485760");
+    assert_eq!(refused(&"(".repeat(100_000)), "error: unclosed group");
+    assert_eq!(
+        refused(&format!("{}a{}", "(".repeat(1000), ")".repeat(1000))),
+        "error: exceed the maximum number of nested parentheses/brackets (250)"
+    );
+    assert_eq!(refused("a\\nb"), "the pattern holds a line end, and a match is within one line");
+    assert_eq!(refused("a\nb"), "the pattern holds a line end, and a match is within one line");
+    assert_eq!(told(&world, &Search::new("(a*)*b$")), "@/root/a:1:aab\n");
+    let literal = Search { literal: true, ignore_case: true, ..Search::new("A(") };
+    world.write("@/root/b", "a(\n");
+    assert_eq!(told(&world, &literal), "@/root/b:1:a(\n");
 }

@@ -1,0 +1,188 @@
+//! What a hit says is what a read says: the search of one file against what [`Workspace::read`] shows of it, for any bytes.
+#![expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use grep_regex::RegexMatcher;
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::show::Budget;
+use proptest::prelude::*;
+
+use crate::access::roots::Roots;
+use crate::read::hash::SMALL;
+use crate::search::deliver::Asked;
+use crate::search::file::{FileSearcher, Searched};
+use crate::search::matcher::matcher;
+use crate::search::request::{Match, Search};
+use crate::search::skipped::Cause;
+use crate::workspace::Workspace;
+use crate::{Control, ReadFile};
+
+/// Whether a pattern is found in a line.
+type Meaning = fn(&str) -> bool;
+
+/// Patterns, and what they mean.
+const PATTERNS: [(&str, Meaning); 9] = [
+    ("a", |line| line.contains('a')),
+    ("^a", |line| line.starts_with('a')),
+    ("b$", |line| line.ends_with('b')),
+    ("^$", str::is_empty),
+    ("^", |_| true),
+    ("a.b", |line| {
+        let text: Vec<char> = line.chars().collect();
+        text.windows(3).any(|three| three[0] == 'a' && three[2] == 'b')
+    }),
+    (r"\r", |line| line.contains('\r')),
+    (r"é\s*a", |line| {
+        let after = |at: usize| line[at..].trim_start_matches(char::is_whitespace).starts_with('a');
+        line.match_indices('é').any(|(at, found)| after(at + found.len()))
+    }),
+    (r"[^a]b", |line| {
+        let text: Vec<char> = line.chars().collect();
+        text.windows(2).any(|two| two[0] != 'a' && two[1] == 'b')
+    }),
+];
+
+fn search_file(
+    path: &Path,
+    matcher: &RegexMatcher,
+    search: &Search<'_>,
+    small: u64,
+) -> (Vec<Match>, Searched) {
+    let stop = AtomicBool::new(false);
+    let asked = Asked {
+        matcher,
+        label: search.encoding.map(|label| Label::parse(label).unwrap().encoding),
+        hashes: search.hashes,
+        max_line_bytes: search.max_line_bytes,
+        stop: &stop,
+    };
+    let mut hits = Vec::new();
+    let searched = FileSearcher::new(asked, search.context, small).search(File::open(path), &mut |found| {
+        hits.extend(found);
+        ControlFlow::Continue(())
+    });
+    (hits, searched)
+}
+
+/// A line that a read shows: its number, its text and its digest.
+type Shown = (u64, String, Digest);
+
+/// The lines of a file as a read shows them; `None` where it is no text.
+fn read(path: &Path, encoding: Option<&str>) -> Option<Vec<Shown>> {
+    let roots = Roots::open(&[path.parent().unwrap().to_owned()]).unwrap();
+    let workspace = Workspace::without_state(roots);
+    let file = ReadFile { file_path: path.to_str().unwrap(), encoding };
+    let line = |number| {
+        let lines = LineRange::new(LineNumber::new(number)?, 1);
+        let budget = Budget::bytes(1 << 30);
+        let view = workspace.read(file, Some(lines), budget, Control::default()).ok()?;
+        let text = view.shown.content;
+        let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
+        Some((number, text, view.shown.digest?))
+    };
+    let view = workspace.read(file, None, Budget::bytes(1 << 30), Control::default()).ok()?;
+    (1..=view.total_lines).map(line).collect()
+}
+
+fn check(bytes: &[u8], encoding: Option<&str>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().canonicalize().unwrap().join("file.txt");
+    std::fs::write(&path, bytes).unwrap();
+    let lines = read(&path, encoding);
+    for (pattern, is_hit) in PATTERNS {
+        let search = Search { encoding, hashes: true, max_line_bytes: 1 << 20, ..Search::new(pattern) };
+        let matcher = matcher(&search).unwrap();
+        for small in [SMALL, 0] {
+            let (hits, searched) = search_file(&path, &matcher, &search, small);
+            let found: Vec<Shown> = hits
+                .iter()
+                .map(|found| {
+                    let line = &found.line;
+                    (line.number.get(), line.text.clone(), found.range_hash.unwrap())
+                })
+                .collect();
+            let wanted: Vec<Shown> = lines.iter().flatten().filter(|line| is_hit(&line.1)).cloned().collect();
+            assert_eq!(found, wanted, "{pattern:?} in {:?}, small {small}", String::from_utf8_lossy(bytes));
+            match searched {
+                Searched::Whole => assert!(lines.is_some() || !matches!(pattern, "^"), "{pattern:?}"),
+                Searched::Skipped(Cause::Binary | Cause::Undecodable) => assert!(lines.is_none()),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
+    let one = prop::sample::select(vec![
+        "a", "b", "é", "\u{3042}", "\n", "\n", "\r\n", "\r", "\u{2028}", "\u{85}", "\t", "", "\u{B}", " ",
+        "ab", "axb",
+    ]);
+    prop::collection::vec(one, 0..24)
+}
+
+/// The same text in other encodings, and what a client must say to read it.
+fn encoded(text: &str, form: usize) -> (Vec<u8>, Option<&'static str>) {
+    let wide = |bom: &[u8], unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        bom.iter().copied().chain(text.encode_utf16().flat_map(unit)).collect()
+    };
+    match form {
+        0 => (text.as_bytes().to_vec(), None),
+        1 => ([b"\xEF\xBB\xBF", text.as_bytes()].concat(), None),
+        2 => (wide(b"\xFF\xFE", u16::to_le_bytes), None),
+        3 => (wide(b"\xFE\xFF", u16::to_be_bytes), None),
+        4 => (wide(b"", u16::to_le_bytes), Some("utf-16le")),
+        5 => {
+            let units = text.chars().flat_map(|character| u32::from(character).to_le_bytes());
+            (b"\xFF\xFE\0\0".iter().copied().chain(units).collect(), None)
+        }
+        6 => (
+            text.replace(|character: char| u32::from(character) > 255, "?")
+                .chars()
+                .map(|c| c as u8)
+                .collect(),
+            Some("latin1"),
+        ),
+        _ => (text.replace(['é', '\u{2028}', '\u{85}'], "?").into_bytes(), Some("utf-8")),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn a_hit_is_what_a_read_shows(pieces in pieces(), form in 0usize..8) {
+        let (bytes, encoding) = encoded(&pieces.concat(), form);
+        check(&bytes, encoding);
+    }
+
+    #[test]
+    fn a_hit_in_any_bytes_is_what_a_read_shows(
+        bytes in prop::collection::vec(prop::sample::select(b"ab\r\n\n\r\0\xFF\xFE\xEF\xBB\xBF\xC3\xA9".to_vec()), 0..40),
+        encoding in prop::sample::select(vec![None, Some("latin1"), Some("shift_jis"), Some("ascii"), Some("iso-2022-jp")]),
+    ) {
+        check(&bytes, encoding);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Line ends where the blocks of a large file end.
+    #[test]
+    fn a_hit_behind_a_block_is_what_a_read_shows(
+        before in 65_520usize..65_545,
+        pieces in pieces(),
+        form in 0usize..4,
+        ends in prop::sample::select(vec!["\n", "\r\n", "\r"]),
+    ) {
+        let filler = "x".repeat(before);
+        let (bytes, encoding) = encoded(&format!("{filler}{ends}{}{filler}{}", pieces.concat(), pieces.concat()), form);
+        check(&bytes, encoding);
+    }
+}

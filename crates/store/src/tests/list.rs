@@ -1,0 +1,96 @@
+//! Listing: [`Workspace::list`](crate::Workspace::list).
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use crate::Control;
+use crate::search::{EntryKind, List, ListEntry, SearchSummary};
+use crate::tests::world::World;
+
+fn listed(world: &World, list: &List<'_>) -> (String, SearchSummary) {
+    let mut lines = String::new();
+    let mut sink = |entry: ListEntry| {
+        assert!(entry.modified.is_some());
+        let kind = if entry.kind == EntryKind::File { 'f' } else { 'd' };
+        let number = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+        writeln!(lines, "{kind} {} {} {}", entry.path, number(entry.bytes), number(entry.lines)).unwrap();
+        ControlFlow::Continue(())
+    };
+    let summary = world.workspace.list(list, &mut sink, Control::default()).unwrap();
+    (world.told(&lines), summary)
+}
+
+fn world() -> World {
+    let world = World::new();
+    world.write("@/root/b/c.txt", "one\ntwo\n");
+    world.write("@/root/b/deep/d.rs", "one\rtwo");
+    world.write("@/root/b.txt", "");
+    world.write("@/root/bin", "\0");
+    world.write("@/root/.git/config", "");
+    world.write("@/root/.gitignore", "*.rs\n");
+    world
+}
+
+#[test]
+fn what_is_below_a_directory_is_listed_in_order() {
+    let world = world();
+    let root = world.path("@/root");
+    let root = root.to_str().unwrap();
+    let (told, summary) = listed(&world, &List { line_counts: true, ..List::new(Some(root)) });
+    assert_eq!(
+        told,
+        "f @/root/.gitignore 5 1\n\
+         d @/root/b - -\n\
+         f @/root/b/c.txt 8 2\n\
+         d @/root/b/deep - -\n\
+         f @/root/b.txt 0 0\n\
+         f @/root/bin 1 -\n"
+    );
+    assert_eq!(summary.files, 6);
+    let (told, _) = listed(&world, &List { depth: Some(1), include_ignored: true, ..List::new(Some(root)) });
+    assert_eq!(told, "f @/root/.gitignore 5 -\nd @/root/b - -\nf @/root/b.txt 0 -\nf @/root/bin 1 -\n");
+    let (told, _) =
+        listed(&world, &List { glob: &["*.{txt,rs}"], include_ignored: true, ..List::new(Some(root)) });
+    assert_eq!(told, "f @/root/b/c.txt 8 -\nf @/root/b/deep/d.rs 7 -\nf @/root/b.txt 0 -\n");
+}
+
+#[test]
+fn without_a_path_the_roots_are_listed() {
+    let world = world();
+    let (told, _) = listed(&world, &List::new(None));
+    assert_eq!(told, "d @/root - -\n");
+    let (told, _) = listed(&world, &List { depth: Some(1), ..List::new(None) });
+    assert_eq!(
+        told,
+        "d @/root - -\nf @/root/.gitignore 5 -\nd @/root/b - -\nf @/root/b.txt 0 -\nf @/root/bin 1 -\n"
+    );
+}
+
+#[test]
+fn a_file_is_listed_alone() {
+    let world = world();
+    let file = world.path("@/root/b/deep/d.rs");
+    let (told, _) = listed(&world, &List { line_counts: true, ..List::new(Some(file.to_str().unwrap())) });
+    assert_eq!(told, "f @/root/b/deep/d.rs 7 2\n");
+}
+
+/// A link is listed as what it leads to, and not gone into.
+#[test]
+fn a_link_is_what_it_leads_to() {
+    let Some(world) = World::with_links() else { return };
+    world.write("@/root/a/file", "123");
+    world.write("@/outside/secret", "");
+    let link = |target: &str, link: &str| {
+        crate::tests::world::symlink(&world.path(target), &world.path(link)).unwrap();
+    };
+    link("@/root/a", "@/root/directory");
+    link("@/root/a/file", "@/root/file");
+    link("@/outside/secret", "@/root/out");
+    link("@/root/nothing", "@/root/dangling");
+    let root = world.path("@/root");
+    let (told, summary) = listed(&world, &List::new(Some(root.to_str().unwrap())));
+    assert_eq!(told, "d @/root/a - -\nf @/root/a/file 3 -\nd @/root/directory - -\nf @/root/file 3 -\n");
+    let skipped: Vec<_> =
+        summary.skipped.iter().map(|(cause, files)| format!("{cause:?} {}", files.count)).collect();
+    assert_eq!(skipped, ["Link 1", "Outside 1"]);
+}

@@ -1,0 +1,202 @@
+//! Which files a walk leaves out, against ripgrep and git on random trees. Each test passes with a word where the other program is missing.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
+
+use proptest::prelude::*;
+
+use crate::Control;
+use crate::search::{EntryKind, List, Search};
+use crate::tests::world::World;
+
+const NAMES: [&str; 8] = ["a", "b", "c.rs", "d.txt", ".e", "build", "a b", "é"];
+const LINES: [&str; 26] = [
+    "a", "/a", "a/", "*.rs", "!c.rs", "!*.txt", "*", "!*/", "b/**", "**/a", "a/**/b", "/*/b", "build",
+    "!build/", "# a", "", "  ", "\\!a", "[ab]", "[!a]", "a b", "a\\ b", "?", "é", ".e", "**",
+];
+
+/// A tree: files by path, and ignore files by directory and name.
+#[derive(Clone, Debug)]
+struct Tree {
+    files: Vec<String>,
+    ignores: Vec<(String, &'static str, Vec<&'static str>)>,
+}
+
+fn directory() -> impl Strategy<Value = Vec<&'static str>> {
+    prop::collection::vec(prop::sample::select(vec!["a", "b", "build", ".e", "sub"]), 0..3)
+}
+
+fn tree(ignore_files: &'static [&'static str]) -> impl Strategy<Value = Tree> {
+    let file = (directory(), prop::sample::select(NAMES.to_vec()))
+        .prop_map(|(directory, name)| [directory, vec![name]].concat().join("/"));
+    let lines = prop::collection::vec(prop::sample::select(LINES.to_vec()), 1..4);
+    let ignore = (directory(), prop::sample::select(ignore_files.to_vec()), lines)
+        .prop_map(|(directory, name, lines)| (directory.join("/"), name, lines));
+    let (files, ignores) = (prop::collection::vec(file, 1..12), prop::collection::vec(ignore, 0..4));
+    (files, ignores).prop_map(|(files, ignores)| Tree { files, ignores })
+}
+
+impl Tree {
+    /// Makes it below the root. A name that is a file already, or a directory, is left as it is.
+    fn make(&self, root: &Path) {
+        for file in &self.files {
+            let path = root.join(file);
+            if std::fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.exists() {
+                std::fs::write(path, "x\n").unwrap();
+            }
+        }
+        for (directory, name, lines) in &self.ignores {
+            let path = root.join(directory).join(name);
+            if std::fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.is_dir() {
+                // Every file has what is searched for.
+                std::fs::write(path, format!("{}\n#x\n", lines.join("\n"))).unwrap();
+            }
+        }
+    }
+}
+
+/// The files, from the root on, in the order in which they are searched, and listed.
+fn searched(world: &World, glob: &[&str]) -> Vec<String> {
+    let root = world.path("@/root");
+    let relative = |path: &str| {
+        let path = Path::new(path).strip_prefix(&root).unwrap();
+        path.to_str().unwrap().replace('\\', "/")
+    };
+    let (mut found, mut listed) = (Vec::new(), Vec::new());
+    let mut sink = |file: crate::search::FileMatches| {
+        found.push(relative(&file.file_path));
+        ControlFlow::Continue(())
+    };
+    world.workspace.search(&Search { glob, ..Search::new("x") }, &mut sink, Control::default()).unwrap();
+    let root = root.to_str().unwrap();
+    let mut sink = |entry: crate::search::ListEntry| {
+        if entry.kind == EntryKind::File {
+            listed.push(relative(&entry.path));
+        }
+        ControlFlow::Continue(())
+    };
+    world.workspace.list(&List { glob, ..List::new(Some(root)) }, &mut sink, Control::default()).unwrap();
+    assert_eq!(found, listed);
+    found
+}
+
+/// What another program prints, by lines; `None`, with a word, where it is not there.
+fn lines_of(directory: &Path, program: &str, arguments: &[&str]) -> Option<Vec<String>> {
+    let run = Command::new(program)
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output();
+    let Ok(output) = run else {
+        eprintln!("skipped: there is no {program}");
+        return None;
+    };
+    Some(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect())
+}
+
+const RG: [&str; 8] = [
+    "--no-config",
+    "--hidden",
+    "--no-require-git",
+    "--no-ignore-global",
+    "--no-ignore-parent",
+    "--sort=path",
+    "-l",
+    "x",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_files_are_those_of_ripgrep(
+        tree in tree(&[".gitignore", ".ignore", ".rgignore"]),
+        glob in prop::collection::vec(
+            prop::sample::select(vec!["*.rs", "!*.txt", "a/**", "!a", "/b", "*", "!build/**", "{a,b}", "**/b/*"]), 0..3),
+    ) {
+        let world = World::new();
+        let root = world.path("@/root");
+        tree.make(&root);
+        let globs = glob.iter().flat_map(|glob| ["-g", glob]);
+        let arguments: Vec<&str> = RG.into_iter().chain(globs).collect();
+        let Some(theirs) = lines_of(&root, "rg", &arguments) else { return Ok(()) };
+        prop_assert_eq!(searched(&world, &glob), theirs, "{:?}", tree);
+    }
+
+    #[test]
+    fn the_files_are_those_of_git(tree in tree(&[".gitignore"]), exclude in prop::collection::vec(prop::sample::select(LINES.to_vec()), 0..3)) {
+        let world = World::new();
+        let root = world.path("@/root");
+        tree.make(&root);
+        let Some(_) = lines_of(&root, "git", &["init", "-q", "."]) else { return Ok(()) };
+        std::fs::create_dir_all(root.join(".git/info")).unwrap();
+        std::fs::write(root.join(".git/info/exclude"), exclude.join("\n")).unwrap();
+        let arguments = ["-c", "core.quotePath=false", "ls-files", "--others", "--exclude-standard"];
+        let Some(mut theirs) = lines_of(&root, "git", &arguments) else { return Ok(()) };
+        theirs.sort();
+        let mut ours = searched(&world, &[]);
+        ours.sort();
+        prop_assert_eq!(ours, theirs, "{:?} {:?}", tree, exclude);
+    }
+}
+
+/// A repository in another has rules of its own; `.ignore` counts in it all the same.
+#[test]
+fn the_rules_above_a_repository_are_those_of_ripgrep() {
+    let world = World::new();
+    world.write("@/root/.gitignore", "*.log\n#x\n");
+    world.write("@/root/.ignore", "*.tmp\n#x\n");
+    for name in ["a.log", "a.tmp", "sub/b.log", "sub/b.tmp", "sub/c.txt", "sub/d.bak", "sub/deep/e.bak"] {
+        world.write(&format!("@/root/{name}"), "x");
+    }
+    world.write("@/root/sub/.git/info/exclude", "*.bak\n");
+    assert_eq!(searched(&world, &[]), [".gitignore", ".ignore", "sub/b.log", "sub/c.txt"]);
+    let arguments: Vec<&str> = RG.into_iter().chain(["-g", "!.git"]).collect();
+    if let Some(theirs) = lines_of(&world.path("@/root"), "rg", &arguments) {
+        assert_eq!(searched(&world, &[]), theirs);
+    }
+}
+
+/// Where a path is named, the ignore files from the root to it count, for what is below it and not for itself.
+#[test]
+fn what_is_named_is_searched_although_it_is_ignored() {
+    let world = World::new();
+    world.write("@/root/.gitignore", "/build/\n*.log\n");
+    world.write("@/root/sub/.gitignore", "deep.txt\n");
+    for name in ["build/a.txt", "build/b.log", "sub/deep/deep.txt", "sub/deep/c.txt", "d.log"] {
+        world.write(&format!("@/root/{name}"), "x");
+    }
+    let paths = ["@/root/build", "@/root/sub/deep", "@/root/d.log"].map(|path| world.path(path));
+    let paths = paths.each_ref().map(|path| path.to_str().unwrap());
+    let told = super::search::told(&world, &Search { paths: &paths, ..Search::new("x") });
+    assert_eq!(told, "@/root/build/a.txt:1:x\n@/root/sub/deep/c.txt:1:x\n@/root/d.log:1:x\n");
+}
+
+/// A path inside another that is named is searched once, and globs count from the root and from what is named.
+#[test]
+fn paths_overlap_and_globs_count_from_them() {
+    let world = World::new();
+    for name in ["src/a.rs", "src/deep/b.rs", "src/deep/c.txt", "other/src/d.rs"] {
+        world.write(&format!("@/root/{name}"), "x");
+    }
+    let root = world.path("@/root");
+    let absolute = format!("{}/src/deep/*.txt", root.to_str().unwrap());
+    let absolute = absolute.replace('\\', "/");
+    let check = |paths: &[&str], glob: &[&str], wanted: &[&str]| {
+        let paths: Vec<_> = paths.iter().map(|path| world.path(path)).collect();
+        let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
+        let told = super::search::told(&world, &Search { paths: &paths, glob, ..Search::new("x") });
+        let wanted = wanted.iter().map(|name| format!("@/root/{name}:1:x\n")).collect::<Vec<_>>().concat();
+        assert_eq!(told, wanted, "{paths:?} {glob:?}");
+    };
+    check(&["@/root/src", "@/root/src/deep"], &[], &["src/a.rs", "src/deep/b.rs", "src/deep/c.txt"]);
+    check(&["@/root/src/deep", "@/root/src/deep/"], &[], &["src/deep/b.rs", "src/deep/c.txt"]);
+    check(&["@/root/other"], &["/src/*.rs"], &["other/src/d.rs"]);
+    check(&["@/root"], &["/src/*.rs"], &["src/a.rs"]);
+    check(&["@/root/src"], &["/src/*.rs", "!deep"], &["src/a.rs"]);
+    if cfg!(unix) {
+        check(&[], &[&absolute], &["src/deep/c.txt"]);
+        check(&["@/root/src"], &[&format!("!{absolute}")], &["src/a.rs", "src/deep/b.rs"]);
+    }
+}

@@ -1,0 +1,200 @@
+//! A search by the walls: links, special files, what cannot be read, names that nobody can say, directories that are swapped.
+
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::search::{found, told};
+use crate::access::policy::Policy;
+use crate::access::roots::Roots;
+use crate::search::{End, Search, SearchProblem, Skipped};
+use crate::tests::world::{World, as_user};
+use crate::workspace::Workspace;
+use crate::{Control, Reason, StoreErrorKind};
+
+/// What was left out, a line for each cause.
+fn left_out(world: &World, skipped: &Skipped) -> String {
+    let lines =
+        skipped.iter().map(|(cause, files)| format!("{cause:?} {} {}\n", files.count, files.names.join(" ")));
+    world.told(&lines.collect::<String>())
+}
+
+#[test]
+fn what_cannot_be_searched_is_left_out_and_counted() {
+    let world = World::new();
+    let symlink =
+        |target: &str, link: &str| std::os::unix::fs::symlink(world.path(target), world.path(link)).unwrap();
+    world.write("@/root/a.txt", "x");
+    world.write("@/root/binary", "x\0");
+    world.write("@/outside/secret", "x");
+    world.write("@/root/late", &format!("{}x\n\0", "a\n".repeat(700_000)));
+    for number in 0..5 {
+        std::fs::write(world.path(&format!("@/root/latin{number}")), b"x\nM\xFCller\n").unwrap();
+    }
+    std::fs::write(world.path("@/root/latin-without-hit"), b"M\xFCller\n").unwrap();
+    std::fs::write(world.path("@/root").join(std::ffi::OsStr::from_bytes(b"b\xFF")), "x").unwrap();
+    symlink("@/outside", "@/root/out");
+    symlink("@/root", "@/root/loop");
+    symlink("@/root/a.txt", "@/root/link");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        world.path("@/root/fifo"),
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(world.path("@/root/socket")).unwrap();
+    let (hits, summary) = found(&world, &Search::new("x"));
+    assert_eq!(hits.len(), 1);
+    assert_eq!((summary.files, summary.end), (2, End::Complete));
+    assert_eq!(
+        left_out(&world, &summary.skipped),
+        "Binary 2 @/root/binary @/root/late\n\
+         Undecodable 5 @/root/latin0 @/root/latin1 @/root/latin2\n\
+         Link 3 @/root/link @/root/loop @/root/out\n\
+         Special 2 @/root/fifo @/root/socket\n\
+         NotUnicode 1 @/root/b\u{FFFD}\n"
+    );
+}
+
+/// The user of a thread is that of the threads it starts.
+#[test]
+fn what_may_not_be_read_is_left_out_and_counted() {
+    let world = World::new();
+    for name in ["open/a", "shut/a", "file"] {
+        world.write(&format!("@/root/{name}"), "x");
+    }
+    let mode = |path: &str, mode| {
+        let mode: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(world.path(path), mode).unwrap();
+    };
+    mode("@", 0o755);
+    mode("@/root/shut", 0);
+    mode("@/root/file", 0);
+    let Some((_, summary)) = as_user(65_534, || found(&world, &Search::new("x"))) else { return };
+    mode("@/root/shut", 0o700);
+    assert_eq!(summary.files, 1);
+    assert_eq!(left_out(&world, &summary.skipped), "Unreadable 2 @/root/file @/root/shut\n");
+}
+
+/// A link may be named; what it leads to is told under its name.
+#[test]
+fn a_link_that_is_named_is_searched() {
+    let world = World::new();
+    world.write("@/root/real/a.txt", "x");
+    world.write("@/outside/secret", "x");
+    let symlink =
+        |target: &str, link: &str| std::os::unix::fs::symlink(world.path(target), world.path(link)).unwrap();
+    symlink("@/root/real", "@/root/directory");
+    symlink("@/root/real/a.txt", "@/root/file");
+    symlink("@/outside", "@/root/out");
+    let path = |path: &str| world.path(path).to_str().unwrap().to_owned();
+    let [directory, file, out] = ["@/root/directory", "@/root/file", "@/root/out"].map(path);
+    let told = |paths: &[&str]| told(&world, &Search { paths, ..Search::new("x") });
+    assert_eq!(told(&[&directory]), "@/root/directory/a.txt:1:x\n");
+    assert_eq!(told(&[&file]), "@/root/file:1:x\n");
+    let refused = world.workspace.search(
+        &Search { paths: &[&out], ..Search::new("(") },
+        &mut |_| ControlFlow::Continue(()),
+        Control::default(),
+    );
+    let problems = refused.unwrap_err().problems;
+    assert!(
+        matches!(
+            problems.as_slice(),
+            [
+                SearchProblem::Pattern(_),
+                SearchProblem::Refused { entry: 0, reason: Reason::Path(crate::PathError::Outside) }
+            ]
+        ),
+        "{problems:?}"
+    );
+}
+
+/// The state directory may not be read: neither when it lies in a root, nor by another name of it.
+#[test]
+fn the_state_directory_is_not_searched() {
+    let world = World::new();
+    world.write("@/root/state/history", "x");
+    world.write("@/root/a", "x");
+    let policy = Policy::default().closing(&world.path("@/root/state"));
+    let workspace = Workspace::without_state(Roots::open_with(&[world.path("@/root")], policy).unwrap());
+    let mut hits = Vec::new();
+    let mut sink = |found: crate::search::FileMatches| {
+        hits.push(found.file_path);
+        ControlFlow::Continue(())
+    };
+    let summary = workspace.search(&Search::new("x"), &mut sink, Control::default()).unwrap();
+    assert!(summary.skipped.is_empty());
+    assert_eq!(hits.iter().map(|path| world.told(path)).collect::<Vec<_>>(), ["@/root/a"]);
+}
+
+/// However often a directory becomes a link and is a directory again, nothing outside is found.
+#[test]
+fn a_directory_that_is_swapped_leads_nowhere() {
+    let world = World::new();
+    for number in 0..40 {
+        world.write(&format!("@/root/d/{number}"), "inside");
+        world.write(&format!("@/root/d/e/{number}"), "inside");
+        world.write(&format!("@/outside/{number}"), "outside");
+        world.write(&format!("@/outside/e/{number}"), "outside");
+    }
+    std::os::unix::fs::symlink(world.path("@/outside"), world.path("@/root/link")).unwrap();
+    let is_over = AtomicBool::new(false);
+    let (mut inside, mut swaps) = (0, 0);
+    thread::scope(|scope| {
+        let swapping = scope.spawn(|| {
+            let mut swaps = 0_u32;
+            while !is_over.load(Ordering::Relaxed) {
+                let (one, other) = (world.path("@/root/d"), world.path("@/root/link"));
+                rustix::fs::renameat_with(
+                    rustix::fs::CWD,
+                    one,
+                    rustix::fs::CWD,
+                    other,
+                    rustix::fs::RenameFlags::EXCHANGE,
+                )
+                .unwrap();
+                swaps += 1;
+            }
+            swaps
+        });
+        for _ in 0..200 {
+            let (hits, _) = found(&world, &Search::new("side"));
+            for hit in hits {
+                assert_eq!(hit.matches[0].line.text, "inside");
+                inside += 1;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        swaps = swapping.join().unwrap();
+    });
+    assert!(inside > 0 && swaps > 200, "{inside} {swaps}");
+}
+
+/// A call that is withdrawn ends with that, and one whose sink has enough with what it has.
+#[test]
+fn a_search_ends_when_nobody_wants_it() {
+    let world = World::new();
+    for number in 0..2_000 {
+        world.write(&format!("@/root/{}/{number}", number % 40), "x\nx\nx\n");
+    }
+    let asked = std::cell::Cell::new(0);
+    let is_cancelled = || asked.replace(asked.get() + 1) > 2;
+    let control = Control::default().cancelled_by(&is_cancelled);
+    let ended = world.workspace.search(&Search::new("x"), &mut |_| ControlFlow::Continue(()), control);
+    let problems = ended.unwrap_err().problems;
+    let is_cancelled = |problem: &SearchProblem| matches!(problem, SearchProblem::Refused { reason: Reason::Store(error), .. } if error.kind == StoreErrorKind::Cancelled);
+    assert!(problems.iter().all(is_cancelled), "{problems:?}");
+    let mut taken = 0;
+    let mut sink = |_| {
+        taken += 1;
+        if taken == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let summary = world.workspace.search(&Search::new("x"), &mut sink, Control::default()).unwrap();
+    assert_eq!((taken, summary.end), (5, End::Enough));
+    let limited = Search { time_limit: Some(std::time::Duration::ZERO), ..Search::new("x") };
+    assert_eq!(found(&world, &limited).1.end, End::TimeLimit);
+}
