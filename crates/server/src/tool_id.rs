@@ -20,6 +20,10 @@ pub enum ToolId {
     Search,
     /// Lists files and directories.
     List,
+    /// Gives a file another place.
+    Move,
+    /// Removes a file.
+    Remove,
     /// Lists past edits.
     Edits,
     /// Takes a past edit back.
@@ -37,6 +41,8 @@ impl ToolId {
         Self::Delete,
         Self::Search,
         Self::List,
+        Self::Move,
+        Self::Remove,
         Self::Edits,
         Self::Undo,
     ];
@@ -53,6 +59,8 @@ impl ToolId {
             Self::Delete => "delete_text_file_contents",
             Self::Search => "search_text_files",
             Self::List => "list_text_files",
+            Self::Move => "move_text_file",
+            Self::Remove => "remove_text_file",
             Self::Edits => "list_text_file_edits",
             Self::Undo => "undo_text_file_edits",
         }
@@ -70,11 +78,10 @@ impl ToolId {
         matches!(self, Self::Get | Self::Search | Self::List | Self::Edits)
     }
 
-    /// Whether the tool is offered only where all tools, or this one by name, are asked for. People have a subcommand
-    /// for it.
+    /// Whether the tool is offered only where all tools, or this one by name, are asked for.
     #[must_use]
     pub const fn is_on_request(self) -> bool {
-        matches!(self, Self::Edits | Self::Undo)
+        matches!(self, Self::Move | Self::Remove | Self::Edits | Self::Undo)
     }
 
     /// Whether the tool finds files, and neither reads nor edits one that a call names.

@@ -79,6 +79,8 @@ pub enum Operation {
     Replace,
     /// Taking a file away.
     Remove,
+    /// Giving a file another name, or another directory.
+    Move,
     /// Putting the old file back.
     Restore,
     /// Writing down what is about to be done.
@@ -208,7 +210,8 @@ impl Operation {
     /// The kind of an error by which a privacy setting forbade this. What changes a name is not asked: a mark on the file is refused
     /// by the same number.
     fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
-        let may_be = !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Restore);
+        let may_be =
+            !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Move | Self::Restore);
         may_be.then(|| os::privacy_of(path, error)).flatten().map(StoreErrorKind::Private)
     }
 }
@@ -288,6 +291,7 @@ impl fmt::Display for Operation {
             Self::Create => "creating",
             Self::Replace => "replacing",
             Self::Remove => "removing",
+            Self::Move => "moving",
             Self::Restore => "putting back",
             Self::WriteJournal => "writing the journal",
             Self::ReadJournal => "reading the journal",

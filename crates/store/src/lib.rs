@@ -35,7 +35,7 @@
 //!
 //! # Limitations
 //!
-//! - A file is created by a call of its own.
+//! - A file is created, moved or removed by a call of its own.
 //! - Without a state directory there is no journal: a crash between two files of a call leaves the first changed.
 //! - Where the file system cannot exchange names, or a file must be written over in place, a program that writes in the very same
 //!   instant can lose what it wrote; [`Warning`] says when that was so.
@@ -91,10 +91,11 @@ pub use access::unserved::{Unserved, Wanted, Whose, WhyUnserved, only_when_named
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;
+pub use commit::moving::Copied;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
 pub use edit::undo::{Conflict, IsLeft, UndoError, UndoProblems, Undone};
-pub use edit::{Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
+pub use edit::{Became, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{Meant, NameFault, Operation, Privacy, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 pub use history::{
     EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Forgotten, History, Kind, NotKept, Remedy,

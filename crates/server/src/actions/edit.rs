@@ -2,7 +2,7 @@
 
 use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
-use mcp_text_editor_store::{Change, Control, EditProblem, Edited, FileEdit};
+use mcp_text_editor_store::{Change, Control, EditProblem, Edited, FileEdit, Reason};
 
 use super::reply::{call, edit_reply, failure};
 use crate::context::{Cancel, Context, Reply};
@@ -144,8 +144,12 @@ pub(super) fn edit_files(
         let ranges: Vec<Vec<&[GuardedRange]>> = edits.iter().map(ranges_of_patches).collect();
         let explained = |problem: &EditProblem| {
             let edit = edits.get(problem.entry);
+            let file_path = match (edit.map(|edit| edit.change), &problem.reason) {
+                (Some(Change::Move(to)), Reason::OfTarget(_)) => to,
+                _ => edit.map(|edit| edit.file_path).unwrap_or_default(),
+            };
             let named = Named {
-                file_path: edit.map(|edit| edit.file_path).unwrap_or_default(),
+                file_path,
                 encoding: edit.and_then(|edit| edit.encoding),
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
             };
@@ -153,7 +157,10 @@ pub(super) fn edit_files(
         };
         failure(context, tool, error.problems.iter().map(explained).collect())
     })?;
-    let name = |edited: &Edited| edits.get(edited.entry).map(|edit| edit.file_path).unwrap_or_default();
+    let name = |edited: &Edited| match edits.get(edited.entry) {
+        Some(FileEdit { change: Change::Move(to), .. }) => *to,
+        edit => edit.map(|edit| edit.file_path).unwrap_or_default(),
+    };
     Ok(edit_reply(context, &done, name, dry_run))
 }
 

@@ -5,6 +5,8 @@ pub mod create;
 pub mod edit;
 pub mod history;
 pub mod list;
+pub mod move_file;
 pub mod read;
+pub mod remove_file;
 mod reply;
 pub mod search;

@@ -25,6 +25,8 @@ pub(super) struct Deferred {
 #[derive(Debug)]
 pub(super) enum Named {
     Path(String),
+    /// One at which there is to be nothing yet.
+    NewPath(String),
     Encoding(String),
 }
 
@@ -56,7 +58,9 @@ pub(super) fn merged(
 impl Deferred {
     fn problems(&self, workspace: &Workspace, tool: ToolId, purpose: Purpose) -> Vec<Problem> {
         match &self.named {
-            Named::Path(path) => {
+            Named::Path(path) | Named::NewPath(path) => {
+                let is_new = matches!(self.named, Named::NewPath(_));
+                let purpose = if is_new { Purpose::Creating } else { purpose };
                 let problems = workspace.check_spelling(path, purpose);
                 problems.iter().map(|problem| explain::misspelled(tool, workspace, path, problem)).collect()
             }

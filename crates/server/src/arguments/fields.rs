@@ -137,7 +137,12 @@ impl<'n> Fields<'n> {
     /// Reads the path that this object is about, which is required. Problems that are noted from here on, for this
     /// object and those in it, name that file.
     pub fn file_path(&mut self) -> Option<String> {
-        let path = self.required("file_path", "the absolute path of the file", Self::path)?;
+        self.path_of_file("file_path")
+    }
+
+    /// As [`Fields::file_path`], by another name.
+    pub fn path_of_file(&mut self, name: &'static str) -> Option<String> {
+        let path = self.required(name, "the absolute path of the file", Self::path)?;
         let end = path.char_indices().nth(MAX_PATH).map_or(path.len(), |(end, _)| end);
         self.file = Some(Rc::from(path.get(..end).unwrap_or_default()));
         Some(path)
@@ -146,6 +151,13 @@ impl<'n> Fields<'n> {
     fn path(&mut self, name: &'static str) -> Option<String> {
         let path = self.label(name)?;
         self.notes.defer(self.file.as_ref(), Named::Path(path.clone()));
+        Some(path)
+    }
+
+    /// Reads a path at which there is to be nothing yet.
+    pub fn new_path(&mut self, name: &'static str) -> Option<String> {
+        let path = self.label(name)?;
+        self.notes.defer(self.file.as_ref(), Named::NewPath(path.clone()));
         Some(path)
     }
 

@@ -95,8 +95,13 @@ fn show_entry(entry: &Entry, out: &mut impl Write) -> Done {
         write!(out, "  undone by {ID}{by}{ID:#}")?;
     }
     writeln!(out)?;
+    if let Some((from, to)) = entry.moved() {
+        writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", shown(from), shown(to))?;
+        writeln!(out)?;
+        return Ok(());
+    }
     for file in &entry.files {
-        writeln!(out, "{STRONG}{} {}{STRONG:#}", kind(file.kind), plain(&file.path.to_string_lossy()))?;
+        writeln!(out, "{STRONG}{} {}{STRONG:#}", kind(file.kind), shown(file))?;
         if file.kind == Kind::Displaced {
             writeln!(
                 out,
@@ -185,15 +190,27 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
         None if dry_run => writeln!(out, "this is what it would change:")?,
         None => writeln!(out, "undone")?,
     }
+    if let Some((from, to)) = undone.entry.moved() {
+        writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", shown(to), shown(from))?;
+        for warning in undone.outcome.files.iter().flat_map(|edited| &edited.warnings) {
+            writeln!(out, "{}", plain(&words(warning)))?;
+        }
+        return Ok(());
+    }
     for edited in &undone.outcome.files {
         let Some(file) = undone.entry.files.get(edited.entry) else { continue };
-        writeln!(out, "{STRONG}{} {}{STRONG:#}", undone_kind(file), plain(&file.path.to_string_lossy()))?;
+        writeln!(out, "{STRONG}{} {}{STRONG:#}", undone_kind(file), shown(file))?;
         for warning in edited.warnings.iter().filter(|warning| **warning != Warning::Removed) {
             writeln!(out, "{}", plain(&words(warning)))?;
         }
         show_diff(edited.diff.as_deref().unwrap_or_default(), out)?;
     }
     Ok(())
+}
+
+/// The path of a file, as a terminal may have it.
+fn shown(file: &EntryFile) -> String {
+    plain(&file.path.to_string_lossy())
 }
 
 fn undone_kind(file: &EntryFile) -> &'static str {

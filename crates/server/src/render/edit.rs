@@ -9,7 +9,7 @@ use mcp_text_editor_core::measure::Measure;
 use mcp_text_editor_core::preview::Indentation;
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::resolve::Blanks;
-use mcp_text_editor_store::{Edited, Guard, InPlace, Lost, NotKept, Outcome, Warning};
+use mcp_text_editor_store::{Became, Copied, Edited, Guard, InPlace, Lost, NotKept, Outcome, Warning};
 use serde_json::{Map, Value, json};
 
 use super::escape::json_text;
@@ -114,12 +114,22 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
     let mut cut = None;
     let mut object = Map::new();
     object.insert("file_path".to_owned(), json!(file_path));
+    match &edited.became {
+        Became::Edited => {}
+        Became::Moved { from } => {
+            object.insert("moved_from".to_owned(), json!(from));
+        }
+        // A dry run removes nothing.
+        Became::Removed => {
+            object.extend(edited.diff.is_none().then(|| ("removed".to_owned(), json!(true))));
+        }
+    }
     if let Some(digest) = &edited.digest {
         object.insert("file_hash".to_owned(), json!(hashes.print(digest)));
     }
     if let Some(diff) = &edited.diff {
         object.insert("diff".to_owned(), json!(as_much_of(diff, most, measure)));
-    } else {
+    } else if edited.became == Became::Edited {
         let mut left = most;
         let mut regions = Vec::new();
         for region in &edited.regions {
@@ -280,6 +290,18 @@ fn indentation(found: &Indentation) -> String {
     )
 }
 
+/// Says that a file was copied, and what the copy lacks.
+fn copied(how: Copied) -> String {
+    let mut words = "the file could not be renamed to there, as to another file system: it was copied, and removed where it was".to_owned();
+    if how.loses_metadata {
+        words.push_str("; the copy could not be given all of its owner, group, attributes and flags");
+    }
+    if how.leaves_names {
+        words.push_str("; its other hard links stay where they are, and are another file now");
+    }
+    words
+}
+
 /// Words a warning about an edit that succeeded.
 pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
     let words = match warning {
@@ -298,6 +320,7 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
             "the state directory cannot be written: a crash in the middle of this edit would have left it half done"
         }
         Warning::Removed => "the file did not exist before the edit that is undone, so it is removed",
+        Warning::Copied(how) => return copied(*how).into(),
         Warning::NotInHistory(NotKept::Off) => "not kept in the history, so it cannot be undone",
         Warning::NotInHistory(NotKept::Secret) => {
             "not kept in the history, because the file may hold secrets, so it cannot be undone"

@@ -69,9 +69,15 @@ fn first_files<T>(entry: &Entry, fits: impl Fn(usize) -> bool, of: impl Fn(usize
 
 /// Renders an edit on a line, with so many of its files at most.
 fn line(entry: &Entry, most: usize) -> String {
-    let file = |file: &EntryFile| format!("{} {}", kind(file.kind), path_by_itself(&shown(&file.path)));
-    let mut files: Vec<String> = entry.files.iter().take(most).map(file).collect();
-    let more = entry.files.len() - files.len();
+    let path = |file: &EntryFile| path_by_itself(&shown(&file.path)).into_owned();
+    let file = |file: &EntryFile| format!("{} {}", kind(file.kind), path(file));
+    let (mut files, more) = if let Some((from, to)) = entry.moved() {
+        (vec![format!("moved {} to {}", path(from), path(to))], 0)
+    } else {
+        let files: Vec<String> = entry.files.iter().take(most).map(file).collect();
+        let more = entry.files.len() - files.len();
+        (files, more)
+    };
     if more > 0 {
         files.push(format!("{more} more files"));
     }
@@ -106,12 +112,19 @@ pub(crate) fn json(entries: &[Entry], room: &Room) -> Vec<Value> {
 }
 
 fn entry_json(entry: &Entry, most: usize) -> Value {
+    let moved = entry.moved();
     let files: Vec<Value> = entry
         .files
         .iter()
         .take(most)
+        // A move has one file, with two places.
+        .filter(|file| moved.is_none_or(|(_, to)| file.path == to.path))
         .map(|file| {
             let mut object = json!({"file_path": shown(&file.path), "change": kind(file.kind)});
+            if let (Some((from, _)), Some(object)) = (moved, object.as_object_mut()) {
+                object.insert("change".to_owned(), json!("moved"));
+                object.insert("moved_from".to_owned(), json!(shown(&from.path)));
+            }
             for (key, digest) in [("hash_before", &file.before), ("hash_after", &file.after)] {
                 if let (Some(digest), Some(object)) = (digest, object.as_object_mut()) {
                     object.insert(key.to_owned(), json!(digest.to_string()));
@@ -166,7 +179,12 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
             let of_file = later.files.iter().find(|file| file.path.to_string_lossy() == file_path);
             of_file.is_some_and(|file| file.after == conflict.now)
         };
+        let was_there = found.entry.files.get(conflict.file).is_some_and(|file| file.after.is_some());
         let (reason, hint) = match (conflict.now, &conflict.later) {
+            (Some(_), None) if !was_there && conflict.beyond_roots.is_none() => {
+                let reason = format!("there is another file {file_path} by now, not through this server");
+                (reason, "move or remove that one first, if the old one is to come back".to_owned())
+            }
             (now, None) if let Some(IsLeft(is_left)) = conflict.beyond_roots => {
                 beyond_roots(&file_path, now.is_some(), is_left)
             }

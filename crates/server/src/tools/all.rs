@@ -1,7 +1,7 @@
 //! The list of the tools.
 
 use super::tool::Tool;
-use super::{append, create, delete, edits, get, insert, list, patch, search, undo};
+use super::{append, create, delete, edits, get, insert, list, move_file, patch, remove_file, search, undo};
 
 /// Every tool, in the order of `tools/list`.
 pub static ALL: &[Tool] = &[
@@ -13,6 +13,8 @@ pub static ALL: &[Tool] = &[
     delete::TOOL,
     search::TOOL,
     list::TOOL,
+    move_file::TOOL,
+    remove_file::TOOL,
     edits::TOOL,
     undo::TOOL,
 ];

@@ -8,8 +8,58 @@ use serde_json::{Map, Value, json};
 
 use crate::wire::schema::{Properties, arguments, described, flag, integer, list, object, text, word};
 
+type Property = (&'static str, Value);
+
 /// Makes the schema of the reply to an edit.
 pub(super) fn edit() -> Map<String, Value> {
+    edited(&[&named()[..], &counted(), &planned()].concat())
+}
+
+/// Makes the schema of the reply to a move.
+pub(super) fn moved() -> Map<String, Value> {
+    edited(&[&named()[..], &came_from(), &planned()].concat())
+}
+
+/// Makes the schema of the reply to a removal.
+pub(super) fn removed() -> Map<String, Value> {
+    edited(&[&named()[..], &gone(), &planned()].concat())
+}
+
+/// Makes the schema of the reply to an undo, which edits, moves or removes.
+pub(super) fn undone() -> Map<String, Value> {
+    edited(&[&named()[..], &came_from(), &counted(), &planned()].concat())
+}
+
+/// Makes the schema of a reply with these facts of each file.
+fn edited(of_file: &Properties) -> Map<String, Value> {
+    let file = object(of_file, &["file_path"]);
+    or_error(
+        &[
+            ("result", word("What was done; error: nothing.", &["ok", "dry_run", "error"])),
+            ("edit_id", text("Names the edit, where it can be undone.")),
+            ("files", list("One entry a file.", file)),
+            ("files_not_shown", integer("How many more were edited, for which the reply had no room.")),
+        ],
+        &["result"],
+    )
+}
+
+fn named() -> [Property; 2] {
+    [
+        ("file_path", text("The path, as the call named it.")),
+        ("file_hash", text("SHA-256 of the file as it is now.")),
+    ]
+}
+
+fn came_from() -> [Property; 1] {
+    [("moved_from", text("The path that it had before, as the call named it."))]
+}
+
+fn gone() -> [Property; 1] {
+    [("removed", flag("Whether the file is gone."))]
+}
+
+fn counted() -> [Property; 3] {
     let place =
         || [("start", integer("First line.")), ("end", integer("Last line; start - 1 where none is left."))];
     let [start, end] = place();
@@ -23,27 +73,18 @@ pub(super) fn edit() -> Map<String, Value> {
         ],
         &["start", "end", "range_hash"],
     );
-    let file = object(
-        &[
-            ("file_path", text("The path, as the call named it.")),
-            ("file_hash", text("SHA-256 of the file as it is now.")),
-            ("total_lines", integer("Lines in the file.")),
-            ("regions", list("Where the new text stands now.", region)),
-            ("regions_not_shown", integer("How many more there are, for which the reply had no room.")),
-            ("diff", text("With dry_run: what would change, as a unified diff.")),
-            ("warnings", list("What else is worth knowing.", json!({"type": "string"}))),
-        ],
-        &["file_path"],
-    );
-    or_error(
-        &[
-            ("result", word("What was done; error: nothing.", &["ok", "dry_run", "error"])),
-            ("edit_id", text("Names the edit, where it can be undone.")),
-            ("files", list("One entry a file.", file)),
-            ("files_not_shown", integer("How many more were edited, for which the reply had no room.")),
-        ],
-        &["result"],
-    )
+    [
+        ("total_lines", integer("Lines in the file.")),
+        ("regions", list("Where the new text stands now.", region)),
+        ("regions_not_shown", integer("How many more there are, for which the reply had no room.")),
+    ]
+}
+
+fn planned() -> [Property; 2] {
+    [
+        ("diff", text("With dry_run: what would change, as a unified diff.")),
+        ("warnings", list("What else is worth knowing.", json!({"type": "string"}))),
+    ]
 }
 
 /// Makes the schema of the reply to a search.
@@ -115,7 +156,8 @@ pub(super) fn edits() -> Map<String, Value> {
     let file = object(
         &[
             ("file_path", text("The path that it had.")),
-            ("change", word("What became of it.", &["changed", "created", "removed", "displaced"])),
+            ("change", word("What became of it.", &["changed", "created", "removed", "moved", "displaced"])),
+            ("moved_from", text("The path that it had before it was moved.")),
             ("hash_before", text("SHA-256 of the file before; none if it was created.")),
             ("hash_after", text("SHA-256 of the file after; none if it was removed.")),
         ],

@@ -19,13 +19,13 @@ pub const TOOL: Tool = Tool {
     title: "Undo an edit",
     description: "Take back an edit that was made through this server: all of its files get the bytes that they had before, \
         or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
-        which can be undone first. Undoing a create removes the file. The undo is an edit itself: to redo, undo the \
+        which can be undone first. Undoing a create removes the file, undoing a move moves it back. The undo is an edit itself: to redo, undo the \
         edit_id that it returns.",
     beside: &[],
     destructive: true,
     idempotent: false,
     input,
-    output: output::edit,
+    output: output::undone,
     run,
 };
 

@@ -9,7 +9,9 @@ use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::layout;
 use mcp_text_editor::tool_id::ToolId;
-use mcp_text_editor::tools::{append, create, delete, get, in_another_form, insert, list, patch, search};
+use mcp_text_editor::tools::{
+    append, create, delete, get, in_another_form, insert, list, move_file, patch, remove_file, search,
+};
 use mcp_text_editor_store::Workspace;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -41,6 +43,8 @@ fn parse(tool: ToolId, call: &Value) -> Result<String, Failure> {
         ToolId::Delete => delete::parse(values, limits).map(|request| format!("{request:?}")),
         ToolId::Search => search::parse(values, limits).map(|request| format!("{request:?}")),
         ToolId::List => list::parse(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Move => move_file::parse(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Remove => remove_file::parse(values, limits).map(|request| format!("{request:?}")),
         ToolId::Edits | ToolId::Undo => panic!("{tool:?}"),
     }
 }
@@ -84,6 +88,37 @@ fn check(name: &str, tool: ToolId, calls: &[Value]) {
         let _ = writeln!(out, "{call}\n{said}\n");
     }
     insta::assert_snapshot!(name, out);
+}
+
+#[test]
+fn moves_and_removals_of_other_tools() {
+    check(
+        "moves_of_other_tools",
+        ToolId::Move,
+        &[
+            json!({"source": "/a", "destination": "/b"}),
+            json!({"source_path": "/a", "dest_path": "/b", "dryRun": true}),
+            json!({"oldPath": "/a", "newPath": "/b", "overwrite": false}),
+            json!({"file_path": "/a", "to": "/b"}),
+            json!({"path": "/a", "new_name": "/b"}),
+            json!({"src": "/a", "dst": "b"}),
+            json!({"source": "/a"}),
+            // These have names of their own for it.
+            json!({"from": "/a", "to": "/b"}),
+            json!({"from": "/a", "too": "/b"}),
+        ],
+    );
+    check(
+        "removals_of_other_tools",
+        ToolId::Remove,
+        &[
+            json!({"path": "/a"}),
+            json!({"path": "/a", "hash": HASH}),
+            json!({"target_file": "/a", "file_hash": HASH, "explanation": "not needed"}),
+            json!({"file_path": "/a", "file_hash": HASH}),
+            json!({"file_path": "/a"}),
+        ],
+    );
 }
 
 #[test]

@@ -183,8 +183,10 @@ fn only_what_is_offered_is_named() {
         let server = Server::new(Context::new(config, Workspace::builder().build().unwrap()));
         let listed = server.listed();
         let told = serde_json::to_string(&listed).unwrap() + &server.instructions();
+        // The name of one tool is a part of another's.
+        let words: Vec<&str> = told.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()).collect();
         for tool in tools::ALL.iter().filter(|tool| listed.iter().all(|listed| listed.name != tool.name())) {
-            assert!(!told.contains(tool.name()), "{set}: {} is named", tool.name());
+            assert!(!words.contains(&tool.name()), "{set}: {} is named", tool.name());
         }
     }
 }

@@ -107,10 +107,15 @@ mod system {
         make_bitflags!(AccessFs::{ReadFile | ReadDir})
     }
 
-    /// The rights that editing needs: no devices, FIFOs, sockets or links are made, and nothing moves to another directory.
+    /// The rights that editing needs: no devices, FIFOs, sockets or links are made.
     fn writing() -> BitFlags<AccessFs> {
         reading()
             | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
+    }
+
+    /// The rights that hold in a root. Files move to other directories (Refer) from root to root, and not to the state directory.
+    fn in_roots(are_read_only: bool) -> BitFlags<AccessFs> {
+        if are_read_only { reading() } else { writing() | AccessFs::Refer }
     }
 
     pub(super) fn confine(roots: &Roots, state: Option<&Dir>, network: Network) -> io::Result<Confinement> {
@@ -144,7 +149,7 @@ mod system {
             ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?;
         }
         let mut ruleset = ruleset.create()?;
-        let access = if roots.are_read_only() { reading() } else { writing() };
+        let access = in_roots(roots.are_read_only());
         for root in roots.directories() {
             ruleset = ruleset.add_rule(PathBeneath::new(root, access))?;
         }

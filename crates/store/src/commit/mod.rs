@@ -3,6 +3,8 @@
 mod aside;
 pub(crate) mod exchange;
 pub(crate) mod in_place;
+mod made;
+pub(crate) mod moving;
 pub(crate) mod overwrite;
 pub(crate) mod publish_new;
 pub(crate) mod remove;

@@ -1,6 +1,5 @@
 //! Making a new file, which is complete before it has its name: [`Creation`].
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,15 +8,14 @@ use std::sync::Arc;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::OpenOptions;
 
-use crate::access::directory::open_directory;
-use crate::access::place::{OpenFile, Place, WritablePlace};
+use crate::access::place::{OpenFile, WritablePlace};
+use crate::commit::made::Made;
 use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::os::names::{hard_link, remove_file, rename};
-use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, TemporaryId, unlink_if};
 
@@ -42,6 +40,8 @@ pub(crate) struct Created {
     pub file: OpenFile,
     /// The parent directories that were made for it, outermost first.
     pub directories: Vec<PathBuf>,
+    /// The directory that it is in.
+    pub(super) directory: Arc<Dir>,
 }
 
 impl Creation {
@@ -50,6 +50,20 @@ impl Creation {
     /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This first check only
     /// saves work; [`Creation::commit`] decides.
     pub(crate) fn begin(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
+        Self::begin_with(place, id, 0o666)
+    }
+
+    /// As [`Creation::begin`]; the file is this user's alone until it is given other modes.
+    pub(super) fn begin_copy(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
+        Self::begin_with(place, id, 0o600)
+    }
+
+    /// Its bytes so far, and what else it is besides its name.
+    pub(super) fn temporary(&mut self) -> &mut Temporary {
+        &mut self.temporary
+    }
+
+    fn begin_with(place: &WritablePlace, id: TemporaryId, permissions: u32) -> Result<Self, StoreError> {
         let fail = |kind| Err(StoreError::new(Operation::Create, place.path(), kind));
         let exists = || place.missing.is_empty() && place.directory.symlink_metadata(place.name()).is_ok();
         if place.by_link || exists() {
@@ -66,7 +80,8 @@ impl Creation {
             let made = Made::below(place);
             let temporary = made.and_then(|made| {
                 let named = (id, id.name());
-                let temporary = Temporary::create_in(made.innermost(place), named, place.path(), 0o666)?;
+                let temporary =
+                    Temporary::create_in(made.innermost(place), named, place.path(), permissions)?;
                 Ok((made, temporary))
             });
             match temporary {
@@ -112,21 +127,19 @@ impl Creation {
         })?;
         drop(temporary);
         if sync {
-            let synced = std::iter::once(&directory)
-                .chain(made.directories.iter().map(|one| &one.parent))
-                .try_for_each(|directory| os::sync_directory(directory));
+            let synced = os::sync_directory(&directory).and_then(|()| made.sync_parents());
             if let Err(error) = synced {
                 let error = StoreError::from_io(Operation::Sync, place.path(), error);
                 if unmake(&directory, name, file.identity()) {
                     return Err(error);
                 }
-                std::mem::take(&mut made.directories);
+                made.keep();
                 let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
                 return Err(StoreError { kind, operation: Operation::Restore, ..error });
             }
         }
-        let directories = std::mem::take(&mut made.directories).into_iter().map(|one| one.path).collect();
-        Ok(Created { file, directories })
+        let directories = made.keep();
+        Ok(Created { file, directories, directory })
     }
 }
 
@@ -154,7 +167,7 @@ type Named = (File, Identity);
 /// Renames in one step; nothing is left under the temporary's name.
 fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
-    os::rename_new(directory, temporary.name(), name)?;
+    os::rename_new(directory, temporary.name(), directory, name)?;
     Ok((file, *temporary.identity()))
 }
 
@@ -215,61 +228,6 @@ fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
         Ok(now) if now.same_file(made) => now.same_content(made) && remove_file(directory, name).is_ok(),
         Ok(_) => true,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
-    }
-}
-
-/// Directories that were made, outermost first; removed when dropped, as far as they are empty.
-#[derive(Debug, Default)]
-struct Made {
-    directories: Vec<One>,
-    innermost: Option<Arc<Dir>>,
-}
-
-#[derive(Debug)]
-struct One {
-    parent: Arc<Dir>,
-    name: OsString,
-    path: PathBuf,
-}
-
-impl Made {
-    /// Makes the missing directories on the way to a place. One that another call makes meanwhile is used, and is not removed.
-    fn below(place: &Place) -> Result<Self, StoreError> {
-        let mut made = Self::default();
-        let mut parent = place.directory.clone();
-        let above = place.path().ancestors().skip(1);
-        let mut paths: Vec<&Path> = above.take(place.missing.len()).collect();
-        paths.reverse();
-        for (name, path) in place.missing.iter().zip(paths) {
-            match parent.create_dir(name) {
-                Ok(()) => {
-                    let one = One { parent: parent.clone(), name: name.clone(), path: path.to_owned() };
-                    made.directories.push(one);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(StoreError::from_io(Operation::CreateDirectory, path, error)),
-            }
-            parent = Arc::new(open_directory(&parent, name, path)?);
-        }
-        made.innermost = Some(parent);
-        Ok(made)
-    }
-
-    fn innermost<'a>(&'a self, place: &'a Place) -> &'a Arc<Dir> {
-        self.innermost.as_ref().unwrap_or(&place.directory)
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        // Windows removes no directory of which there is a handle.
-        self.innermost = None;
-        while let Some(One { parent, name, .. }) = self.directories.pop() {
-            // It is used by now, so it stays, and so do those around it.
-            if remove_directory(&parent, &name).is_err() {
-                break;
-            }
-        }
     }
 }
 

@@ -60,7 +60,16 @@ pub(crate) struct Around<'a> {
     directories: Vec<PathBuf>,
 }
 
-impl Around<'_> {
+impl<'a> Around<'a> {
+    /// The directories that were made for a file that has gone elsewhere.
+    pub(super) fn of(
+        workspace: &'a Workspace,
+        transaction: Transaction<'a>,
+        directories: &[PathBuf],
+    ) -> Self {
+        Self { workspace, transaction, directories: directories.to_vec() }
+    }
+
     /// Removes them as far as they are empty, which ends the removal. Due once the place of the file is dropped: Windows removes no
     /// directory of which there is a handle.
     pub(crate) fn remove(self) {
@@ -92,47 +101,25 @@ pub(crate) fn remove<'a, T>(
     let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove };
     let mut transaction = Transaction::begin(workspace, &[subject]);
     let directories = removal.directories.to_vec();
-    transaction.decide(Step::Remove { old: removal.digest, directories })?;
+    transaction.decide(&[Step::Remove { old: removal.digest, directories }])?;
     if cancellation.is_cancelled() {
         return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Cancelled));
     }
-    let (directory, aside) = (&place.directory, id.name());
+    let aside = id.name();
     let aside = Path::new(&aside);
-    let renamed = rename(directory, place.name(), aside);
-    renamed.context(Operation::Remove, place.path())?;
-    let stands = check(&removal, aside).and_then(|()| {
-        sync(workspace, place)?;
-        transaction.decided()
-    });
-    if let Err(error) = stands {
-        if transaction.is_in_doubt() {
-            // Recovery ends it or takes it back.
+    let Removal { digest, is_settled, .. } = removal;
+    let checked = Checked { place, file: removal.locked.file(), digest, is_settled };
+    match withdraw(workspace, checked, &mut transaction, aside) {
+        Ok(()) => {}
+        Err(NotWithdrawn::Restored(error)) => return Err(error),
+        Err(NotWithdrawn::Left(error)) => {
             transaction.give_up();
-            let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
-            return Err(StoreError { kind, operation: Operation::Restore, ..error });
+            return Err(error);
         }
-        return Err(match give_back(&place.directory, aside, Path::new(place.name())) {
-            Ok(()) => {
-                // The record stays: a power cut could bring the removal back.
-                if sync(workspace, place).is_err() {
-                    transaction.give_up();
-                }
-                error
-            }
-            // Another file has the name. Recovery finds both, and keeps the one that was renamed.
-            Err(failed) => {
-                transaction.give_up();
-                if failed.kind() == io::ErrorKind::AlreadyExists {
-                    return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed));
-                }
-                let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
-                StoreError { kind, ..StoreError::from_io(Operation::Restore, place.path(), failed) }
-            }
-        });
     }
     let noted = note();
     // The file under this name was checked, and no other program knows the name.
-    unlink(directory, aside);
+    unlink(&place.directory, aside);
     // Some file systems keep an open file under another name, in a directory that is to be removed.
     drop(removal.locked);
     let was_recorded = transaction.is_recorded();
@@ -140,33 +127,92 @@ pub(crate) fn remove<'a, T>(
     Ok(Removed { noted, was_recorded, around })
 }
 
+/// A file that is to lose its name, as it was checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checked<'a> {
+    pub(super) place: &'a WritablePlace,
+    /// The file, with the identity that it had before it was read.
+    pub(super) file: &'a OpenFile,
+    /// The digest of what it holds.
+    pub(super) digest: Digest,
+    /// Whether its times can tell whether it still holds that.
+    pub(super) is_settled: bool,
+}
+
+/// Why a file has its name still, or again.
+#[derive(Debug)]
+pub(super) enum NotWithdrawn {
+    /// Nothing has changed.
+    Restored(StoreError),
+    /// Recovery has to put things right, so that the record must stay.
+    Left(StoreError),
+}
+
+/// Takes a file's name away: it is renamed to `aside`, looked at, and given its name back if it is not what was checked. Afterwards the
+/// transaction is decided, and what is under the other name can be unlinked.
+pub(super) fn withdraw(
+    workspace: &Workspace,
+    checked: Checked<'_>,
+    transaction: &mut Transaction<'_>,
+    aside: &Path,
+) -> Result<(), NotWithdrawn> {
+    let place = checked.place;
+    let renamed = rename(&place.directory, place.name(), aside);
+    renamed.context(Operation::Remove, place.path()).map_err(NotWithdrawn::Restored)?;
+    let stands = check(checked, aside).and_then(|()| {
+        sync(workspace, place)?;
+        transaction.decided()
+    });
+    let Err(error) = stands else { return Ok(()) };
+    if transaction.is_in_doubt() {
+        // Recovery ends it or takes it back.
+        let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+        return Err(NotWithdrawn::Left(StoreError { kind, operation: Operation::Restore, ..error }));
+    }
+    match give_back(&place.directory, aside, Path::new(place.name())) {
+        // The record stays: a power cut could bring the removal back.
+        Ok(()) if sync(workspace, place).is_err() => Err(NotWithdrawn::Left(error)),
+        Ok(()) => Err(NotWithdrawn::Restored(error)),
+        // Another file has the name. Recovery finds both, and keeps the one that was renamed.
+        Err(failed) if failed.kind() == io::ErrorKind::AlreadyExists => {
+            let error = StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed);
+            Err(NotWithdrawn::Left(error))
+        }
+        Err(failed) => {
+            let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
+            let error = StoreError::from_io(Operation::Restore, place.path(), failed);
+            Err(NotWithdrawn::Left(StoreError { kind, ..error }))
+        }
+    }
+}
+
 /// Checks that the renamed file is what was checked before, and that no program has it open for writing.
-fn check(removal: &Removal<'_>, aside: &Path) -> Result<(), StoreError> {
-    let (place, file) = (removal.place, removal.locked.file());
+fn check(checked: Checked<'_>, aside: &Path) -> Result<(), StoreError> {
+    let Checked { place, file, digest, is_settled } = checked;
     let out = os::identity_at(&place.directory, aside).context(Operation::Remove, place.path())?;
     // Where inode numbers are made from paths, the rename has changed it.
     let is_same = || out.same_content(file.identity());
-    let is_renamed = || !out.same_file(file.identity()) && holds(place, aside, removal.digest);
+    let is_renamed = || !out.same_file(file.identity()) && holds(&place.directory, aside, digest);
     let is_it = (is_same() || is_renamed())
         && os::is_open_for_writing(file.file()) != Some(true)
-        && (removal.is_settled || digest_of(file)? == removal.digest);
+        && (is_settled || digest_of(file)? == digest);
     if is_it {
         return Ok(());
     }
     Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed))
 }
 
-/// Whether the file of this name in the place's directory has this digest.
-fn holds(place: &WritablePlace, name: &Path, digest: Digest) -> bool {
+/// Whether the file of this name in a directory has this digest.
+pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest) -> bool {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let opened =
-        place.directory.open_with(name, &options).map(|file| OpenFile::new(file.into_std(), name.to_owned()));
+        directory.open_with(name, &options).map(|file| OpenFile::new(file.into_std(), name.to_owned()));
     let file = opened.ok().and_then(Result::ok).filter(|file| file.metadata().is_file());
     file.is_some_and(|file| digest_of(&file).is_ok_and(|now| now == digest))
 }
 
-fn sync(workspace: &Workspace, place: &Place) -> Result<(), StoreError> {
+pub(super) fn sync(workspace: &Workspace, place: &Place) -> Result<(), StoreError> {
     match workspace.durability {
         Durability::Machine => os::sync_directory(&place.directory).context(Operation::Sync, place.path()),
         Durability::Process => Ok(()),
@@ -176,7 +222,7 @@ fn sync(workspace: &Workspace, place: &Place) -> Result<(), StoreError> {
 /// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system can neither refuse a name
 /// that is taken nor link, the name is looked at before the rename.
 pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
-    match os::rename_new(directory, aside, name) {
+    match os::rename_new(directory, aside, directory, name) {
         Err(error) if os::is_unsupported(&error) => {}
         renamed => return renamed,
     }
@@ -188,6 +234,19 @@ pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Resul
             Err(_) => Err(error),
         },
     }
+}
+
+/// Takes a file away that holds what we know, whichever file that is: it is renamed first, and gets its name back if it holds anything
+/// else. Returns whether it is gone, or another.
+pub(crate) fn take_away(directory: &Dir, name: &Path, aside: &Path, digest: Digest) -> io::Result<bool> {
+    match rename(directory, name, aside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        renamed => renamed?,
+    }
+    if holds(directory, aside, digest) {
+        return Ok(unlink(directory, aside));
+    }
+    give_back(directory, aside, name).map(|()| true)
 }
 
 /// Removes directories, the innermost first, up to one that is not empty or is elsewhere by now.

@@ -86,10 +86,10 @@ impl<'a> Transaction<'a> {
         Self { workspace, subjects: subjects.to_vec(), record, exchanging: Vec::new() }
     }
 
-    /// Writes down what is to become of the only file of a transaction that exchanges none.
-    pub(crate) fn decide(&mut self, step: Step) -> Result<(), StoreError> {
+    /// Writes down what is to become of the files of a transaction that exchanges none.
+    pub(crate) fn decide(&mut self, steps: &[Step]) -> Result<(), StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
-        self.record.as_mut().map_or(Ok(()), |record| record.prepared(&[step], sync))
+        self.record.as_mut().map_or(Ok(()), |record| record.prepared(steps, sync))
     }
 
     /// From here on recovery goes forward.

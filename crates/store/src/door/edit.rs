@@ -5,6 +5,8 @@ use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 
 use crate::door::control::Control;
 use crate::edit::create::{NewFile, create};
+use crate::edit::move_file::move_file;
+use crate::edit::remove_file::remove_file;
 use crate::edit::{self, Edit, EditProblem, Options, Outcome, Reason, edit};
 use crate::workspace::Workspace;
 
@@ -45,6 +47,11 @@ pub enum Change<'a> {
     Insert(&'a str, Position),
     /// Takes lines away.
     Delete(&'a [GuardedRange]),
+    /// Moves the file, whatever it holds, to this absolute path, where nothing may be, and makes the directories above that are
+    /// missing. It stands alone in its call. Neither `encoding` nor `file_hash` is asked for.
+    Move(&'a str),
+    /// Removes the file, which must be text, and have the digest `file_hash`. It stands alone in its call.
+    Remove,
 }
 
 /// Why no file was changed; or, in the worst case, that some may have been.
@@ -100,6 +107,16 @@ impl Workspace {
                 EditError { problems: problems.collect() }
             });
         }
+        match *edits {
+            [FileEdit { file_path, change: Change::Move(to), .. }] => {
+                return move_file(self, file_path, to, options).map_err(|problems| EditError { problems });
+            }
+            [FileEdit { file_path, file_hash, change: Change::Remove, .. }] => {
+                return remove_file(self, file_path, file_hash, options)
+                    .map_err(|problems| EditError { problems });
+            }
+            _ => {}
+        }
         let mut problems = Vec::new();
         let mut known = Vec::with_capacity(edits.len());
         for (entry, asked) in edits.iter().enumerate() {
@@ -108,8 +125,8 @@ impl Workspace {
                 Change::Append(contents) => edit::Change::Append(contents),
                 Change::Insert(contents, position) => edit::Change::Insert(contents, position),
                 Change::Delete(ranges) => edit::Change::Delete(ranges),
-                Change::Create(_) => {
-                    problems.push(EditProblem { entry, reason: Reason::CreateNotAlone });
+                Change::Create(_) | Change::Move(_) | Change::Remove => {
+                    problems.push(EditProblem { entry, reason: Reason::NotAlone });
                     continue;
                 }
             };

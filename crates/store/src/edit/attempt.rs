@@ -20,7 +20,7 @@ use crate::commit::exchange::Method;
 use crate::commit::in_place::InPlace;
 use crate::commit::staged::{NewContent, Staged};
 use crate::commit::transaction::Transaction;
-use crate::edit::outcome::{Edited, Outcome, Warning};
+use crate::edit::outcome::{Became, Edited, Outcome, Warning};
 use crate::edit::problem::{Differing, EditProblem, Reason};
 use crate::edit::request::{Change, Edit, Options};
 use crate::error::{Context as _, Operation, ReadFault, StoreError, StoreErrorKind};
@@ -375,6 +375,7 @@ impl Work<'_> {
         let scan = preview.new_file().scan;
         let mut edited = Edited {
             entry: group.entry,
+            became: Became::Edited,
             digest: Some(scan.digest),
             total_lines: scan.lines.count(),
             regions: preview.regions().context(Operation::Read, path)?,

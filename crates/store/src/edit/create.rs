@@ -17,7 +17,7 @@ use crate::commit::publish_new::{Creation, check_directory};
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
 use crate::edit::existing::Existing;
-use crate::edit::outcome::{Edited, Outcome, Warning};
+use crate::edit::outcome::{Became, Edited, Outcome, Warning};
 use crate::edit::problem::Reason;
 use crate::edit::request::Options;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
@@ -81,6 +81,7 @@ pub(crate) fn create(
     let region = regions::whole(nothing, file).unwrap_or_else(|never| match never {});
     let mut edited = Edited {
         entry: 0,
+        became: Became::Edited,
         digest: Some(scan.digest),
         total_lines: scan.lines.count(),
         regions: region.into_iter().collect(),

@@ -42,6 +42,15 @@ pub enum Existing {
 type NoText = (Option<Encoding>, Option<Digest>);
 
 impl Existing {
+    /// The digest of its bytes, if they were read.
+    pub(super) fn digest(&self) -> Option<Digest> {
+        match self {
+            Self::DanglingLink { .. } => None,
+            Self::Text { digest, .. } => Some(*digest),
+            Self::NotText { digest } => *digest,
+        }
+    }
+
     /// Looks at what has the name of a place. Reads a file without any label first, then with the one that the call gave, then
     /// with the one that its bytes look like.
     pub(super) fn at(

@@ -5,13 +5,16 @@ mod attempt;
 mod call;
 pub(crate) mod create;
 mod existing;
+pub(crate) mod move_file;
 mod outcome;
 mod problem;
+pub(crate) mod remove_file;
 mod request;
 pub(crate) mod undo;
+mod whole_diff;
 
 pub(crate) use call::edit;
 pub use existing::Existing;
-pub use outcome::{Edited, Outcome, Warning};
+pub use outcome::{Became, Edited, Outcome, Warning};
 pub use problem::{Differing, EditProblem, Reason};
 pub(crate) use request::{Change, Edit, Options};

@@ -5,6 +5,7 @@ use mcp_text_editor_core::preview::Indentation;
 use mcp_text_editor_core::regions::Region;
 
 use crate::commit::in_place::InPlace;
+use crate::commit::moving::Copied;
 use crate::history::{EditId, NotKept};
 use crate::os::inode_flags::Lost;
 
@@ -18,13 +19,23 @@ pub struct Outcome {
     pub files: Vec<Edited>,
 }
 
+impl Outcome {
+    /// That of one file, and whether the history has it.
+    pub(crate) fn noted(mut edited: Edited, noted: Result<EditId, NotKept>) -> Self {
+        let edit_id = noted.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
+        Self { edit_id, files: vec![edited] }
+    }
+}
+
 /// One file of a call, as it is now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Edited {
     /// The first entry of the call that meant it.
     pub entry: usize,
-    /// The digest of its bytes; `None` for a file that a dry run would create.
+    /// What has become of it.
+    pub became: Became,
+    /// The digest of its bytes; `None` for a file that a dry run would create, or that was removed.
     pub digest: Option<Digest>,
     /// How many lines it has.
     pub total_lines: u64,
@@ -34,6 +45,20 @@ pub struct Edited {
     pub diff: Option<String>,
     /// What the client should know.
     pub warnings: Vec<Warning>,
+}
+
+/// What has become of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Became {
+    /// It has new content, or would have.
+    Edited,
+    /// It has another place, or would have. How many lines it has is not told: it need not be text.
+    Moved {
+        /// Where it was, as the call named it.
+        from: String,
+    },
+    /// It is gone, or would be.
+    Removed,
 }
 
 /// What the client should know of an edit that succeeded.
@@ -59,4 +84,6 @@ pub enum Warning {
     NotInHistory(NotKept),
     /// The file is gone, as it was before it was created.
     Removed,
+    /// The file was copied to another file system, and removed from where it was.
+    Copied(Copied),
 }

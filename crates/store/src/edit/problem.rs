@@ -1,5 +1,7 @@
 //! Why a call is refused: [`EditProblem`].
 
+use std::path::PathBuf;
+
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::rejection::Rejection;
 
@@ -22,7 +24,7 @@ impl EditProblem {
     /// Whether some of the call's files may have changed all the same.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
-        matches!(&self.reason, Reason::Store(error) if matches!(error.kind, StoreErrorKind::NotRestored { .. }))
+        self.reason.may_have_written()
     }
 }
 
@@ -44,9 +46,26 @@ pub enum Reason {
     /// The name of the file that is to be created is taken.
     #[error("there is something of that name already")]
     Exists(Box<Existing>),
-    /// A file is to be created in a call that has other entries, too.
-    #[error("a file is created in a call of its own")]
-    CreateNotAlone,
+    /// The path names a symbolic link, and not what it leads to was to be moved or removed.
+    #[error("it is a symbolic link to {}", target.display())]
+    IsALink {
+        /// The real path to which it leads.
+        target: PathBuf,
+    },
+    /// The place that the file was to get is taken.
+    #[error("there is something of that name already")]
+    Taken {
+        /// What is there.
+        by: Box<Existing>,
+        /// The path of the file in it, if it is a directory.
+        inside: Option<PathBuf>,
+    },
+    /// A reason that concerns the place that the file was to get.
+    #[error("{0}")]
+    OfTarget(Box<Self>),
+    /// A file is to be created, moved or removed in a call that has other entries, too.
+    #[error("a file is created, moved or removed in a call of its own")]
+    NotAlone,
     /// The file is larger than an edit may rewrite, or would become so.
     #[error("the file {} {bytes} bytes, more than an edit may rewrite", if *becomes { "would have" } else { "has" })]
     TooLarge {
@@ -77,6 +96,14 @@ pub enum Reason {
 }
 
 impl Reason {
+    fn may_have_written(&self) -> bool {
+        match self {
+            Self::Store(error) => matches!(error.kind, StoreErrorKind::NotRestored { .. }),
+            Self::OfTarget(reason) => reason.may_have_written(),
+            _ => false,
+        }
+    }
+
     /// The reasons in one line.
     pub(crate) fn listed<'a>(reasons: impl IntoIterator<Item = &'a Self>) -> String {
         reasons.into_iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -6,15 +6,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use mcp_text_editor_core::diff;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::regions::{self, Region};
+use mcp_text_editor_core::regions;
 use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::scanned::Scanned;
-use mcp_text_editor_core::source::{Source, read_range};
-use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
+use mcp_text_editor_core::source::read_range;
+use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::access::place::{Place, WritablePlace};
 use crate::access::roots::PathError;
@@ -22,9 +21,11 @@ use crate::cancellation::Cancellation;
 use crate::commit::remove::{Around, Removal, Removed, remove};
 use crate::edit::call::edit;
 use crate::edit::create::{check_free, create_recorded};
-use crate::edit::outcome::{Edited, Outcome, Warning};
+use crate::edit::move_file::{End, Relocation};
+use crate::edit::outcome::{Became, Edited, Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{self, Change, Edit};
+use crate::edit::whole_diff::{removal_diff, whole_diff};
 use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
 use crate::lock::{Backoff, LockTimeout};
@@ -132,6 +133,9 @@ pub(crate) fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> 
         [Undo::Displaced { .. }] => return Err(UndoError::Displaced(Box::new(entry))),
         [Undo::Remove { directories }] => work.remove(directories).map_err(alone),
         [Undo::Create { contents }] => work.create(contents).map_err(alone),
+        [Undo::Create { .. }, Undo::Remove { directories }] if entry.moved().is_some() => {
+            work.move_back(directories)
+        }
         several => {
             let Some(splices) = several.iter().map(splices).collect::<Option<Vec<_>>>() else {
                 let reason = "an edit of several kinds".to_owned();
@@ -232,9 +236,15 @@ impl<'a> Work<'a> {
         edit(self.workspace, &edits, options)
     }
 
-    fn place(self) -> Result<WritablePlace, Box<Reason>> {
-        let path = self.entry.files.first().map_or(Path::new(""), |file| file.path.as_path());
-        let text = path.to_str().ok_or_else(|| unnameable(path))?;
+    /// The path of a file of the edit.
+    fn path(self, file: usize) -> Result<&'a str, Box<Reason>> {
+        let path = self.entry.files.get(file).map_or(Path::new(""), |file| file.path.as_path());
+        Ok(path.to_str().ok_or_else(|| unnameable(path))?)
+    }
+
+    fn place(self, file: usize) -> Result<WritablePlace, Box<Reason>> {
+        let text = self.path(file)?;
+        let path = Path::new(text);
         let place = self.workspace.roots.resolve_for_writing(text);
         place.map_err(|problems| {
             // A path that was edited once has one problem at most.
@@ -242,9 +252,39 @@ impl<'a> Work<'a> {
         })
     }
 
+    /// A file that was moved goes back where it was, and `directories`, which were made for it, go.
+    fn move_back(self, directories: &[PathBuf]) -> Result<Outcome, Vec<EditProblem>> {
+        // The old place is the first file of the edit, and the new one the second.
+        let problem = |entry| move |reason: Box<Reason>| vec![EditProblem { entry, reason: *reason }];
+        let (target, source) = (self.place(0).map_err(problem(0))?, self.place(1).map_err(problem(1))?);
+        let (to, from) = (self.path(0).map_err(problem(0))?, self.path(1).map_err(problem(1))?);
+        let Options { tool, dry_run, cancellation } = self.options;
+        let options = request::Options {
+            tool,
+            undoes: Some(&self.entry.id),
+            matching: Matching::default(),
+            dry_run,
+            cancellation,
+        };
+        let expected = self.entry.files.get(1).and_then(|file| file.after);
+        let workspace = self.workspace;
+        let moving = Relocation { workspace, source, target, from, to, expected, directories, options };
+        moving.carry_out().map_err(|reasons| {
+            let problem = |(end, reason)| match (end, reason) {
+                // Whatever has the old name, this edit did not leave it there.
+                (End::To, Reason::Taken { by, .. }) if by.digest().is_some() => {
+                    EditProblem { entry: 0, reason: Reason::ChangedSince { digest: by.digest() } }
+                }
+                (End::To, reason) => EditProblem { entry: 0, reason },
+                (End::From, reason) => EditProblem { entry: 1, reason },
+            };
+            reasons.into_iter().map(problem).collect()
+        })
+    }
+
     /// A file that was created goes.
     fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Box<Reason>> {
-        let place = self.place()?;
+        let place = self.place(0)?;
         let wait = LockTimeout {
             cancellation: self.options.cancellation,
             observer: self.workspace.observer,
@@ -287,13 +327,10 @@ impl<'a> Work<'a> {
         };
         let fail =
             |fault: ReadFault| Reason::Store(StoreError::from_fault(Operation::Read, place.path(), fault));
-        let none = Scanner::new(Some(encoding)).finish();
-        let everything = SpliceSet::new(vec![Splice { at: 0..document.scan.size, insert: Vec::new() }]);
-        let everything = everything.unwrap_or_default();
-        let nothing = Spliced::new(&document, &everything);
-        let text = whole_diff(document.scanned(), Scanned::new(&nothing, &none), place).map_err(fail)?;
+        let text = removal_diff(&document, encoding, place).map_err(fail)?;
         let mut edited = Edited {
             entry: 0,
+            became: Became::Edited,
             digest: dry_run.then_some(digest),
             total_lines: 0,
             regions: Vec::new(),
@@ -317,12 +354,12 @@ impl<'a> Work<'a> {
         let Removed { noted, was_recorded, around } =
             remove(self.workspace, removal, cancellation, remember).map_err(Reason::Store)?;
         edited.warnings.extend((!was_recorded).then_some(Warning::NoJournal));
-        Ok((with_id(edited, noted), Some(around)))
+        Ok((Outcome::noted(edited, noted), Some(around)))
     }
 
     /// A file that was removed comes back.
     fn create(self, contents: &[u8]) -> Result<Outcome, Box<Reason>> {
-        let place = self.place()?;
+        let place = self.place(0)?;
         let encoding = self.encoding();
         let mut scanner = Scanner::new(Some(encoding));
         scanner.feed(contents);
@@ -343,6 +380,7 @@ impl<'a> Work<'a> {
         let region = regions::whole(before, after);
         let mut edited = Edited {
             entry: 0,
+            became: Became::Edited,
             digest: Some(scan.digest),
             total_lines: scan.lines.count(),
             regions: region.unwrap_or_else(|never| match never {}).into_iter().collect(),
@@ -360,7 +398,7 @@ impl<'a> Work<'a> {
                 self.record(&place, (None, Some(scan.digest)), undo, text)
             });
         let noted = made.map_err(reason)?;
-        Ok(with_id(edited, noted))
+        Ok(Outcome::noted(edited, noted))
     }
 
     fn encoding(self) -> Encoding {
@@ -381,21 +419,6 @@ impl<'a> Work<'a> {
     }
 }
 
-fn with_id(mut edited: Edited, noted: Result<EditId, NotKept>) -> Outcome {
-    let edit_id = noted.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
-    Outcome { edit_id, files: vec![edited] }
-}
-
 fn unnameable(path: &Path) -> Reason {
     Reason::Store(StoreError::new(Operation::Resolve, path, StoreErrorKind::NotUnicode))
-}
-
-fn whole_diff<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, place: &Place) -> Result<String, O::Error>
-where
-    O: Source + ?Sized,
-    N: Source<Error = O::Error> + ?Sized,
-{
-    let region = regions::whole(old, new)?;
-    let regions: Vec<Region> = region.into_iter().collect();
-    diff::between(old, new, &regions, &place.path().to_string_lossy())
 }

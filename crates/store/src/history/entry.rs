@@ -25,6 +25,19 @@ pub struct Entry {
     pub files: Vec<EntryFile>,
 }
 
+impl Entry {
+    /// The two places of a file that was moved, the old one first; `None` for any other edit.
+    ///
+    /// A move is kept as a removal and a creation of what was neither before: so earlier versions of this program list it, and
+    /// do not undo it.
+    #[must_use]
+    pub fn moved(&self) -> Option<(&EntryFile, &EntryFile)> {
+        let [from, to] = self.files.as_slice() else { return None };
+        let is_move = from.kind == Kind::Removed && to.kind == Kind::Created && from.before == to.after;
+        is_move.then_some((from, to))
+    }
+}
+
 /// What a past edit did to one file.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]

@@ -8,7 +8,10 @@ use mcp_text_editor_core::digest::Digest;
 use crate::os;
 use crate::stage::temporary::TemporaryId;
 
-pub(super) const HEAD: &str = "mcp-text-editor journal 1\n";
+const HEAD: &str = "mcp-text-editor journal 1\n";
+
+/// The beginning of a record of a move, which programs that know no moves leave to others.
+const HEAD_OF_MOVE: &str = "mcp-text-editor journal 2\n";
 
 /// The beginning of records of any form, before the number. In all of them the first part has a line for each file that ends in its
 /// path, so that programs that do not know the form leave these files alone.
@@ -40,6 +43,13 @@ pub(crate) enum Intent {
     },
     /// It is removed.
     Remove,
+    /// It gets the place of the record's [`Intent::MoveTo`].
+    MoveFrom,
+    /// The file of the record's [`Intent::MoveFrom`] gets this place, for which these directories are made, outermost first.
+    MoveTo {
+        /// Absolute paths.
+        directories: Vec<PathBuf>,
+    },
 }
 
 /// What becomes of a file, once its new content is complete.
@@ -54,6 +64,15 @@ pub(crate) enum Step {
     Remove {
         /// What it holds.
         old: Digest,
+        /// Absolute paths, outermost first.
+        directories: Vec<PathBuf>,
+    },
+    /// It gets its new place; then these directories are removed as far as they are empty.
+    Move {
+        /// What it holds.
+        digest: Digest,
+        /// Whether it is there under both names for a moment. Else it changes its name in one step.
+        twice: bool,
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
@@ -94,7 +113,7 @@ impl Contents {
             let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
             std::str::from_utf8(valid).unwrap_or_default()
         });
-        let Some(mut rest) = text.strip_prefix(HEAD) else {
+        let Some(mut rest) = text.strip_prefix(HEAD).or_else(|| text.strip_prefix(HEAD_OF_MOVE)) else {
             contents.of_later_form = files_of_later_form(text);
             return contents;
         };
@@ -104,7 +123,9 @@ impl Contents {
             for line in lines {
                 match line.strip_prefix("made ") {
                     Some(directory) => match &mut subjects.last_mut()?.intent {
-                        Intent::Create { directories } => directories.push(unescaped(directory)?),
+                        Intent::Create { directories } | Intent::MoveTo { directories } => {
+                            directories.push(unescaped(directory)?);
+                        }
                         _ => return None,
                     },
                     None => subjects.push(Subject::read(line)?),
@@ -168,6 +189,12 @@ fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
     Some(lines.lines())
 }
 
+/// What a record of these files begins with.
+pub(super) fn head(subjects: &[Subject]) -> &'static str {
+    let moves = |subject: &Subject| matches!(subject.intent, Intent::MoveFrom | Intent::MoveTo { .. });
+    if subjects.iter().any(moves) { HEAD_OF_MOVE } else { HEAD }
+}
+
 impl Subject {
     pub(super) fn write_to(&self, text: &mut String) -> Option<()> {
         let path = escaped(&self.path)?;
@@ -177,8 +204,10 @@ impl Subject {
                 writeln!(text, "edit {} {device} {inode} {path}", self.id)
             }
             Intent::Remove => writeln!(text, "remove {} {path}", self.id),
-            Intent::Create { directories } => {
-                let _ = writeln!(text, "create {} {path}", self.id);
+            Intent::MoveFrom => writeln!(text, "move {} {path}", self.id),
+            Intent::Create { directories } | Intent::MoveTo { directories } => {
+                let kind = if matches!(self.intent, Intent::Create { .. }) { "create" } else { "to" };
+                let _ = writeln!(text, "{kind} {} {path}", self.id);
                 for directory in directories {
                     let _ = writeln!(text, "made {}", escaped(directory)?);
                 }
@@ -195,6 +224,8 @@ impl Subject {
         let intent = match kind {
             "edit" => Intent::Edit { key: key()? },
             "remove" => Intent::Remove,
+            "move" => Intent::MoveFrom,
+            "to" => Intent::MoveTo { directories: Vec::new() },
             "create" => Intent::Create { directories: Vec::new() },
             _ => return None,
         };
@@ -212,8 +243,13 @@ impl Step {
         let _ = match self {
             Self::Exchange(what) => change("exchange", what),
             Self::Overwrite(what) => change("overwrite", what),
-            Self::Remove { old, directories } => {
-                let _ = write!(text, "remove {old}");
+            Self::Remove { old: digest, directories } | Self::Move { digest, directories, .. } => {
+                let kind = match self {
+                    Self::Move { twice: true, .. } => "twice",
+                    Self::Move { .. } => "move",
+                    _ => "remove",
+                };
+                let _ = write!(text, "{kind} {digest}");
                 for directory in directories {
                     let _ = write!(text, " {}", escaped(directory)?);
                 }
@@ -237,6 +273,11 @@ impl Step {
             "remove" => {
                 let old = digest(words.next()?)?;
                 Self::Remove { old, directories: words.map(unescaped).collect::<Option<_>>()? }
+            }
+            "move" | "twice" => {
+                let digest = digest(words.next()?)?;
+                let directories = words.map(unescaped).collect::<Option<_>>()?;
+                Self::Move { digest, twice: kind == "twice", directories }
             }
             "stay" => Self::Stay,
             _ => return None,

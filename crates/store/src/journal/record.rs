@@ -11,7 +11,7 @@ use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::digest::Digest;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::journal::contents::{HEAD, Step, Subject};
+use crate::journal::contents::{Step, Subject, head};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
@@ -49,7 +49,7 @@ impl Record {
             };
             let identity = os::identity_of(&file).context(Operation::WriteJournal, &path)?;
             let directory = state.journal().clone();
-            let (text, subjects) = (HEAD.to_owned(), subjects.len());
+            let (text, subjects) = (head(subjects).to_owned(), subjects.len());
             let (is_in_doubt, is_kept) = (false, false);
             let record = Self { directory, name, path, file, identity, text, subjects, is_in_doubt, is_kept };
             match os::try_lock(&record.file) {
@@ -231,10 +231,34 @@ mod tests {
     }
 
     #[test]
+    fn a_move_is_read_as_it_was_written_and_left_alone_by_who_knows_none() {
+        let subject = |path: &str, intent| Subject { path: path.into(), id: TemporaryId::draw(), intent };
+        for twice in [false, true] {
+            let all = Contents {
+                subjects: vec![
+                    subject("/to", Intent::MoveTo { directories: vec!["/x".into(), "/x/y z".into()] }),
+                    subject("/from %", Intent::MoveFrom),
+                ],
+                steps: Some(vec![
+                    Step::Stay,
+                    Step::Move { digest: Digest::of(b"old"), twice, directories: vec!["/was".into()] },
+                ]),
+                committed: true,
+                of_later_form: None,
+            };
+            let text = written(&all).0;
+            assert_eq!(Contents::read(text.as_bytes()), all);
+            // What such a program makes of it: the form has another number.
+            assert!(text.starts_with("mcp-text-editor journal 2\n"));
+            assert!(all.concerns(Path::new("/from %"), None) && all.concerns(Path::new("/to"), None));
+        }
+    }
+
+    #[test]
     fn of_a_later_form_the_files_are_known() {
         let all = contents();
         let text = written(&all).0;
-        let part = "mcp-text-editor journal 2\nmoved 7 8 9 /a%20b\nby /c\n";
+        let part = "mcp-text-editor journal 3\nmoved 7 8 9 /a%20b\nby /c\n";
         let end = format!("end {}\nwhat nobody knows yet\n", Digest::of(part.as_bytes()).short());
         let read = |text: &str| Contents::read(text.as_bytes()).of_later_form;
         assert_eq!(read(&text), None);

@@ -80,7 +80,7 @@ pub(crate) fn exchange(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(any(target_os = "android", target_vendor = "apple", windows)))]
-pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
+pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Dir, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

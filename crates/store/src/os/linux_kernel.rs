@@ -19,10 +19,10 @@ pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Re
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
 }
 
-/// Renames a file in one step, unless the new name is taken.
-pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+/// Renames a file in one step, unless the new name, in this or another directory, is taken.
+pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
-    rustix::fs::renameat_with(directory, from, directory, to, flags).map_err(unsupported)
+    rustix::fs::renameat_with(directory, from, target, to, flags).map_err(unsupported)
 }
 
 /// Returns the name of the file system of a directory if it is one over a network.

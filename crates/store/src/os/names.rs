@@ -1,9 +1,11 @@
 //! Names that come and go in a directory: [`rename`], [`hard_link`], [`remove_file`]. Each waits for a program that holds the file for a
 //! moment, where that keeps a name from changing: on Windows a virus scanner or an indexer opens what was just written.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
+use crate::os;
 use crate::os::directory::Dir;
 
 #[cfg(not(feature = "simulation"))]
@@ -23,7 +25,17 @@ pub(crate) fn rename(directory: &Dir, from: impl AsRef<Path>, to: impl AsRef<Pat
 
 /// Gives a file a second name in its directory, which must be free.
 pub(crate) fn hard_link(directory: &Dir, file: impl AsRef<Path>, name: impl AsRef<Path>) -> io::Result<()> {
-    while_held(|| hard_link_once(directory, file.as_ref(), name.as_ref()))
+    while_held(|| hard_link_once(directory, file.as_ref(), directory, name.as_ref()))
+}
+
+/// Gives a file a second name in another directory, which must be free.
+pub(crate) fn hard_link_into(directory: &Dir, file: &OsStr, target: &Dir, name: &OsStr) -> io::Result<()> {
+    while_held(|| hard_link_once(directory, Path::new(file), target, Path::new(name)))
+}
+
+/// Moves a file to another directory, or name, in one step, unless the new name is taken.
+pub(crate) fn rename_into(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
+    while_held(|| os::rename_new(directory, Path::new(from), target, Path::new(to)))
 }
 
 /// Unlinks a name that is no directory's.

@@ -9,8 +9,8 @@ pub(crate) fn rename_once(directory: &Dir, from: &Path, to: &Path) -> io::Result
     directory.rename(from, directory, to)
 }
 
-pub(crate) fn hard_link_once(directory: &Dir, file: &Path, name: &Path) -> io::Result<()> {
-    directory.hard_link(file, directory, name)
+pub(crate) fn hard_link_once(directory: &Dir, file: &Path, target: &Dir, name: &Path) -> io::Result<()> {
+    directory.hard_link(file, target, name)
 }
 
 pub(crate) fn remove_file_once(directory: &Dir, name: &Path) -> io::Result<()> {

@@ -135,14 +135,14 @@ pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Re
     linux_kernel::exchange(directory, file, temporary)
 }
 
-pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
     if WAYS.is_here(WAYS.no_exchange || WAYS.enotsup, directory) {
-        return fallback::rename_new(directory, from, to);
+        return fallback::rename_new(directory, from, target, to);
     }
-    linux_kernel::rename_new(directory, from, to)
+    linux_kernel::rename_new(directory, from, target, to)
 }
 
-pub(crate) fn hard_link_once(directory: &Dir, file: &Path, name: &Path) -> io::Result<()> {
+pub(crate) fn hard_link_once(directory: &Dir, file: &Path, target: &Dir, name: &Path) -> io::Result<()> {
     if WAYS.is_here(WAYS.enotsup, directory) {
         return Err(Said::NotSupported.into());
     }
@@ -150,7 +150,7 @@ pub(crate) fn hard_link_once(directory: &Dir, file: &Path, name: &Path) -> io::R
         // As Linux answers for FAT.
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    names_once::hard_link_once(directory, file, name)
+    names_once::hard_link_once(directory, file, target, name)
 }
 
 pub(crate) fn rename_once(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {

@@ -9,7 +9,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, Found, Intent, Step};
 use crate::lock::{Backoff, LockTimeout, lock_all_as_they_are};
 use crate::os;
-use crate::recovery::site::{Site, place_of};
+use crate::recovery::site::{Site, end_move, place_of};
 use crate::workspace::Workspace;
 
 /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
@@ -132,10 +132,16 @@ fn recover_record(
             (Intent::Edit { .. }, Some(Step::Overwrite(change))) if contents.committed => {
                 site.write_again(change)?;
             }
-            // Nothing has been done to it, or nothing was to be done.
-            (Intent::Edit { .. }, _) => {}
+            // Nothing has been done to it, or nothing was to be done; or both places of a move are looked at together.
+            (Intent::Edit { .. } | Intent::MoveFrom | Intent::MoveTo { .. }, _) => {}
         }
     }
+    let is_moved = match (sites.as_slice(), contents.steps.as_deref()) {
+        ([to, from], Some([_, Step::Move { digest, twice, .. }])) => {
+            contents.committed || end_move(from, to, *digest, *twice)?
+        }
+        _ => false,
+    };
     let sync = workspace.durability == Durability::Machine;
     if sync {
         for place in &places {
@@ -151,7 +157,7 @@ fn recover_record(
     // Nor are directories that were made for a file that was not made after all, or was removed. They go last, since Windows removes no
     // directory of which there is a handle.
     for subject in &contents.subjects {
-        if let Intent::Create { directories } = &subject.intent {
+        if let Intent::Create { directories } | Intent::MoveTo { directories } = &subject.intent {
             // One that is used stays.
             remove_directories(workspace, directories).ok();
         }
@@ -161,6 +167,7 @@ fn recover_record(
             Step::Remove { directories, .. } if contents.committed => {
                 remove_directories(workspace, directories)?;
             }
+            Step::Move { directories, .. } if is_moved => remove_directories(workspace, directories)?,
             _ => {}
         }
     }

@@ -13,7 +13,7 @@ use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::commit::exchange::swap_until_out;
 use crate::commit::overwrite::write_over;
-use crate::commit::remove::give_back;
+use crate::commit::remove::{give_back, take_away};
 use crate::error::{Context as _, Operation, StoreError};
 use crate::journal::{Change, Intent, Subject};
 use crate::lock::{LockedFile, lock_directory};
@@ -226,6 +226,27 @@ impl Site<'_> {
         tracing::warn!(file = %path.display(), ?name, "another program's write met an edit that was cut off; what it displaced is beside it");
         Ok(())
     }
+}
+
+/// Recovers a file that was to get another place, and whose move was not committed. Returns whether it has that place, and only that.
+///
+/// In one step it is at the one or at the other. Else its old name counts, and what has the new one goes, if it is the same.
+pub(super) fn end_move(
+    from: &Site<'_>,
+    to: &Site<'_>,
+    digest: Digest,
+    twice: bool,
+) -> Result<bool, StoreError> {
+    if !twice {
+        return Ok(from.locked.is_none() && to.now()? == Some(digest));
+    }
+    from.put_back(false)?;
+    if to.now()? == Some(digest) && !from.place.is_free() {
+        let (name, aside) = (Path::new(to.place.name()), to.name());
+        let gone = take_away(&to.place.directory, name, Path::new(&aside), digest);
+        gone.context(Operation::Recover, to.place.path())?;
+    }
+    Ok(false)
 }
 
 /// A name that shows a person where the file comes from.

@@ -375,7 +375,7 @@ fn files_of_other_roots_are_left_to_others() {
 fn what_a_later_version_has_left_is_left_to_it() {
     let world = World::new(&["a", "b"]);
     let path = world.place("a").path().to_owned();
-    let part = format!("mcp-text-editor journal 2\nby-other-means {}\n", path.display());
+    let part = format!("mcp-text-editor journal 3\nby-other-means {}\n", path.display());
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
     let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
     std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();

@@ -155,7 +155,7 @@ fn each_change_is_made() {
     assert_eq!(text(&path), "zero\none\ntwo\n");
     let error = apply(Change::Create("again")).unwrap_err();
     let [problem] = error.problems.as_slice() else { panic!("{error:?}") };
-    assert!(!matches!(problem.reason, Reason::CreateNotAlone));
+    assert!(!matches!(problem.reason, Reason::NotAlone));
     let guard = DigestPrefix::parse(&Digest::of(b"something else").to_string());
     let edit = FileEdit { file_hash: guard.as_ref(), ..FileEdit::new(&path, Change::Append("x")) };
     let error = world.workspace.apply(&[edit], Control::default()).unwrap_err();

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod door;
 #[cfg(test)]
+mod moving;
+#[cfg(test)]
 #[cfg(windows)]
 mod windows_paths;
 

@@ -3,7 +3,7 @@
 use mcp_text_editor_store::{Differing, EditProblem, Reason};
 
 use super::call::{Call, Named};
-use super::exists::exists;
+use super::exists::{exists, link, taken};
 use super::path::path;
 use super::rejection;
 use super::store::store;
@@ -26,10 +26,16 @@ pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Prob
         Reason::Store(error) => store(call, named.file_path, error),
         Reason::NotText(fault) => not_text(named, fault),
         Reason::Exists(existing) => exists(call, named.file_path, existing),
-        Reason::CreateNotAlone => Problem::new(
+        Reason::IsALink { target } => link(call, named, target),
+        Reason::Taken { by, inside } => taken(call, named.file_path, by, inside.as_deref()),
+        Reason::OfTarget(reason) => problem(call, named, reason),
+        Reason::NotAlone => Problem::new(
             Code::InvalidArguments,
-            format!("{} is to be created in a call that has other files, too", named.file_path),
-            "create each file in a call of its own",
+            format!(
+                "{} is to be created, moved or removed in a call that has other files, too",
+                named.file_path
+            ),
+            "create, move or remove each file in a call of its own",
         ),
         Reason::Differs(what) => differs(named, *what),
         Reason::TooLarge { bytes, becomes } => {

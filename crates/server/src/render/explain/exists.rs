@@ -6,7 +6,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::Existing;
 use serde_json::{Value, json};
 
-use super::call::Call;
+use super::call::{Call, Named};
 use crate::problem::{Code, Problem};
 use crate::render::paths::shown;
 use crate::tool_id::ToolId;
@@ -38,6 +38,60 @@ pub(super) fn exists(call: Call<'_>, file_path: &str, existing: &Existing) -> Pr
             problem
         }
     }
+}
+
+/// Makes the problem of a symbolic link that was to be moved or removed.
+pub(super) fn link(call: Call<'_>, named: Named<'_>, target: &Path) -> Problem {
+    let (what, key) = match call.tool {
+        ToolId::Move => ("moved", "from"),
+        _ => ("removed", "file_path"),
+    };
+    let reason =
+        format!("{} is a symbolic link to {}, and links are not {what}", named.file_path, shown(target));
+    let hint = match target.to_str() {
+        Some(target) => format!(
+            "if the file that it leads to is meant, send the call with \"{key}\": {}; the link then leads to nothing",
+            json!(target)
+        ),
+        None => "name the file that it leads to".to_owned(),
+    };
+    Problem::new(Code::NotARegularFile, reason, hint)
+}
+
+/// Makes the problem of a place that a file was to be moved to, and that is taken. `inside` is the file's path in it, if it is a directory.
+pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Option<&Path>) -> Problem {
+    let other = "choose another name: a move never overwrites";
+    let (reason, hint) = match (inside, by) {
+        (Some(inside), _) => {
+            let hint = inside.to_str().map_or_else(
+                || other.to_owned(),
+                |inside| format!("to move the file into it, send the call with \"to\": {}", json!(inside)),
+            );
+            (format!("{file_path} already exists: it is a directory"), hint)
+        }
+        (None, Existing::DanglingLink { target }) => {
+            let target = shown(target);
+            let reason = format!(
+                "{file_path} already exists: it is a symbolic link to {target}, which does not exist"
+            );
+            (reason, other.to_owned())
+        }
+        (None, Existing::Text { digest, .. }) => {
+            let remove = json!({"file_path": file_path, "file_hash": call.hashes.print(digest)});
+            let hint = call.naming(
+                ToolId::Remove,
+                |name| format!("{other}; or, if that file is to go, first call {name} {remove}"),
+                || other.to_owned(),
+            );
+            (format!("{file_path} already exists"), hint)
+        }
+        (None, Existing::NotText { .. }) => (format!("{file_path} already exists"), other.to_owned()),
+    };
+    let mut problem = Problem::new(Code::AlreadyExists, reason, hint);
+    if let Existing::Text { digest, total_lines, .. } = by {
+        (problem.file_hash, problem.total_lines) = (Some(*digest), Some(*total_lines));
+    }
+    problem
 }
 
 /// Spells out the call that replaces everything in a text file.

@@ -17,6 +17,7 @@ pub(super) fn denied(file_path: &str, operation: Operation) -> Words {
         | Operation::CreateDirectory
         | Operation::Create
         | Operation::Remove
+        | Operation::Move
         | Operation::Replace => format!("the system does not let files be made beside {file_path}"),
         _ => format!("the system denies access to {file_path}"),
     };

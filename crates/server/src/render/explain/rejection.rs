@@ -116,6 +116,13 @@ fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, to
     };
     let hash = actual.short();
     let problem = match fit {
+        _ if call.tool == ToolId::Remove => problem(
+            "so that it holds something else by now",
+            format!(
+                "{}; if it is to go all the same, send the call with \"file_hash\": \"{hash}\"",
+                again(None)
+            ),
+        ),
         Fit::Holds => problem(
             "but all that the call names is still there",
             format!("send the same call with \"file_hash\": \"{hash}\", or first {}", again(None)),

@@ -108,9 +108,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
     };
     let problem = Problem::new(code, reason, hint).of_file(file_path);
     match code {
-        Code::NotFound if !call.tool.is_read_only() && error.meant.is_none() => {
-            problem.suggest(ToolId::Create)
-        }
+        Code::NotFound if may_create(call.tool) && error.meant.is_none() => problem.suggest(ToolId::Create),
         Code::AlreadyExists => problem.suggest(ToolId::Patch),
         Code::Conflict => problem.suggest(ToolId::Get),
         _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(ToolId::Patch),
@@ -120,12 +118,17 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
     }
 }
 
+/// Whether who calls the tool for a file that is not there may want to have one.
+fn may_create(tool: ToolId) -> bool {
+    !tool.is_read_only() && !matches!(tool, ToolId::Move | ToolId::Remove)
+}
+
 /// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call that creates it.
 fn missing(call: Call<'_>, error: &StoreError) -> String {
     let check =
         || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();
     let meant = which(call.tool, error.meant.as_deref());
-    if call.tool.is_read_only() {
+    if !may_create(call.tool) {
         return meant.unwrap_or_else(check);
     }
     match meant {

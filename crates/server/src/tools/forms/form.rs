@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::problem::{Code, Failure, Problem};
 use crate::render::layout;
 use crate::tool_id::ToolId;
-use crate::tools::{append, create, delete, get, insert, list, search};
+use crate::tools::{append, create, delete, get, insert, list, move_file, remove_file, search};
 
 /// The most characters of a call that is told.
 const MAX: usize = 5_000;
@@ -69,6 +69,8 @@ fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> O
         ToolId::Delete => other::delete(values, reader),
         ToolId::Search => find::search(values, reader),
         ToolId::List => find::list(values, reader),
+        ToolId::Move => other::moving(values, reader),
+        ToolId::Remove => other::remove(values, reader),
         ToolId::Edits | ToolId::Undo => None,
     }
 }
@@ -85,6 +87,8 @@ fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
         ToolId::Delete => delete::parse(values, limits).is_ok(),
         ToolId::Search => search::parse(values, limits).is_ok(),
         ToolId::List => list::parse(values, limits).is_ok(),
+        ToolId::Move => move_file::parse(values, limits).is_ok(),
+        ToolId::Remove => remove_file::parse(values, limits).is_ok(),
         ToolId::Edits | ToolId::Undo => false,
     }
 }

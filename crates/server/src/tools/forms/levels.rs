@@ -129,6 +129,13 @@ pub(super) static LIST_CALL: Level = Level {
     lists: &[],
 };
 
+/// A move.
+pub(super) static MOVE_CALL: Level = Level { own: &["from", "to", "dry_run"], also: &[], lists: &[] };
+
+/// A removal.
+pub(super) static REMOVE_CALL: Level =
+    Level { own: &["file_path", "file_hash", "dry_run"], also: &[], lists: &[] };
+
 /// Returns the arguments of a tool; `None` for a tool that has no like elsewhere.
 pub(super) fn of(tool: ToolId) -> Option<&'static Level> {
     match tool {
@@ -140,6 +147,8 @@ pub(super) fn of(tool: ToolId) -> Option<&'static Level> {
         ToolId::Delete => Some(&DELETE_CALL),
         ToolId::Search => Some(&SEARCH_CALL),
         ToolId::List => Some(&LIST_CALL),
+        ToolId::Move => Some(&MOVE_CALL),
+        ToolId::Remove => Some(&REMOVE_CALL),
         ToolId::Edits | ToolId::Undo => None,
     }
 }

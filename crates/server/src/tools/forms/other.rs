@@ -1,11 +1,12 @@
-//! Reads, creations, appends, insertions and deletions in another form.
+//! Reads, creations, appends, insertions, deletions, moves and removals in another form.
 
 use mcp_text_editor_store::Purpose;
 use serde_json::{Map, Value, json};
 
 use super::given::{Given, unspelled};
 use super::levels::{
-    APPEND_CALL, CREATE_CALL, DELETE_CALL, INSERT_CALL, RANGE, READ_CALL, READ_FILE, READ_RANGE,
+    APPEND_CALL, CREATE_CALL, DELETE_CALL, INSERT_CALL, MOVE_CALL, RANGE, READ_CALL, READ_FILE, READ_RANGE,
+    REMOVE_CALL,
 };
 use super::part::Part;
 use super::ranges::{self, Range};
@@ -75,6 +76,31 @@ pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     parts.extend(rest(&mut given, &["encoding", "dry_run"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::Delete, Part::Object(parts)))
+}
+
+/// Writes a move anew.
+pub(super) fn moving(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let mut given = Given::of(values, &MOVE_CALL, &mut reader.odd)?;
+    let from = reader.path(given.take("from").cloned());
+    reader.purpose = Purpose::Creating;
+    let to = given.take("to").cloned();
+    let to = match to {
+        None => Part::blank("the absolute path that the file is to have"),
+        to => reader.path(to),
+    };
+    let mut parts = vec![("from", from), ("to", to)];
+    parts.extend(rest(&mut given, &["dry_run"]));
+    given.leave_rest(&mut reader.odd);
+    Some((ToolId::Move, Part::Object(parts)))
+}
+
+/// Writes a removal anew.
+pub(super) fn remove(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let mut given = Given::of(values, &REMOVE_CALL, &mut reader.odd)?;
+    let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
+    parts.extend(rest(&mut given, &["dry_run"]));
+    given.leave_rest(&mut reader.odd);
+    Some((ToolId::Remove, Part::Object(parts)))
 }
 
 /// Writes a read anew.

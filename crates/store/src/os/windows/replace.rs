@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::windows::ffi::OsStrExt as _;
 use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
 use windows_sys::Win32::Foundation::{
@@ -86,14 +86,13 @@ pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     }
 }
 
-/// Renames a file in one step, unless the new name is taken.
+/// Renames a file in one step, unless the new name, in this or another directory, is taken.
 #[expect(unsafe_code, reason = "std's rename replaces what has the name")]
-pub(crate) fn rename_new(directory: &Dir, from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
     /// Neither over another file, nor by a copy on another volume.
     const NEW_ONLY: MOVE_FILE_FLAGS = 0;
-    let directory = opened_path(directory)?;
-    let wide = |name: &Path| directory.join(name).as_os_str().encode_wide().chain([0]).collect::<Vec<_>>();
-    let (from, to) = (wide(from), wide(to));
+    let wide = |path: PathBuf| path.as_os_str().encode_wide().chain([0]).collect::<Vec<_>>();
+    let (from, to) = (wide(opened_path(directory)?.join(from)), wide(opened_path(target)?.join(to)));
     // SAFETY: both end in a zero, and live until the call is over.
     let done = unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), NEW_ONLY) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }

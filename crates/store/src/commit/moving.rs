@@ -1,0 +1,385 @@
+//! Giving a file another place: [`move_file`]. Whatever has that name stays, and so does what another program writes.
+//!
+//! Mostly the file is renamed, in one step, if the name is free. Where the file system cannot do that in one step, the file gets a second
+//! name; where it has none, and on another file system, it is copied. Then it is there under both names for a moment, and its old name is
+//! taken away as in a removal.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::source::Source as _;
+
+use crate::access::place::{OpenFile, WritablePlace};
+use crate::cancellation::Cancellation;
+use crate::commit::made::Made;
+use crate::commit::publish_new::{Created, Creation, check_directory};
+use crate::commit::remove::{
+    Around, Checked, NotWithdrawn, holds, remove_directories, sync, take_away, withdraw,
+};
+use crate::commit::transaction::Transaction;
+use crate::durability::Durability;
+use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::journal::{Intent, Step, Subject};
+use crate::lock::LockedFile;
+use crate::os;
+use crate::os::directory::Dir;
+use crate::os::names::{hard_link_into, rename, rename_into};
+use crate::os::seen::NotKept;
+use crate::read::hash::digest_of;
+use crate::stage::temporary::{TemporaryId, unlink};
+use crate::workspace::Workspace;
+
+/// How much of a file is copied before it is asked whether the call was withdrawn.
+const PIECE: u64 = 16 * 1024 * 1024;
+
+/// A file that is to get another place.
+#[derive(Debug)]
+pub(crate) struct Moving<'a> {
+    /// Where it is.
+    pub(crate) from: &'a WritablePlace,
+    /// Where it is to be. Nothing may be there.
+    pub(crate) to: &'a WritablePlace,
+    /// The file, as it was read.
+    pub(crate) locked: LockedFile,
+    /// The digest of what it holds.
+    pub(crate) digest: Digest,
+    /// Whether its times can tell whether it still holds that.
+    pub(crate) is_settled: bool,
+    /// The directories that were made for it where it is, outermost first; they are removed as far as they are empty.
+    pub(crate) directories: &'a [PathBuf],
+}
+
+/// What is known of a file when it has its new place.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    /// What it holds: another program that has it open may have written to it.
+    pub(crate) digest: Digest,
+    /// The directories that were made for it, outermost first.
+    pub(crate) directories: Vec<PathBuf>,
+    /// How it was copied; `None` if it is the same file.
+    pub(crate) copied: Option<Copied>,
+}
+
+/// What is to be known of a file that was copied because its new place is on another file system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Copied {
+    /// Whether the copy could not be given all of its owner, group, attributes, streams and flags.
+    pub loses_metadata: bool,
+    /// Whether the file has other names (hard links), under which it stays where it was.
+    pub leaves_names: bool,
+}
+
+/// What is known of a move that was carried out.
+#[derive(Debug)]
+pub(crate) struct Moved<'a, T> {
+    /// What has arrived.
+    pub(crate) arrived: Arrived,
+    /// The result of `note`.
+    pub(crate) noted: T,
+    /// Whether recovery would have found it if the process had been killed.
+    pub(crate) was_recorded: bool,
+    /// The directories that were made for it where it was.
+    pub(crate) around: Around<'a>,
+}
+
+/// Gives a file another place. `note` is called once the move is certain, while the file is still locked.
+///
+/// [`StoreErrorKind::AlreadyExists`] is about the new name, as are errors whose path is that of the new place. If another program puts another
+/// file under the old name meanwhile, that stays, and it is [`StoreErrorKind::Changed`].
+pub(crate) fn move_file<'a, T>(
+    workspace: &'a Workspace,
+    moving: Moving<'_>,
+    cancellation: Cancellation<'_>,
+    note: impl FnOnce(&Arrived) -> T,
+) -> Result<Moved<'a, T>, StoreError> {
+    if let Some(by) = moving.from.guard_of_directory() {
+        return Err(moving.from.guarded(Operation::Move, by));
+    }
+    check_directory(moving.to)?;
+    let work = Work { workspace, moving: &moving, cancellation };
+    let (arrived, transaction, aside) = match work.in_one_step()? {
+        Ok((arrived, transaction)) => (arrived, transaction, None),
+        Err(Impossible { may_link }) => {
+            let (arrived, transaction, aside) = work.in_two_steps(may_link)?;
+            (arrived, transaction, Some(aside))
+        }
+    };
+    let noted = note(&arrived);
+    if let Some(Aside { id, created: _created }) = &aside {
+        // The file under this name was checked, and no other program knows the name.
+        unlink(&moving.from.directory, Path::new(&id.name()));
+    }
+    drop(aside);
+    let directories = moving.directories;
+    drop(moving.locked);
+    let was_recorded = transaction.is_recorded();
+    let around = Around::of(workspace, transaction, directories);
+    Ok(Moved { arrived, noted, was_recorded, around })
+}
+
+/// Changes the spelling of a file's name where both spellings are one name to the file system.
+pub(crate) fn respell(
+    workspace: &Workspace,
+    place: &WritablePlace,
+    name: &Path,
+    cancellation: Cancellation<'_>,
+) -> Result<(), StoreError> {
+    if let Some(by) = place.guard_of_directory() {
+        return Err(place.guarded(Operation::Move, by));
+    }
+    if cancellation.is_cancelled() {
+        return Err(StoreError::new(Operation::Move, place.path(), StoreErrorKind::Cancelled));
+    }
+    rename(&place.directory, place.name(), name).context(Operation::Move, place.path())?;
+    // The name cannot be another file's, so that there is nothing to be taken back.
+    sync(workspace, place)
+}
+
+/// That the file system cannot move the file in one step.
+struct Impossible {
+    /// Whether the file could be given a second name there.
+    may_link: bool,
+}
+
+/// The old name's file, which waits to be unlinked, and the new file, which is locked meanwhile.
+struct Aside {
+    id: TemporaryId,
+    created: Option<Created>,
+}
+
+#[derive(Clone, Copy)]
+struct Work<'a, 'm> {
+    workspace: &'a Workspace,
+    moving: &'m Moving<'m>,
+    cancellation: Cancellation<'m>,
+}
+
+impl<'a> Work<'a, '_> {
+    fn fail(self, kind: StoreErrorKind) -> StoreError {
+        StoreError::new(Operation::Move, self.moving.from.path(), kind)
+    }
+
+    fn syncs(self) -> bool {
+        self.workspace.durability == Durability::Machine
+    }
+
+    fn begin(self) -> (Transaction<'a>, TemporaryId, TemporaryId) {
+        let Moving { from, to, .. } = self.moving;
+        let above = to.path().ancestors().skip(1).take(to.missing.len());
+        let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
+        directories.reverse();
+        let (of_from, of_to) = (TemporaryId::draw(), TemporaryId::draw());
+        let subjects = [
+            Subject { path: to.path().to_owned(), id: of_to, intent: Intent::MoveTo { directories } },
+            Subject { path: from.path().to_owned(), id: of_from, intent: Intent::MoveFrom },
+        ];
+        (Transaction::begin(self.workspace, &subjects), of_from, of_to)
+    }
+
+    fn steps(self, twice: bool) -> [Step; 2] {
+        let Moving { digest, directories, .. } = self.moving;
+        [Step::Stay, Step::Move { digest: *digest, twice, directories: directories.to_vec() }]
+    }
+
+    fn check_cancelled(self) -> Result<(), StoreError> {
+        if self.cancellation.is_cancelled() { Err(self.fail(StoreErrorKind::Cancelled)) } else { Ok(()) }
+    }
+
+    /// Renames the file, unless the new name is taken.
+    fn in_one_step(self) -> Result<Result<(Arrived, Transaction<'a>), Impossible>, StoreError> {
+        let Moving { from, to, directories, .. } = self.moving;
+        let (mut transaction, ..) = self.begin();
+        if !directories.is_empty() {
+            transaction.decide(&self.steps(false))?;
+        }
+        let mut made = Made::below(to)?;
+        let directory = made.innermost(to).clone();
+        self.check_cancelled()?;
+        match rename_into(&from.directory, from.name(), &directory, to.name()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(taken(to)),
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                return Ok(Err(Impossible { may_link: false }));
+            }
+            Err(error) if os::is_unsupported(&error) || os::keeps_its_name(&error) => {
+                return Ok(Err(Impossible { may_link: true }));
+            }
+            // Either the file or the directory was removed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(self.fail(StoreErrorKind::Changed));
+            }
+            Err(error) => return Err(StoreError::from_io(Operation::Move, from.path(), error)),
+        }
+        match self.look(&directory).and_then(|digest| self.sync_names(&made, &directory).map(|()| digest)) {
+            Ok(digest) => {
+                let arrived = Arrived { digest, directories: made.keep(), copied: None };
+                Ok(Ok((arrived, transaction)))
+            }
+            Err(error) => {
+                let back = rename_into(&directory, to.name(), &from.directory, from.name());
+                if back.is_err() {
+                    // Another program has made a file of the old name. This one stays, with all that it holds.
+                    made.keep();
+                    let kind = StoreErrorKind::NotRestored { paths: vec![to.path().to_owned()] };
+                    return Err(StoreError { kind, operation: Operation::Restore, ..error });
+                }
+                if self.sync_names(&made, &directory).is_err() {
+                    transaction.give_up();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Looks at the file that was renamed; what it holds. It is another if another program was first.
+    fn look(self, directory: &Dir) -> Result<Digest, StoreError> {
+        let Moving { to, locked, digest, is_settled, .. } = self.moving;
+        let (name, known) = (Path::new(to.name()), locked.file().identity());
+        let now = os::identity_at(directory, name).context(Operation::Move, to.path())?;
+        if now.same_content(known) && *is_settled {
+            return Ok(*digest);
+        }
+        // Where inode numbers are made from paths, the rename has changed it.
+        if !now.same_file(known) && !holds(directory, name, *digest) {
+            return Err(self.fail(StoreErrorKind::Changed));
+        }
+        let file = locked.file().file().try_clone().context(Operation::Read, to.path())?;
+        digest_of(&OpenFile::new(file, to.path().to_owned())?)
+    }
+
+    fn sync_names(self, made: &Made, directory: &Dir) -> Result<(), StoreError> {
+        if !self.syncs() {
+            return Ok(());
+        }
+        let Moving { from, to, .. } = self.moving;
+        let synced = os::sync_directory(directory).and_then(|()| made.sync_parents());
+        synced.context(Operation::Sync, to.path())?;
+        os::sync_directory(&from.directory).context(Operation::Sync, from.path())
+    }
+
+    /// Gives the file a second name, or makes a copy, and takes the old name away.
+    fn in_two_steps(self, may_link: bool) -> Result<(Arrived, Transaction<'a>, Aside), StoreError> {
+        let Moving { from, to, locked, digest, is_settled, .. } = self.moving;
+        let (mut transaction, of_from, of_to) = self.begin();
+        let linked = if may_link { self.link(&mut transaction, of_to) } else { Ok(None) };
+        let linked = match linked {
+            Err(error) if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => {
+                transaction.give_up();
+                return Err(error);
+            }
+            linked => linked?,
+        };
+        let (mut made, directory, created, copied) = if let Some((made, directory)) = linked {
+            (made, directory, None, None)
+        } else {
+            let (created, copied) = self.copy(&mut transaction, of_to, may_link)?;
+            (Made::default(), created.directory.clone(), Some(created), Some(copied))
+        };
+        let checked = Checked { place: from, file: locked.file(), digest: *digest, is_settled: *is_settled };
+        match withdraw(self.workspace, checked, &mut transaction, Path::new(&of_from.name())) {
+            Ok(()) => {
+                let mut directories = made.keep();
+                directories.extend(created.iter().flat_map(|created| created.directories.clone()));
+                let arrived = Arrived { digest: *digest, directories, copied };
+                Ok((arrived, transaction, Aside { id: of_from, created }))
+            }
+            Err(NotWithdrawn::Left(error)) => {
+                made.keep();
+                transaction.give_up();
+                Err(error)
+            }
+            Err(NotWithdrawn::Restored(error)) => {
+                let (name, aside) = (Path::new(to.name()), of_to.name());
+                if take_away(&directory, name, Path::new(&aside), *digest).is_ok_and(|is_gone| is_gone) {
+                    let of_created = created.map(|created| created.directories).unwrap_or_default();
+                    drop(directory);
+                    // One that is used by now stays.
+                    remove_directories(self.workspace, &of_created).ok();
+                    return Err(error);
+                }
+                made.keep();
+                transaction.give_up();
+                let kind = StoreErrorKind::NotRestored { paths: vec![to.path().to_owned()] };
+                Err(StoreError { kind, operation: Operation::Restore, ..error })
+            }
+        }
+    }
+
+    /// Gives the file a second name; `None` if the file system has none.
+    fn link(
+        self,
+        transaction: &mut Transaction<'a>,
+        id: TemporaryId,
+    ) -> Result<Option<(Made, Arc<Dir>)>, StoreError> {
+        let Moving { from, to, digest, .. } = self.moving;
+        transaction.decide(&self.steps(true))?;
+        let made = Made::below(to)?;
+        let directory = made.innermost(to).clone();
+        self.check_cancelled()?;
+        match hard_link_into(&from.directory, from.name(), &directory, to.name()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(taken(to)),
+            // A copy shows whether it is for that, or for lack of a permission.
+            Err(_) => return Ok(None),
+        }
+        if self.syncs() {
+            let synced = os::sync_directory(&directory).and_then(|()| made.sync_parents());
+            if let Err(error) = synced {
+                let (name, aside) = (Path::new(to.name()), id.name());
+                let mut error = StoreError::from_io(Operation::Sync, to.path(), error);
+                if !take_away(&directory, name, Path::new(&aside), *digest).is_ok_and(|is_gone| is_gone) {
+                    error.kind = StoreErrorKind::NotRestored { paths: vec![to.path().to_owned()] };
+                }
+                return Err(error);
+            }
+        }
+        Ok(Some((made, directory)))
+    }
+
+    /// Makes a complete copy of the file under the new name.
+    fn copy(
+        self,
+        transaction: &mut Transaction<'a>,
+        id: TemporaryId,
+        is_decided: bool,
+    ) -> Result<(Created, Copied), StoreError> {
+        let Moving { to, locked, .. } = self.moving;
+        let file = locked.file();
+        let bytes = file.size();
+        if os::is_open_for_writing(file.file()) == Some(true) {
+            return Err(self.fail(StoreErrorKind::HeldOpen));
+        }
+        let mut creation = Creation::begin_copy(to, id)?;
+        let temporary = creation.temporary();
+        let lost = temporary.keep_flags(file);
+        let mut offset = 0;
+        while offset < bytes {
+            self.check_cancelled()?;
+            let end = bytes.min(offset + PIECE);
+            temporary.copy_range(file, offset..end)?;
+            offset = end;
+        }
+        let not_kept = temporary.keep_metadata(file)?;
+        if let Ok(modified) = file.metadata().modified() {
+            // A file system that keeps no times has none to be kept.
+            temporary.file().set_modified(modified).ok();
+        }
+        let is_whole = not_kept == NotKept::default() && lost.is_nothing();
+        let leaves_names = os::links_of(file.file(), file.metadata()) > 1;
+        let copied = Copied { loses_metadata: !is_whole, leaves_names };
+        if self.syncs() {
+            creation.sync()?;
+        }
+        if !is_decided {
+            transaction.decide(&self.steps(true))?;
+        }
+        self.check_cancelled()?;
+        Ok((creation.commit(self.syncs())?, copied))
+    }
+}
+
+fn taken(to: &WritablePlace) -> StoreError {
+    StoreError::new(Operation::Move, to.path(), StoreErrorKind::AlreadyExists)
+}
