@@ -79,7 +79,8 @@ impl Workspace {
         };
         let mut is_cut = false;
         for start in &starts {
-            let itself = if list.path.is_none() { lister.start(start) } else { ControlFlow::Continue(()) };
+            let is_told = list.path.is_none() && list.glob.is_empty();
+            let itself = if is_told { lister.start(start) } else { ControlFlow::Continue(()) };
             let below = |lister: &mut Lister<'_>| match rules.depth {
                 0 => ControlFlow::Continue(()),
                 _ => walk(start, &rules, lister),

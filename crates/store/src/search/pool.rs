@@ -37,7 +37,7 @@ const THREADS: usize = 8;
 /// How long the caller's thread sleeps before it asks again whether to go on.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What a whole search was.
+/// What a search was, up to what was taken of it last: so that it does not depend on how far the threads are ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     pub(crate) files: u64,
@@ -68,18 +68,10 @@ pub(crate) fn search(
                 (Ok(_), Err(_)) => {}
             }
         }
-        match spawned {
-            Ok(_) => shared.take(sink, ask),
-            Err(error) => {
-                shared.end();
-                return Err(error);
-            }
-        }
+        let done = spawned.map(|_| shared.take(sink, ask));
         shared.end();
-        Ok(())
-    })?;
-    let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Done { files: state.files, skipped: state.skipped })
+        done
+    })
 }
 
 /// A file that is to be searched.
@@ -113,14 +105,22 @@ struct State {
     slots: VecDeque<Slot>,
     /// How many bytes wait in all of them.
     waiting: usize,
-    files: u64,
-    skipped: Skipped,
+    /// What the walk left out after its last batch.
+    rest: Skipped,
 }
 
 #[derive(Default)]
 struct Slot {
-    found: VecDeque<(FileMatches, usize)>,
+    steps: VecDeque<Step>,
     is_done: bool,
+}
+
+/// What happened in a batch, in order.
+enum Step {
+    /// Files were searched, and others left out.
+    Counted(Done),
+    /// Something was found; it weighs so many bytes.
+    Found(FileMatches, usize),
 }
 
 impl<'a> Shared<'a> {
@@ -154,7 +154,7 @@ impl<'a> Shared<'a> {
         let _ = batches.send();
         let skipped = std::mem::take(&mut batches.skipped);
         let mut state = self.lock();
-        state.skipped.join(skipped);
+        state.rest = skipped;
         state.is_walked = true;
         drop(state);
         self.found.notify_all();
@@ -164,7 +164,7 @@ impl<'a> Shared<'a> {
     fn work(&self, mut searcher: FileSearcher<'_>) {
         let _guard = EndIfPanicking(self);
         while let Some((number, batch)) = self.next() {
-            let (mut files, mut skipped) = (0, Skipped::default());
+            let mut done = Done::default();
             for task in batch {
                 if self.is_over() {
                     return;
@@ -173,17 +173,19 @@ impl<'a> Shared<'a> {
                     Named { directory: &task.directory, name: &task.name, told: task.told.as_deref() }.path()
                 };
                 let opened = os::open_to_read_file(&task.directory.directory, Path::new(&task.name));
-                let outcome = searcher.search(opened, &mut |matches| self.hand_in(number, named(), matches));
+                let outcome = searcher.search(opened, &mut |matches| {
+                    self.hand_in(number, std::mem::take(&mut done), named(), matches)
+                });
                 match outcome {
-                    Searched::Whole => files += 1,
-                    Searched::Skipped(cause) => skipped.add(cause, named()),
+                    Searched::Whole => done.files += 1,
+                    Searched::Skipped(cause) => done.skipped.add(cause, named()),
                     Searched::Not => {}
                 }
                 if let Some(progress) = self.progress {
                     progress.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            self.finish(number, files, skipped);
+            self.finish(number, done);
         }
     }
 
@@ -204,17 +206,17 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Puts what was found where it waits for its turn.
-    fn hand_in(&self, number: u64, file_path: String, matches: Vec<Match>) -> ControlFlow<()> {
+    /// Puts what was found where it waits for its turn, and what was done before.
+    fn hand_in(&self, number: u64, before: Done, file_path: String, matches: Vec<Match>) -> ControlFlow<()> {
         let weight = weight(&matches);
         let mut state = self.lock();
         loop {
             if self.is_over() {
                 return ControlFlow::Break(());
             }
-            let own = state.slot(number).map_or(0, |slot| slot.found.len());
+            let has_own = state.slot(number).is_some_and(Slot::has_found);
             let is_next = number == state.head;
-            if state.waiting < WAITING || (is_next && own == 0) {
+            if state.waiting < WAITING || (is_next && !has_own) {
                 break;
             }
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -222,7 +224,8 @@ impl<'a> Shared<'a> {
         state.waiting += weight;
         let is_next = number == state.head;
         if let Some(slot) = state.slot(number) {
-            slot.found.push_back((FileMatches { file_path, matches }, weight));
+            slot.steps.push_back(Step::Counted(before));
+            slot.steps.push_back(Step::Found(FileMatches { file_path, matches }, weight));
         }
         drop(state);
         if is_next {
@@ -231,14 +234,11 @@ impl<'a> Shared<'a> {
         ControlFlow::Continue(())
     }
 
-    fn finish(&self, number: u64, files: u64, skipped: Skipped) {
+    fn finish(&self, number: u64, done: Done) {
         let mut state = self.lock();
-        state.files += files;
-        if !skipped.is_empty() {
-            state.skipped.join(skipped);
-        }
         let is_next = number == state.head;
         if let Some(slot) = state.slot(number) {
+            slot.steps.push_back(Step::Counted(done));
             slot.is_done = true;
         }
         drop(state);
@@ -252,54 +252,82 @@ impl<'a> Shared<'a> {
         &self,
         sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
         ask: &mut dyn FnMut() -> ControlFlow<()>,
-    ) {
+    ) -> Done {
+        let mut done = Done::default();
         let mut state = self.lock();
         while !self.is_over() {
             let had_no_room = state.waiting >= WAITING || state.slots.len() >= WINDOW;
-            let mut found = VecDeque::new();
-            let mut is_done = false;
-            while let Some(slot) = state.slots.front_mut() {
-                found.append(&mut slot.found);
-                if !slot.is_done {
-                    break;
-                }
-                state.slots.pop_front();
-                state.head += 1;
-                is_done = true;
-                if !found.is_empty() {
-                    break;
-                }
-            }
-            if found.is_empty() && !is_done {
+            let steps = state.next_steps();
+            if steps.is_empty() {
                 if state.is_walked && state.slots.is_empty() {
-                    return;
+                    done.skipped.join(std::mem::take(&mut state.rest));
+                    break;
                 }
                 let woken = self.found.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner);
                 state = woken.0;
-                if woken.1.timed_out() {
-                    drop(state);
-                    if ask().is_break() {
-                        return;
-                    }
-                    state = self.lock();
+                if !woken.1.timed_out() {
+                    continue;
                 }
-                continue;
             }
-            state.waiting -= found.iter().map(|(_, weight)| weight).sum::<usize>();
             drop(state);
             if had_no_room {
                 self.room.notify_all();
             }
-            let taken = found.into_iter().try_for_each(|(matches, _)| sink(matches));
-            if taken.is_break() || ask().is_break() {
-                return;
+            for step in steps {
+                match step {
+                    Step::Counted(more) => done.join(more),
+                    Step::Found(matches, _) => {
+                        if sink(matches).is_break() {
+                            // The file in which it was broken off.
+                            done.files += 1;
+                            return done;
+                        }
+                    }
+                }
+            }
+            if ask().is_break() {
+                break;
             }
             state = self.lock();
         }
+        done
+    }
+}
+
+impl Slot {
+    /// Whether something of it waits.
+    fn has_found(&mut self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Found(..)))
+    }
+}
+
+impl Done {
+    fn join(&mut self, other: Self) {
+        self.files += other.files;
+        self.skipped.join(other.skipped);
     }
 }
 
 impl State {
+    /// Takes the steps of the batches whose turn it is.
+    fn next_steps(&mut self) -> VecDeque<Step> {
+        let mut steps = VecDeque::new();
+        while let Some(slot) = self.slots.front_mut() {
+            steps.append(&mut slot.steps);
+            if !slot.is_done {
+                break;
+            }
+            self.slots.pop_front();
+            self.head += 1;
+        }
+        let weights = steps.iter().map(|step| match step {
+            Step::Found(_, weight) => *weight,
+            Step::Counted(_) => 0,
+        });
+        self.waiting -= weights.sum::<usize>();
+        steps
+    }
+
     fn slot(&mut self, number: u64) -> Option<&mut Slot> {
         usize::try_from(number - self.head).ok().and_then(|at| self.slots.get_mut(at))
     }
@@ -347,7 +375,8 @@ impl Batches<'_> {
             return ControlFlow::Break(());
         }
         let number = state.head + state.slots.len() as u64;
-        state.slots.push_back(Slot::default());
+        let left_out = Done { files: 0, skipped: std::mem::take(&mut self.skipped) };
+        state.slots.push_back(Slot { steps: [Step::Counted(left_out)].into(), is_done: false });
         state.queue.push_back((number, batch));
         drop(state);
         // One that waits for room in vain is woken too seldom to matter.

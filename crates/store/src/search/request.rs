@@ -107,9 +107,10 @@ pub struct Cut {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SearchSummary {
-    /// How many files were searched to the end, or as far as was wanted; or how many entries were listed.
+    /// How many files were searched, that in which the sink had enough included; or how many entries were listed.
     pub files: u64,
-    /// What was left out, by cause; not what ignore files and `glob` leave out.
+    /// What was left out so far, by cause; not what ignore files and `glob` leave out. Like `files` it is the same each time, whatever the
+    /// threads do, unless the time was over.
     pub skipped: Skipped,
     /// Why it ended.
     pub end: End,

@@ -1,7 +1,7 @@
 //! Where a walk begins: a root, or what a client's path leads to in one ([`Start`]).
 
 use std::ffi::OsString;
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::access::directory::open_directory;
@@ -33,12 +33,19 @@ pub(crate) struct Start {
 pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<Start, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
-        let told = named.to_str().filter(|_| named.is_absolute()).or_else(|| path.to_str());
+        let told = said(named).or_else(|| path.to_str().map(str::to_owned));
         let start = path.to_str().and_then(|path| of_path(roots, path).ok());
-        let start = start.zip(told).map(|(start, told)| Start { named: trimmed(told).to_owned(), ..start });
+        let start = start.zip(told).map(|(start, told)| Start { named: trimmed(&told).to_owned(), ..start });
         start.ok_or_else(|| named.to_owned())
     };
     paths.map(start).collect()
+}
+
+/// The path by which a root was opened, if a client may name it so.
+fn said(named: &Path) -> Option<String> {
+    let plain: PathBuf = named.components().collect();
+    let may_be = plain.is_absolute() && !plain.components().any(|part| part == Component::ParentDir);
+    plain.into_os_string().into_string().ok().filter(|_| may_be)
 }
 
 /// What a client's path leads to: a directory, or a regular file.

@@ -64,6 +64,8 @@ fn without_a_path_the_roots_are_listed() {
         told,
         "d @/root - -\nf @/root/.gitignore 5 -\nd @/root/b - -\nf @/root/b.txt 0 -\nf @/root/bin 1 -\n"
     );
+    let (told, _) = listed(&world, &List { depth: Some(1), glob: &["*.txt"], ..List::new(None) });
+    assert_eq!(told, "f @/root/b.txt 0 -\n");
 }
 
 #[test]

@@ -180,3 +180,49 @@ fn hostile_patterns_are_refused() {
     world.write("@/root/b", "a(\n");
     assert_eq!(told(&world, &literal), "@/root/b:1:a(\n");
 }
+
+/// What is said of a search that was broken off does not depend on how far the threads were ahead.
+#[test]
+fn what_is_counted_ends_where_the_sink_has_enough() {
+    let world = World::new();
+    for number in 0..900 {
+        world.write(
+            &format!("@/root/{}/f{number}", number % 9),
+            if number % 3 == 0 { "x\nx\n" } else { "\0" },
+        );
+    }
+    let ended = |enough: usize| {
+        let mut taken = 0;
+        let mut sink = |_| {
+            taken += 1;
+            if taken == enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        world.workspace.search(&Search::new("x"), &mut sink, Control::default()).unwrap()
+    };
+    for enough in [1, 100, 299] {
+        let first = ended(enough);
+        assert_eq!((first.files, first.end), (enough as u64, End::Enough));
+        for _ in 0..10 {
+            assert_eq!(ended(enough), first);
+        }
+    }
+}
+
+/// A root is told as it was configured, if a client could name it so.
+#[test]
+fn a_root_is_told_as_a_client_may_name_it() {
+    let world = World::new();
+    world.write("@/root/a", "x");
+    for (named, told) in
+        [("@/root/./", "@/root/a"), ("@/outside/../root", "@/root/a"), ("@/./root", "@/root/a")]
+    {
+        let workspace = crate::Workspace::builder().root(world.path(named)).build().unwrap();
+        let mut paths = Vec::new();
+        let mut sink = |found: FileMatches| {
+            paths.push(world.told(&found.file_path));
+            ControlFlow::Continue(())
+        };
+        workspace.search(&Search::new("x"), &mut sink, Control::default()).unwrap();
+        assert_eq!(paths, [told], "{named}");
+    }
+}
