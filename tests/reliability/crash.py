@@ -1,6 +1,6 @@
 """The program killed at every system call of an edit; then recovery.
 
-    crash.py [--only NAME[:N]] [--changing] [all|single|in place|asked|create|undo create|redo create …]
+    crash.py [--only NAME[:N]] [--changing] [all|single|in place|asked|create|undo create|redo create|move …]
 
 `all` is a transaction of twenty files, three of them edited in place; of the others, unless named, only calls that change
 something. A dry run says which calls each thread makes. Then,
@@ -24,6 +24,11 @@ from harness import (CHANGING, SYNCS, Report, Strace, Trace, World, add_options,
 
 #: How often a place that was not reached is tried again: threads may share work differently.
 TRIES = 3
+
+
+#: The name that each of these gives to a file.
+CLAIMED = {"create": "made/deep/new.txt", "redo create": "made/deep/new.txt", "move": "b/moved.txt", "move far": "made/deep/new.txt",
+           "redo move": "made/deep/new.txt", "undo move": "a/02.txt", "undo remove": "a/02.txt"}
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,7 @@ def case(world: World, kill: Kill) -> tuple[bool, list[str]]:
         problems += world.recover()
         if kill.kind == "all":
             problems += world.all_or_nothing(must_be="new" if answered else None)
-        elif (now := faults.files(world)) != new and (answered or now not in (old, *claimed(kill.kind, new))):
+        elif (now := faults.files(world)) != new and (answered or now not in (old, *claimed(kill.kind, old, new))):
             problems.append(f"from the old state: {faults.difference(now, old)}; from the new: {faults.difference(now, new)}")
         problems += world.strays(*faults.MADE)
         if problems:
@@ -137,10 +142,14 @@ def case(world: World, kill: Kill) -> tuple[bool, list[str]]:
     return reached, problems
 
 
-def claimed(kind: str, new: dict[str, bytes]) -> list[dict[str, bytes]]:
+def claimed(kind: str, old: dict[str, bytes], new: dict[str, bytes]) -> list[dict[str, bytes]]:
     """Where a name can only be claimed, a file that was being created may be there without its content."""
     lacks = simulates("enotsup") or simulates("no-exchange") and simulates("no-links")
-    return [new | {"made/deep/new.txt": b""}] if kind in ("create", "redo create") and lacks else []
+    if not lacks or kind not in CLAIMED:
+        return []
+    claim = new | {CLAIMED[kind]: b""}
+    # The file that is moved is where it was.
+    return [claim | {name: content for name, content in old.items() if name not in new}]
 
 
 def main() -> int:
@@ -159,7 +168,7 @@ def main() -> int:
     world = World()
     kills = []
     try:
-        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING]:
+        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", world.all_or_nothing(must_be="new") + world.strays())

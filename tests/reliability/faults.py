@@ -1,6 +1,6 @@
 """I/O errors and full disks: injected at every call that writes, and real.
 
-    faults.py [--only TEXT] [multi|single|create|undo create|redo create|append|large|disk|state …]
+    faults.py [--only TEXT] [multi|single|create|undo create|redo create|move|move far|undo move|redo move|remove|undo remove|append|large|disk|state …]
 
 An edit either fails with `io_error` or `no_space` and has changed nothing, or succeeds in full (what failed did not
 matter to the files: history, clean-up; a sync of what the edit stands on always matters, whatever the files hold). After
@@ -10,6 +10,7 @@ the next start nothing is left behind.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -30,13 +31,21 @@ FAILING = ("write", "writev", "pwrite64", "copy_file_range", "fsync", "fdatasync
 CODES = {"EIO": "io_error", "ENOSPC": "no_space"}
 
 #: What some of the edits make, or begin with, beside the twenty files.
-MADE = ("made/deep/new.txt", "large.txt")
+MADE = ("made/deep/new.txt", "large.txt", "b/moved.txt")
 
 #: How often a place is tried that was not reached.
 TRIES = 5
 
 #: An edit that creates a file with its directories, taken back; and that, taken back again.
 UNDOING = ("undo create", "redo create")
+
+#: A file that gets another name, or directories that are made for it; that, taken back, and taken back again; a file that is
+#: removed, and that taken back.
+MOVING = ("move", "move far", "undo move", "redo move", "remove", "undo remove")
+
+#: What was done before each of them.
+BEFORE = {"undo create": ["create"], "redo create": ["create", "undo create"], "undo move": ["move far"],
+          "redo move": ["move far", "undo move"], "undo remove": ["remove"]}
 
 FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
 
@@ -58,10 +67,14 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
         return PATCH, world.patch_all(["a/04.txt"])
     if kind == "create":
         return "create_text_file", {"file_path": world.path("made/deep/new.txt"), "contents": "quite new\n"}
-    if kind in UNDOING:
+    if kind in BEFORE:
         return "undo_text_file_edits", {"edit_id": world.edit_id}
+    if kind in ("move", "move far"):
+        to = "b/moved.txt" if kind == "move" else MADE[0]
+        return "move_text_file", {"from": world.path("a/02.txt"), "to": world.path(to)}
+    if kind == "remove":
+        return "remove_text_file", {"file_path": world.path("a/02.txt"), "file_hash": hashlib.sha256(world.old["a/02.txt"]).hexdigest()}
     if kind == "append":
-        import hashlib
         return "append_text_file_contents", {"file_path": world.path("a/03.txt"), "contents": "one more\n",
                                              "file_hash": hashlib.sha256(world.old["a/03.txt"]).hexdigest()}
     patch = {"old_string": "line 15000 of a file that does not fit into memory\n", "new_string": "changed, and longer than it was before: a line\n"}
@@ -79,10 +92,10 @@ def begin(world: World, kind: str) -> None:
     if kind == "large":
         world.put("large.txt", large_content(False))
         world._give(world.tree / "large.txt")
-    if kind in UNDOING:
+    if kind in BEFORE:
         with world.server(*ONE_WORKER) as server:
-            for number in range(1 + UNDOING.index(kind)):
-                done = server.call(*arguments(world, UNDOING[0] if number else "create"))
+            for deed in BEFORE[kind]:
+                done = server.call(*arguments(world, deed))
                 assert not done.is_error, done.text
                 world.edit_id = json.loads(done.text)["edit_id"]
 
@@ -111,6 +124,16 @@ def expected(world: World, kind: str) -> dict[str, bytes]:
         after["linked.txt"] = after["c/linked-too.txt"] = world.new["linked.txt"]
     elif kind == "undo create":
         after = {name: content for name, content in after.items() if not name.startswith("made")}
+    elif kind == "move":
+        after["b/moved.txt"] = after.pop("a/02.txt")
+    elif kind in ("move far", "redo move"):
+        after.update({"made": b"<directory>", "made/deep": b"<directory>", MADE[0]: after.pop("a/02.txt")})
+    elif kind == "undo move":
+        after = {name: content for name, content in after.items() if not name.startswith("made")} | {"a/02.txt": after[MADE[0]]}
+    elif kind == "remove":
+        del after["a/02.txt"]
+    elif kind == "undo remove":
+        after["a/02.txt"] = world.old["a/02.txt"]
     elif kind in ("create", "redo create"):
         after.update({"made": b"<directory>", "made/deep": b"<directory>", "made/deep/new.txt": b"quite new\n"})
     elif kind == "append":
@@ -160,7 +183,7 @@ class Fault:
     def is_of_emptied(self) -> bool:
         """Whether it stops the removal of a directory that a file had been made with: that is gone already, and for good. At worst an empty
         directory is left, after a power cut if it was the sync that failed, else until the next recovery."""
-        return self.kind == "undo create" and (self.name == "unlinkat" or self.name in SYNCS and self.path in ("tree/made", "tree"))
+        return self.kind in ("undo create", "undo move") and (self.name == "unlinkat" or self.name in SYNCS and self.path in ("tree/made", "tree"))
 
     def is_done(self, now: dict[str, bytes], after: dict[str, bytes]) -> bool:
         left = {name: now[name] for name in ("made", "made/deep") if name in now} if self.is_of_emptied and self.name == "unlinkat" else {}
@@ -169,7 +192,7 @@ class Fault:
     @property
     def codes(self) -> tuple[str, ...]:
         """What it may be refused with: SQLite does not tell why it could not read the history."""
-        return CODES[self.error], *(["io_error"] if self.kind in UNDOING and self.path.startswith("state/history.db") else [])
+        return CODES[self.error], *(["io_error"] if self.kind in BEFORE and self.path.startswith("state/history.db") else [])
 
     def must_be_refused(self, paths: set[str]) -> bool:
         """Whether the edit stands on one of these, which could not be synced. The journal is synced again when all is done."""
@@ -510,7 +533,7 @@ def main() -> int:
     add_options(parser)
     options = parser.parse_args()
     simulate(options.simulate)
-    parts = options.parts or ["multi", "single", "in place", "create", *UNDOING, "append", "large", "disk", "state"]
+    parts = options.parts or ["multi", "single", "in place", "create", *UNDOING, *MOVING, "append", "large", "disk", "state"]
     report = Report()
     world = World()
     try:

@@ -30,6 +30,8 @@ const PATCH: &str = "patch_text_file_contents";
 const CREATE: &str = "create_text_file";
 const APPEND: &str = "append_text_file_contents";
 const DELETE: &str = "delete_text_file_contents";
+const MOVE: &str = "move_text_file";
+const REMOVE: &str = "remove_text_file";
 
 /// What nobody must read.
 const SECRET: &str = "the secret of somebody else\n";
@@ -119,6 +121,12 @@ impl Arena {
             (CREATE, json!({"file_path": path, "contents": "no"})),
             (CREATE, json!({"file_path": format!("{path}/new/file"), "contents": "no"})),
             (CREATE, json!({"file_path": format!("{path}.new"), "contents": "no"})),
+            (REMOVE, json!({"file_path": path, "file_hash": hash})),
+            (CREATE, json!({"file_path": "@/root/bait.txt", "contents": "bait"})),
+            (MOVE, json!({"from": "@/root/bait.txt", "to": path})),
+            (MOVE, json!({"from": "@/root/bait.txt", "to": format!("{path}.new")})),
+            (MOVE, json!({"from": "@/root/bait.txt", "to": format!("{path}/new/file")})),
+            (MOVE, json!({"from": path, "to": "@/root/stolen/secret.txt"})),
         ];
         let mut replies = vec![read];
         replies.extend(calls.iter().map(|(tool, arguments)| self.call(session, tool, arguments)));
@@ -147,7 +155,7 @@ pub(crate) fn has_landlock() -> bool {
 /// Makes the attacks; with the first wall each must be answered by its code.
 #[track_caller]
 fn check(arena: &Arena, attacks: &[(&str, &str)]) {
-    let Some(mut session) = arena.serve(&[]) else {
+    let Some(mut session) = arena.serve(&["--tools", "all"]) else {
         return eprint(&"skipped: the kernel has no Landlock");
     };
     for (path, expected) in attacks {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 
+use mcp_text_editor_core::digest::Digest;
 use serde_json::{Value, json};
 
 use crate::world::{World, real};
@@ -137,6 +138,57 @@ fn people_see_undo_and_forget() {
     say(&mut out, &ids, &["history", "forget"]);
     say(&mut out, &ids, &["history"]);
     insta::assert_snapshot!("people", out);
+}
+
+/// What people and models are told of a file that was moved, and of one that was removed, and of taking that back.
+#[test]
+fn moves_and_removals() {
+    let shell = Shell::new();
+    shell.world.write("a.txt", "one\n");
+    shell.world.write("b.key", "secret\n");
+    let mut out = String::new();
+    let hash = Digest::of(b"one\n").to_string();
+    let place = |file: &str| format!("$ROOT/{file}");
+    let moved = shell.edit("move_text_file", &json!({"from": place("a.txt"), "to": place("d/e/b.txt")}));
+    let removed =
+        shell.edit("remove_text_file", &json!({"file_path": place("d/e/b.txt"), "file_hash": hash}));
+    let mut ids = vec![moved.clone(), removed.clone()];
+    let say = |out: &mut String, ids: &mut Vec<String>, arguments: &[&str]| {
+        let said = shell.run(arguments).1;
+        let reply = serde_json::from_str(&said).unwrap_or(Value::Null);
+        ids.extend(reply["edit_id"].as_str().map(str::to_owned));
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let text = format!("$ {}\n{said}\n\n", arguments.join(" "));
+        // Of JSON the quotes part the words.
+        let text = text.replace("\"time\":\"", "\"time\":\" ").replace("Z\",\"tool\"", "Z \",\"tool\"");
+        out.push_str(&shell.masked(&text, &ids));
+    };
+    let (all, json) = (["call", "--tools", "all"], ["--output", "json"]);
+    let undo = |id: &str| format!("edit_id={id}");
+    say(&mut out, &mut ids, &["history"]);
+    say(&mut out, &mut ids, &["history", "a.txt"]);
+    say(&mut out, &mut ids, &[&all[..], &["list_text_file_edits"]].concat());
+    say(&mut out, &mut ids, &[&all[..], &json, &["list_text_file_edits"]].concat());
+    // The file is gone, by the later edit.
+    say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&moved)]].concat());
+    say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&removed)]].concat());
+    // Something else has its old name.
+    shell.world.write("a.txt", "another\n");
+    say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&moved)]].concat());
+    shell.world.remove("a.txt");
+    shell.world.write("a.txt/in/the/way", "");
+    say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&moved)]].concat());
+    shell.world.remove("a.txt");
+    say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&moved), "dry_run=true"]].concat());
+    say(&mut out, &mut ids, &[&all[..], &json, &["undo_text_file_edits", &undo(&moved)]].concat());
+    assert_eq!(shell.world.tree().len(), 2, "the directories are gone, too");
+    say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&moved)]].concat());
+    let again = ids[3].clone();
+    say(&mut out, &mut ids, &["undo", "--dry-run", &again]);
+    // Of a file that may hold a secret no history is kept, whichever name shows that.
+    let secret = ["from=$ROOT/b.key", "to=$ROOT/b.txt"];
+    say(&mut out, &mut ids, &[&all[..], &["move_text_file"], &secret].concat());
+    insta::assert_snapshot!("moves", out);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{CLIENT_FILES, ClientFile, Known};
 use serde_json::{Value, json};
 
@@ -13,6 +14,8 @@ use crate::world::World;
 
 const PATCH: &str = "patch_text_file_contents";
 const CREATE: &str = "create_text_file";
+const MOVE: &str = "move_text_file";
+const REMOVE: &str = "remove_text_file";
 const UNDO: &str = "undo_text_file_edits";
 
 fn patch(path: &str, new: &str) -> Value {
@@ -36,10 +39,13 @@ fn no_file_of_a_client_is_created() {
     let world = World::new();
     world.write("README.md", "text\n");
     let before = world.tree();
-    let mut session = world.serve(&[]);
+    let mut session = world.serve(&["--tools", "all"]);
     for path in attacked() {
         let call = json!({"file_path": format!("$ROOT/{path}"), "contents": "touch /tmp/marker\n"});
         let reply = world.call(&mut session, CREATE, &call);
+        assert_eq!(reply.code(), "protected_path", "{path}: {}", reply.text);
+        let call = json!({"from": "$ROOT/README.md", "to": format!("$ROOT/{path}")});
+        let reply = world.call(&mut session, MOVE, &call);
         assert_eq!(reply.code(), "protected_path", "{path}: {}", reply.text);
     }
     assert_eq!(world.tree(), before, "not even a directory is made");
@@ -55,11 +61,19 @@ fn no_file_of_a_client_is_patched() {
     }
     world.write("README.md", "{}\n");
     let before = world.tree();
-    let mut session = world.serve(&[]);
+    let mut session = world.serve(&["--tools", "all"]);
     let by_text = |path: &str| patch(path, "x");
+    let hash = Digest::of(b"{}\n").to_string();
     for path in attacked() {
-        let reply = world.call(&mut session, PATCH, &by_text(&path));
-        assert_eq!(reply.code(), "protected_path", "{path}: {}", reply.text);
+        let calls = [
+            (PATCH, by_text(&path)),
+            (MOVE, json!({"from": format!("$ROOT/{path}"), "to": "$ROOT/moved.json"})),
+            (REMOVE, json!({"file_path": format!("$ROOT/{path}"), "file_hash": hash})),
+        ];
+        for (tool, call) in calls {
+            let reply = world.call(&mut session, tool, &call);
+            assert_eq!(reply.code(), "protected_path", "{path}: {}", reply.text);
+        }
         let read = world.call(
             &mut session,
             "get_text_file_contents",

@@ -54,6 +54,13 @@ impl World {
     }
 
     #[cfg(unix)]
+    /// Removes a file, or a directory with all that is in it.
+    pub(crate) fn remove(&self, path: &str) {
+        let path = self.path(path);
+        let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        removed.unwrap();
+    }
+
     pub(crate) fn link(&self, path: &str, target: &str) {
         link(Path::new(target), &self.path(path));
     }

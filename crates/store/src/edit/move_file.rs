@@ -264,6 +264,7 @@ impl<'a> Relocation<'a> {
         workspace.history.keeps_place(source)?;
         workspace.history.keeps_place(target)?;
         let relative = target.relative().with_file_name(to.file_name().unwrap_or_default());
+        let diff = renamed(source.path(), to);
         let file = |path: &Path, relative: &Path| FileEdit {
             path: path.to_owned(),
             relative: relative.to_owned(),
@@ -272,13 +273,12 @@ impl<'a> Relocation<'a> {
             after: None,
             // No bytes are kept: they are in the file.
             undo: Undo::Create { contents: Vec::new() },
-            diff: String::new(),
+            diff: diff.clone(),
         };
         let from = FileEdit { before: Some(arrived.digest), ..file(source.path(), source.relative()) };
         let to = FileEdit {
             after: Some(arrived.digest),
             undo: Undo::Remove { directories: arrived.directories.clone() },
-            diff: renamed(source.path(), to),
             ..file(to, &relative)
         };
         let (tool, undoes) = (options.tool, options.undoes);

@@ -93,6 +93,8 @@ fn inside_everything_goes_on() {
         fs::write(directory.join("file"), "x").unwrap();
         fs::hard_link(directory.join("file"), directory.join("second")).unwrap();
         fs::rename(directory.join("second"), directory.join("third")).unwrap();
+        fs::rename(directory.join("third"), at("@/root/x/moved")).unwrap();
+        assert!(is_denied(fs::rename(at("@/root/x/moved"), at("@/state/moved"))));
         fs::remove_dir_all(at("@/root/x")).unwrap();
         fs::write(at("@/state/record"), "x").unwrap();
         world.append(&["@/root/a", "@/root/b", "@/root/linked"])

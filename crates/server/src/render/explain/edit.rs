@@ -1,6 +1,6 @@
 //! Why a file is not read or not edited, whichever part of the program has found that.
 
-use mcp_text_editor_store::{Differing, EditProblem, Reason};
+use mcp_text_editor_store::{Differing, EditProblem, NotText, Reason};
 
 use super::call::{Call, Named};
 use super::exists::{exists, link, taken};
@@ -11,6 +11,7 @@ use super::text::{not_text, unknown_encoding};
 use crate::limits::Limit;
 use crate::problem::{Code, Problem};
 use crate::render::limits;
+use crate::tool_id::ToolId;
 
 /// Makes the problem of a file that is not edited.
 pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem) -> Problem {
@@ -24,6 +25,11 @@ pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Prob
         Reason::Path(problem) => path(call, named.file_path, problem),
         Reason::UnknownEncoding => unknown_encoding(named),
         Reason::Store(error) => store(call, named.file_path, error),
+        Reason::NotText(NotText::Binary { offset, .. }) if call.tool == ToolId::Remove => Problem::new(
+            Code::BinaryFile,
+            format!("{} is binary: it holds a NUL byte at offset {offset}", named.file_path),
+            "only text is removed; a person can remove this file",
+        ),
         Reason::NotText(fault) => not_text(named, fault),
         Reason::Exists(existing) => exists(call, named.file_path, existing),
         Reason::IsALink { target } => link(call, named, target),

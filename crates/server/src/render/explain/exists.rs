@@ -60,8 +60,14 @@ pub(super) fn link(call: Call<'_>, named: Named<'_>, target: &Path) -> Problem {
 
 /// Makes the problem of a place that a file was to be moved to, and that is taken. `inside` is the file's path in it, if it is a directory.
 pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Option<&Path>) -> Problem {
-    let other = "choose another name: a move never overwrites";
+    let other = match call.tool {
+        ToolId::Move => "choose another name: a move never overwrites",
+        _ => "move or remove that one first, if the old one is to come back",
+    };
     let (reason, hint) = match (inside, by) {
+        (Some(_), _) if call.tool != ToolId::Move => {
+            (format!("{file_path} already exists: it is a directory"), other.to_owned())
+        }
         (Some(inside), _) => {
             let hint = inside.to_str().map_or_else(
                 || other.to_owned(),
