@@ -1,4 +1,4 @@
-//! Removing a file whose creation is undone: [`remove`]. No other file of a person's is ever removed.
+//! Removing a file that was checked: [`remove`]. It is one that a call names by its digest, or whose creation is undone.
 //!
 //! The file is first renamed to a name that no other program knows, and unlinked only if what has that name is what was checked. So a
 //! file that another program put there at the last moment is put back.

@@ -86,7 +86,7 @@ pub enum Kind {
     Changed,
     /// It was created.
     Created,
-    /// It was removed, since its creation was undone.
+    /// It was removed, or moved away ([`Entry::moved`](crate::Entry::moved)).
     Removed,
     /// Recovery kept its bytes; see [`Undo::Displaced`].
     Displaced,
