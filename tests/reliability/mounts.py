@@ -30,6 +30,7 @@ from typing import Any, Callable, Iterator
 from harness import PREFIX, Closed, Reply, Report, Server, Timeout, Trace, call_or_end, jobs, no_strace
 
 PATCH = "patch_text_file_contents"
+MOVE = "move_text_file"
 #: Calls at which the server is killed: whatever changes names, and what waits for the disk.
 DEADLY = ("renameat", "renameat2", "linkat", "unlinkat", "fsync", "ftruncate")
 SFTP_SERVER = "/usr/lib/openssh/sftp-server"
@@ -327,6 +328,38 @@ def creation(mount: Mount) -> list[str]:
     return problems + mount.must_be(made)
 
 
+def moves(mount: Mount) -> list[str]:
+    """A file that gets another name, and directories that are made for it, and all of that taken back; a name that is taken, by any spelling;
+    where letter case does not count, another spelling; a file that is removed, and comes back."""
+    old = {"a.txt": b"one\n", "there.txt": b"there\n"}
+    mount.reset(old)
+    far = {"deep": b"<directory>", "deep/er": b"<directory>", "deep/er/b.txt": b"one\n", "there.txt": b"there\n"}
+    with mount.server() as server:
+        facts, problems = accepted(server, MOVE, {"from": mount.path("a.txt"), "to": mount.path("deep/er/b.txt")})
+        problems += mount.must_be(far)
+        for state in (old, far, old) if facts else ():
+            facts, refused = accepted(server, "undo_text_file_edits", {"edit_id": facts["edit_id"]})
+            problems += refused + mount.must_be(state)
+            if not facts:
+                break
+        for name in ("there.txt", spelt(mount, "there.txt")):
+            taken = server.call(MOVE, {"from": mount.path("a.txt"), "to": mount.path(name)})
+            if taken.code != "already_exists":
+                problems.append(f"{name} is taken: {taken.text[:200]}")
+        problems += accepted(server, MOVE, {"from": mount.path("a.txt"), "to": mount.path("A.txt")})[1]
+        names = sorted(path.name for path in mount.tree.iterdir())
+        if len(names) != 2 or names[0].lower() != "a.txt" or not mount.system.folds and names[0] != "A.txt":
+            problems.append(f"spelled anew: {names}")
+        digest = hashlib.sha256(old["a.txt"]).hexdigest()
+        facts, refused = accepted(server, "remove_text_file", {"file_path": mount.path("A.txt"), "file_hash": digest})
+        problems += refused + mount.must_be({"there.txt": b"there\n"})
+        if facts:
+            problems += accepted(server, "undo_text_file_edits", {"edit_id": facts["edit_id"]})[1]
+            there = {name.lower(): content for name, content in mount.found().items()}
+            problems += [] if there == old else [f"it did not come back: {there}"]
+    return problems
+
+
 def several_names(mount: Mount) -> list[str]:
     """A file of two names stays one, if the file system says so, and both in one call lose nothing."""
     if not mount.system.links:
@@ -584,7 +617,7 @@ def in_place(mount: Mount) -> list[str]:
     return problems + mount.must_be(new)
 
 
-CASES = (one_file, many_files, creation, in_place, several_names, outsiders, last_look, counting, spellings, kills)
+CASES = (one_file, many_files, creation, moves, in_place, several_names, outsiders, last_look, counting, spellings, kills)
 
 
 def why_not(system: FileSystem) -> str | None:

@@ -30,8 +30,8 @@ SYSTEMS = {
 #: Each by itself.
 WAYS = ("bare", "no-exchange", "no-links", "no-directory-handles", "enotsup", "mandatory-locks", "sharing-violations")
 #: Edits that are killed, and whose calls fail.
-KILLED = ("all", "single", "in place", "create", "undo create")
-FAILING = ("multi", "single", "in place", "create", "undo create", "append", "large")
+KILLED = ("all", "single", "in place", "create", "undo create", "move far", "undo move", "remove")
+FAILING = ("multi", "single", "in place", "create", "undo create", "move far", "undo move", "remove", "append", "large")
 
 
 def races_of(ways: str) -> list[str]:

@@ -383,3 +383,70 @@ impl<'a> Work<'a, '_> {
 fn taken(to: &WritablePlace) -> StoreError {
     StoreError::new(Operation::Move, to.path(), StoreErrorKind::AlreadyExists)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::{LockTimeout, lock};
+    use crate::tests::world::World;
+
+    /// Moves `@/root/a` as where the file system cannot rename in one step; how the copy was made, or why it was not moved.
+    fn moved(world: &World, may_link: bool) -> Result<Option<Copied>, StoreErrorKind> {
+        let (from, to) = (world.place("@/root/a"), world.place("@/root/x/y/b"));
+        let locked = lock(&from, &LockTimeout::default()).unwrap();
+        let digest = digest_of(locked.file()).unwrap();
+        let moving = Moving { from: &from, to: &to, locked, digest, is_settled: false, directories: &[] };
+        let work = Work { workspace: &world.workspace, moving: &moving, cancellation: Cancellation::none() };
+        let (arrived, transaction, aside) = work.in_two_steps(may_link).map_err(|error| error.kind)?;
+        unlink(&from.directory, Path::new(&aside.id.name()));
+        drop((aside, transaction));
+        assert_eq!(arrived.directories.len(), 2);
+        Ok(arrived.copied)
+    }
+
+    #[test]
+    fn in_two_steps_a_file_is_linked_or_copied() {
+        for may_link in [true, false] {
+            let world = World::new();
+            world.write("@/root/a", "content\n");
+            let before = world.file("@/root/a");
+            let copied = moved(&world, may_link).unwrap();
+            assert_eq!(copied.is_none(), may_link);
+            assert_eq!(world.content("@/root/x/y/b"), "content\n");
+            assert_eq!(
+                world.file("@/root/x/y/b") == before,
+                may_link,
+                "only what is linked is the same file"
+            );
+            assert_eq!(std::fs::read_dir(world.path("@/root")).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn in_two_steps_what_is_there_stays() {
+        for may_link in [true, false] {
+            let world = World::new();
+            world.write("@/root/a", "content\n");
+            world.write("@/root/x/y/b", "theirs\n");
+            assert_eq!(moved(&world, may_link).unwrap_err(), StoreErrorKind::AlreadyExists);
+            assert_eq!(
+                (world.content("@/root/a"), world.content("@/root/x/y/b")),
+                ("content\n".to_owned(), "theirs\n".to_owned())
+            );
+            assert_eq!(std::fs::read_dir(world.path("@/root/x/y")).unwrap().count(), 1);
+        }
+    }
+
+    /// While another program writes to the file, a copy could lack what it writes.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_open_for_writing_is_not_copied() {
+        let world = World::new();
+        world.write("@/root/a", "content\n");
+        let writer = std::fs::OpenOptions::new().append(true).open(world.path("@/root/a")).unwrap();
+        assert_eq!(moved(&world, false).unwrap_err(), StoreErrorKind::HeldOpen);
+        drop(writer);
+        assert_eq!(std::fs::read_dir(world.path("@/root")).unwrap().count(), 1, "no directory is left");
+        assert!(moved(&world, false).unwrap().is_some());
+    }
+}

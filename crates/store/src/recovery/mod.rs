@@ -6,6 +6,12 @@
 //! between two states.
 
 mod gate;
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod move_tests;
 mod recover;
 mod site;
 #[cfg(test)]

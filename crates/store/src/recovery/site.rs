@@ -230,20 +230,32 @@ impl Site<'_> {
 
 /// Recovers a file that was to get another place, and whose move was not committed. Returns whether it has that place, and only that.
 ///
-/// In one step it is at the one or at the other. Else its old name counts, and what has the new one goes, if it is the same.
+/// In one step it is at the one or at the other. Else its old name counts, and what has the new one goes, if it is the same; but if another
+/// program has taken the old name meanwhile, the new one counts.
 pub(super) fn end_move(
     from: &Site<'_>,
     to: &Site<'_>,
     digest: Digest,
     twice: bool,
 ) -> Result<bool, StoreError> {
+    let now = to.now()?;
     if !twice {
-        return Ok(from.locked.is_none() && to.now()? == Some(digest));
+        return Ok(from.locked.is_none() && to.locked.is_some());
+    }
+    let is_whole = |aside: &Left| aside.digest == digest && now == Some(digest);
+    if !from.place.is_free() && from.left(from.name())?.as_ref().is_some_and(is_whole) {
+        return Ok(true);
     }
     from.put_back(false)?;
-    if to.now()? == Some(digest) && !from.place.is_free() {
+    // The same file, whatever has been written to it, or a copy.
+    let same =
+        |one: &LockedFile, other: &LockedFile| one.file().identity().same_file(other.file().identity());
+    let is_same = from.locked.zip(to.locked).is_some_and(|(from, to)| same(from, to));
+    if let Some(held) = now.filter(|now| is_same || *now == digest)
+        && !from.place.is_free()
+    {
         let (name, aside) = (Path::new(to.place.name()), to.name());
-        let gone = take_away(&to.place.directory, name, Path::new(&aside), digest);
+        let gone = take_away(&to.place.directory, name, Path::new(&aside), held);
         gone.context(Operation::Recover, to.place.path())?;
     }
     Ok(false)

@@ -1,0 +1,209 @@
+//! Moves, cut off after each step by hand: what is left is what a killed process leaves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+
+use super::*;
+use crate::access::roots::Roots;
+use crate::journal::{Found, Intent, Record, Step, Subject};
+use crate::stage::temporary::TemporaryId;
+use crate::state_dir::StateDir;
+use crate::tests::world::real;
+use crate::workspace::Workspace;
+
+const OLD: &str = "what is moved\n";
+const THEIRS: &str = "what another program wrote\n";
+
+/// How far a move of `was/a` to `made/b` came; both directories were made for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Cut {
+    Recorded,
+    Made,
+    Decided,
+    /// Only of a copy.
+    Copied,
+    Published,
+    Aside,
+    Committed,
+    Unlinked,
+}
+
+const CUTS: [Cut; 8] = [
+    Cut::Recorded,
+    Cut::Made,
+    Cut::Decided,
+    Cut::Copied,
+    Cut::Published,
+    Cut::Aside,
+    Cut::Committed,
+    Cut::Unlinked,
+];
+
+/// How the file gets its new name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Renamed,
+    Linked,
+    Copied,
+}
+
+struct World {
+    _root: tempfile::TempDir,
+    root: PathBuf,
+    workspace: Workspace,
+}
+
+impl World {
+    /// The files below the root, and the directories, which end in a slash.
+    fn names(&self) -> BTreeMap<String, String> {
+        let mut names = BTreeMap::new();
+        for entry in fs::read_dir(&self.root).unwrap().map(Result::unwrap) {
+            let directory = entry.file_name().into_string().unwrap();
+            for file in fs::read_dir(entry.path()).unwrap().map(Result::unwrap) {
+                let name = format!("{directory}/{}", file.file_name().into_string().unwrap());
+                names.insert(name, fs::read_to_string(file.path()).unwrap());
+            }
+            names.insert(directory + "/", String::new());
+        }
+        assert_eq!(Found::all(self.workspace.state_dir.as_ref().unwrap()).unwrap().len(), 0);
+        names
+    }
+}
+
+/// A step of a move.
+type Work<'a> = &'a mut dyn FnMut(&mut Record);
+
+/// A move, cut off.
+fn cut_off(cut: Cut, way: Way) -> World {
+    let (directory, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = real(directory.path());
+    fs::create_dir(root.join("was")).unwrap();
+    fs::write(root.join("was/a"), OLD).unwrap();
+    let roots = Roots::open(std::slice::from_ref(&root)).unwrap();
+    // Removed with the process: the test is over before that.
+    let state_dir = Some(StateDir::open(&state.keep()).unwrap());
+    let world = World {
+        _root: directory,
+        workspace: Workspace { state_dir, ..Workspace::without_state(roots) },
+        root,
+    };
+    let (from, to) = (world.root.join("was/a"), world.root.join("made/b"));
+    let (of_to, of_from) = (TemporaryId::draw(), TemporaryId::draw());
+    let made = vec![world.root.join("made")];
+    let subjects = [
+        Subject { path: to.clone(), id: of_to, intent: Intent::MoveTo { directories: made } },
+        Subject { path: from.clone(), id: of_from, intent: Intent::MoveFrom },
+    ];
+    let mut record = Record::begin(world.workspace.state_dir.as_ref().unwrap(), &subjects).unwrap();
+    let (temporary, aside) = (to.with_file_name(of_to.name()), from.with_file_name(of_from.name()));
+    let step = Step::Move {
+        digest: Digest::of(OLD.as_bytes()),
+        twice: way != Way::Renamed,
+        directories: vec![world.root.join("was")],
+    };
+    let mut run = || {
+        let steps: [(Cut, Work<'_>); 7] = [
+            (Cut::Made, &mut |_| fs::create_dir(world.root.join("made")).unwrap()),
+            (Cut::Decided, &mut |record| record.prepared(&[Step::Stay, step.clone()], true).unwrap()),
+            (Cut::Copied, &mut |_| {
+                if way == Way::Copied {
+                    fs::write(&temporary, OLD).unwrap();
+                }
+            }),
+            (Cut::Published, &mut |_| match way {
+                Way::Renamed => fs::rename(&from, &to).unwrap(),
+                Way::Linked => fs::hard_link(&from, &to).unwrap(),
+                Way::Copied => fs::rename(&temporary, &to).unwrap(),
+            }),
+            (Cut::Aside, &mut |_| {
+                if way != Way::Renamed {
+                    fs::rename(&from, &aside).unwrap();
+                }
+            }),
+            (Cut::Committed, &mut |record| {
+                if way != Way::Renamed {
+                    record.committed(true).unwrap();
+                }
+            }),
+            (Cut::Unlinked, &mut |_| {
+                if way != Way::Renamed {
+                    fs::remove_file(&aside).unwrap();
+                }
+            }),
+        ];
+        for (reached, work) in steps {
+            if reached > cut {
+                return;
+            }
+            work(&mut record);
+        }
+    };
+    run();
+    record.keep();
+    world
+}
+
+fn tree(files: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let directory = |name: &str| (name.split_inclusive('/').next().unwrap().to_owned(), String::new());
+    let directories = files.iter().map(|(name, _)| directory(name));
+    directories.chain(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))).collect()
+}
+
+#[test]
+fn whenever_a_move_is_cut_off_the_file_is_at_one_place() {
+    for way in [Way::Renamed, Way::Linked, Way::Copied] {
+        for cut in CUTS {
+            let world = cut_off(cut, way);
+            recover(&world.workspace);
+            let forward = if way == Way::Renamed { Cut::Published } else { Cut::Committed };
+            let expected = if cut < forward { ("was/a", OLD) } else { ("made/b", OLD) };
+            assert_eq!(world.names(), tree(&[expected]), "{way:?} {cut:?}");
+        }
+    }
+}
+
+#[test]
+fn what_another_program_wrote_before_the_recovery_stays() {
+    let check = |cut, way, writes: &[&str], expected: &[(&str, &str)]| {
+        let world = cut_off(cut, way);
+        for name in writes {
+            fs::write(world.root.join(Path::new(name)), THEIRS).unwrap();
+        }
+        recover(&world.workspace);
+        assert_eq!(world.names(), tree(expected), "{way:?} {cut:?} {writes:?}");
+    };
+    for way in [Way::Renamed, Way::Linked, Way::Copied] {
+        check(Cut::Decided, way, &["was/a"], &[("was/a", THEIRS)]);
+        check(Cut::Decided, way, &["made/b"], &[("was/a", OLD), ("made/b", THEIRS)]);
+    }
+    check(Cut::Published, Way::Renamed, &["was/a"], &[("was/a", THEIRS), ("made/b", OLD)]);
+    check(Cut::Published, Way::Renamed, &["made/b"], &[("made/b", THEIRS)]);
+    // Both names are the file's.
+    check(Cut::Published, Way::Linked, &["was/a"], &[("was/a", THEIRS)]);
+    check(Cut::Published, Way::Linked, &["made/b"], &[("was/a", THEIRS)]);
+    check(Cut::Published, Way::Copied, &["was/a"], &[("was/a", THEIRS)]);
+    check(Cut::Published, Way::Copied, &["made/b"], &[("was/a", OLD), ("made/b", THEIRS)]);
+    for way in [Way::Linked, Way::Copied] {
+        check(Cut::Aside, way, &["was/a"], &[("was/a", THEIRS), ("made/b", OLD)]);
+        check(Cut::Committed, way, &["was/a"], &[("was/a", THEIRS), ("made/b", OLD)]);
+        check(Cut::Committed, way, &["made/b"], &[("made/b", THEIRS)]);
+    }
+    check(Cut::Aside, Way::Copied, &["made/b"], &[("was/a", OLD), ("made/b", THEIRS)]);
+}
+
+#[test]
+fn nobody_edits_a_file_before_its_move_is_recovered() {
+    for way in [Way::Linked, Way::Copied] {
+        let world = cut_off(Cut::Published, way);
+        let place = |name: &str| {
+            let path = world.root.join(name);
+            world.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap()
+        };
+        let mut backoff = crate::lock::Backoff::new(&crate::lock::LockTimeout::default());
+        drop(lock_settled(&world.workspace, &[&place("was/a")], &mut backoff).unwrap());
+        assert_eq!(world.names(), tree(&[("was/a", OLD)]), "{way:?}");
+    }
+}
