@@ -9,7 +9,9 @@ use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::{Code, Failure};
 use mcp_text_editor::render::layout;
 use mcp_text_editor::tool_id::ToolId;
-use mcp_text_editor::tools::{append, create, delete, get, in_another_form, insert, patch};
+use mcp_text_editor::tools::{
+    append, create, delete, get, in_another_form, insert, move_file, patch, remove_file,
+};
 use mcp_text_editor_store::Workspace;
 use serde_json::{Map, Value};
 
@@ -75,6 +77,8 @@ fn is_taken(tool: ToolId, values: Map<String, Value>) -> bool {
         ToolId::Append => append::parse(values, &limits).is_ok(),
         ToolId::Insert => insert::parse(values, &limits).is_ok(),
         ToolId::Delete => delete::parse(values, &limits).is_ok(),
+        ToolId::Move => move_file::parse(values, &limits).is_ok(),
+        ToolId::Remove => remove_file::parse(values, &limits).is_ok(),
         ToolId::Edits | ToolId::Undo => false,
     }
 }
