@@ -196,8 +196,9 @@ fn variables(entry: &Entry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
         .filter(|(name, _)| passes(name))
         .map(|(name, value)| (name.clone(), value.clone()));
     let added = ["env", "environment"].into_iter().filter_map(|name| there.get(name)?.as_object()).flatten();
-    let added =
-        added.filter_map(|(name, value)| Some((OsString::from(name), OsString::from(value.as_str()?))));
+    let added = added.filter_map(|(name, value)| {
+        Some((machine.system.variable_name(name), OsString::from(value.as_str()?)))
+    });
     own.chain(added).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Where a client keeps its configuration on a system: pure, of what the environment says.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// A system, as far as places of configurations differ.
@@ -15,6 +15,28 @@ pub enum System {
     Windows,
 }
 
+impl System {
+    /// The name of a variable as [`Machine`] keeps it. On Windows letter case does not count in it: what is `PATH` elsewhere is mostly
+    /// `Path` there.
+    #[must_use]
+    pub fn variable_name(self, name: impl Into<OsString>) -> OsString {
+        let name = name.into();
+        if self == Self::Windows { name.to_ascii_uppercase() } else { name }
+    }
+
+    /// What a command can end in besides what was typed: as it was typed, Windows starts only what has one of these endings.
+    fn endings_of_programs(self, name: &Path) -> &'static [&'static str] {
+        let endings: &[&str] = &["exe", "cmd", "bat"];
+        let own = name.extension().and_then(OsStr::to_str).unwrap_or_default();
+        match self {
+            Self::Windows if !endings.iter().any(|ending| own.eq_ignore_ascii_case(ending)) => {
+                &[".exe", ".cmd", ".bat"]
+            }
+            _ => &[""],
+        }
+    }
+}
+
 /// The machine and the person for whom a client is configured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -22,7 +44,7 @@ pub struct Machine {
     pub system: System,
     /// The person's home directory.
     pub home: PathBuf,
-    /// The environment.
+    /// The environment, by names as [`System::variable_name`] has them.
     pub variables: BTreeMap<OsString, OsString>,
     /// The current directory.
     pub here: PathBuf,
@@ -45,7 +67,9 @@ impl Machine {
         let home = home.ok_or("the home directory is not known: HOME is not set, or not absolute")?;
         let program = std::env::current_exe()
             .map_err(|error| format!("the path of this program is not known: {error}"))?;
-        let mut machine = Self { system, home, variables: std::env::vars_os().collect(), here, program };
+        let variables =
+            std::env::vars_os().map(|(name, value)| (system.variable_name(name), value)).collect();
+        let mut machine = Self { system, home, variables, here, program };
         machine.program = machine.stable_program();
         Ok(machine)
     }
@@ -85,11 +109,9 @@ impl Machine {
     /// The file of a program, by its name or its path, as a client whose `PATH` is this one finds it.
     #[must_use]
     pub fn find_program(&self, name: &str, path: Option<&OsString>) -> Option<PathBuf> {
-        let endings: &[&str] =
-            if self.system == System::Windows { &["", ".exe", ".cmd", ".bat"] } else { &[""] };
         let with_endings = |path: &Path| {
             let name = path.as_os_str();
-            let mut all = endings.iter().map(|ending| {
+            let mut all = self.system.endings_of_programs(path).iter().map(|ending| {
                 let mut name = name.to_owned();
                 name.push(ending);
                 PathBuf::from(name)

@@ -240,8 +240,8 @@ fn what_is_not_ours_or_cannot_be_read_is_refused() {
 }
 
 fn machine(system: System, home: &str, variables: &[(&str, &str)]) -> Machine {
-    let variables =
-        variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect::<BTreeMap<_, _>>();
+    let variables = variables.iter().map(|(name, value)| (system.variable_name(*name), (*value).into()));
+    let variables = variables.collect::<BTreeMap<_, _>>();
     Machine {
         system,
         home: PathBuf::from(home),
@@ -254,6 +254,8 @@ fn machine(system: System, home: &str, variables: &[(&str, &str)]) -> Machine {
 /// Every place of every client, on the three systems, and where variables say otherwise.
 #[test]
 fn configurations_lie_where_each_client_looks() {
+    // What is absolute where the test runs, which is all that counts; told without the drive.
+    let drive = if cfg!(windows) { "M:" } else { "" };
     let moved = [
         ("XDG_CONFIG_HOME", "/xdg"),
         ("CODEX_HOME", "/codex"),
@@ -261,8 +263,10 @@ fn configurations_lie_where_each_client_looks() {
         ("GEMINI_CLI_HOME", "/gemini"),
         ("COPILOT_HOME", "/copilot"),
         ("QWEN_HOME", "/qwen"),
-        ("APPDATA", "C:/data"),
     ];
+    let moved = moved.map(|(name, path)| (name, format!("{drive}{path}")));
+    let mut moved: Vec<(&str, &str)> = moved.iter().map(|(name, path)| (*name, path.as_str())).collect();
+    moved.push(("AppData", "C:/data"));
     let machines = [
         ("linux", machine(System::Linux, "/home/ada", &[])),
         ("macos", machine(System::Mac, "/Users/ada", &[])),
@@ -278,8 +282,10 @@ fn configurations_lie_where_each_client_looks() {
             let mut files = (client.user)(machine, &|_| false);
             files.extend((client.approval)(machine, None).into_iter().map(|item| item.file));
             files.dedup();
-            let files: Vec<String> =
-                files.iter().map(|file| file.to_str().unwrap().replace('\\', "/")).collect();
+            let files: Vec<String> = files
+                .iter()
+                .map(|file| file.to_str().unwrap().replace('\\', "/").replace("M:", ""))
+                .collect();
             if files != before {
                 writeln!(said, "  {name}: {}", files.join(", ")).unwrap();
             }
@@ -301,6 +307,33 @@ fn files_that_are_there_decide() {
     let extension = "/home/ada/.config/Code/User/globalStorage/saoudrizwan.claude-dev";
     assert_eq!(files("cline", &[extension]), [Path::new(extension).join("settings/cline_mcp_settings.json")]);
     assert_eq!(files("cline", &[extension, "/home/ada/.cline"]).len(), 2);
+}
+
+/// Beside `npx.cmd` lies `npx`, a program of Unix' shells, which Windows does not start.
+#[test]
+fn windows_starts_what_has_an_ending() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["npx", "npx.cmd", "uvx.exe", "plain"] {
+        let file = directory.path().join(name);
+        #[expect(clippy::disallowed_methods, reason = "a test sets its files up")]
+        std::fs::write(&file, "").unwrap();
+        #[cfg(unix)]
+        std::process::Command::new("chmod").arg("755").arg(&file).status().unwrap();
+    }
+    let found = |system: System, name: &str| {
+        let path = directory.path().as_os_str().to_owned();
+        let found = machine(system, "/", &[]).find_program(name, Some(&path))?;
+        Some(found.file_name()?.to_str()?.to_owned())
+    };
+    for (name, on_windows, elsewhere) in [
+        ("npx", Some("npx.cmd"), Some("npx")),
+        ("npx.cmd", Some("npx.cmd"), Some("npx.cmd")),
+        ("uvx", Some("uvx.exe"), None),
+        ("plain", None, Some("plain")),
+    ] {
+        assert_eq!(found(System::Windows, name).as_deref(), on_windows, "{name}");
+        assert_eq!(found(System::Linux, name).as_deref(), elsewhere, "{name}");
+    }
 }
 
 #[test]
