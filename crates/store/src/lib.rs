@@ -87,7 +87,7 @@ pub use access::meant::search::Purpose;
 pub use access::patterns::{BadPattern, Patterns};
 pub use access::protection::Protection;
 pub use access::roots::{CONTAINED, PathError};
-pub use access::unserved::{Unserved, Wanted, Whose, WhyUnserved, only_when_named};
+pub use access::unserved::{Unserved, Wanted, Whose, WhyUnserved, is_same_directory, only_when_named};
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;

@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr as _;
 
 use mcp_text_editor_store::{
-    Durability, HistorySettings, Patterns, Unserved, Wanted, Whose, WhyUnserved, only_when_named, real_path,
+    Durability, HistorySettings, Patterns, Unserved, Wanted, Whose, WhyUnserved, is_same_directory,
+    only_when_named, real_path,
 };
 
 use super::args::{
@@ -273,7 +274,7 @@ fn default_root() -> Result<PathBuf, Unserved> {
     let current = std_current_dir()
         .map_err(|error| not(PathBuf::new(), WhyUnserved::NoCurrentDirectory(error.to_string())))?;
     let home = std::env::home_dir().filter(|home| home.is_absolute());
-    let is_home = home.as_ref().is_some_and(|home| same_directory(home, &current));
+    let is_home = home.as_ref().is_some_and(|home| is_same_directory(home, &current));
     let home = home.map(|home| real_path(&home));
     let of_system: Vec<PathBuf> = of_system().iter().map(|path| real_path(path)).collect();
     let whose = only_when_named(&real_path(&current), home.as_deref(), &of_system);
@@ -404,18 +405,4 @@ pub fn current_dir() -> Result<PathBuf, String> {
 #[expect(clippy::disallowed_methods, reason = "this module makes paths absolute, once, for all others")]
 fn std_current_dir() -> std::io::Result<PathBuf> {
     std::env::current_dir()
-}
-
-/// Whether two paths lead to the same directory, by whatever links.
-fn same_directory(one: &Path, other: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let identity = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
-        identity(one).is_some() && identity(one) == identity(other)
-    }
-    #[cfg(not(unix))]
-    {
-        one == other
-    }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::file_names::same_name;
 
 use crate::error::{StoreError, StoreErrorKind};
+use crate::os;
 
 /// A directory as it was configured.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,6 +83,13 @@ pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathB
     }
 }
 
+/// Whether two paths lead to one directory, whatever links, drives and shares they lead through.
+#[must_use]
+pub fn is_same_directory(one: &Path, other: &Path) -> bool {
+    let key = os::key_of_path(one);
+    key.is_some() && key == os::key_of_path(other)
+}
+
 impl Unserved {
     /// The directory could not be opened just now.
     pub(crate) fn failed(wanted: &Wanted, error: &StoreError) -> Self {
@@ -127,5 +135,18 @@ mod tests {
         assert_eq!(["/system", "/Library/Fonts", "/private/etc"].map(check), [Some(Whose::System); 3]);
         assert_eq!(["/private/tmp/a", "/Users/ada/Library", "/Systems"].map(check), [None; 3]);
         assert_eq!(only_when_named(Path::new("/Users"), None, &[]), None);
+    }
+
+    #[test]
+    fn a_directory_is_the_same_by_whatever_path() {
+        let above = tempfile::tempdir().unwrap();
+        let (one, other) = (above.path().join("one"), above.path().join("other"));
+        for directory in [&one, &other] {
+            std::fs::create_dir(directory).unwrap();
+        }
+        assert!(is_same_directory(&one, &other.join("..").join("one")));
+        assert!(!is_same_directory(&one, &other));
+        assert!(!is_same_directory(&one, &above.path().join("missing")));
+        assert!(!is_same_directory(&above.path().join("missing"), &above.path().join("missing")));
     }
 }
