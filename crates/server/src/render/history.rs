@@ -278,7 +278,7 @@ pub(crate) fn displaced(id: &EditId) -> Problem {
 /// Says what a person can do about a history that is not available.
 pub(crate) fn help(state: Option<&Path>, remedy: Remedy) -> String {
     let file = state.map_or_else(|| HISTORY_FILE.into(), |state| state.join(HISTORY_FILE));
-    let file = file.display();
+    let file = shown(&file);
     match remedy {
         Remedy::Retry => format!("a person can try again; if it stays so, look at {file}"),
         Remedy::Forget => {

@@ -5,9 +5,15 @@ use std::path::Path;
 
 use mcp_text_editor_store::Workspace;
 
-/// Returns a path for a sentence. The bytes of one that is not UTF-8 are spelled out: `caf\xE9`.
+/// Returns a path for a sentence. The bytes of one that is not UTF-8 are spelled out: `caf\xE9`. What Windows puts before a path that is
+/// to be taken as it is written is left out, since no person writes it.
 pub(crate) fn shown(path: &Path) -> String {
     match path.to_str() {
+        Some(path) if cfg!(windows) => match (path.strip_prefix(r"\\?\UNC\"), path.strip_prefix(r"\\?\")) {
+            (Some(share), _) => format!(r"\\{share}"),
+            (None, Some(plain)) => plain.to_owned(),
+            (None, None) => path.to_owned(),
+        },
         Some(path) => path.to_owned(),
         None => path.as_os_str().as_encoded_bytes().utf8_chunks().fold(String::new(), |mut out, chunk| {
             out.push_str(chunk.valid());

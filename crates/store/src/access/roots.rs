@@ -257,8 +257,8 @@ impl Roots {
         }
         let (is_absolute, traverses, faults) = if cfg!(windows) {
             let spelled = Spelled::of(file_path);
-            // U+0000 was told of already.
-            let faults = if has_nul { Vec::new() } else { spelled.faults() };
+            // U+0000 was told of already, and what is no path, as a URL, has no names.
+            let faults = if has_nul || !spelled.is_absolute() { Vec::new() } else { spelled.faults() };
             (spelled.is_absolute(), spelled.traverses(), faults)
         } else {
             let path = Path::new(file_path);

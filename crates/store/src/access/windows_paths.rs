@@ -5,7 +5,13 @@
 //! names for devices in whatever directory they stand (Microsoft, *Naming Files, Paths, and Namespaces*). Such a name would mean
 //! another file than it says, so it is refused before anything is looked at.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf, Prefix};
+
+/// A path as the header of a diff has it: on Windows with `/`, as git writes it there, since a backslash would want quotes and a second one.
+pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
+    if cfg!(windows) { path.replace('\\', "/").into() } else { path.into() }
+}
 
 /// Why no file of Windows has a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

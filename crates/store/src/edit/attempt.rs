@@ -15,6 +15,7 @@ use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
 use crate::access::place::WritablePlace;
+use crate::access::windows_paths::in_diff;
 use crate::cancellation::Cancellation;
 use crate::commit::exchange::Method;
 use crate::commit::in_place::InPlace;
@@ -391,7 +392,8 @@ impl Work<'_> {
         let indentation = preview.indentation().context(Operation::Read, path)?;
         edited.warnings.extend(indentation.map(Warning::Indentation));
         if options.dry_run {
-            let text = preview.diff(&edited.regions, group.file_path).context(Operation::Read, path)?;
+            let text =
+                preview.diff(&edited.regions, &in_diff(group.file_path)).context(Operation::Read, path)?;
             (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
         }
         let Some(temporary) = temporary else { return Ok((edited, None)) };
@@ -436,7 +438,7 @@ impl Work<'_> {
         let Some(rest) = room.checked_sub(removed) else { return Ok(Err(NotKept::TooLarge)) };
         *room = rest;
         let undo = Undo::Splices(preview.inverse().context(Operation::Read, place.path())?);
-        let diff = preview.diff(regions, &place.path().to_string_lossy());
+        let diff = preview.diff(regions, &in_diff(&place.path().to_string_lossy()));
         Ok(Ok(FileEdit {
             path: place.path().to_owned(),
             relative,

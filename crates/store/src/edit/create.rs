@@ -12,6 +12,7 @@ use mcp_text_editor_core::scanned::Scanned;
 
 use crate::access::meant::search::{Purpose, Search};
 use crate::access::place::WritablePlace;
+use crate::access::windows_paths::in_diff;
 use crate::cancellation::Cancellation;
 use crate::commit::publish_new::{Creation, check_directory};
 use crate::commit::transaction::Transaction;
@@ -90,7 +91,7 @@ pub(crate) fn create(
     };
     if options.dry_run {
         check_free(&place).map_err(whole)?;
-        let text = diff::between(nothing, file, &edited.regions, new.file_path);
+        let text = diff::between(nothing, file, &edited.regions, &in_diff(new.file_path));
         (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
         return Ok(Outcome { edit_id: None, files: vec![edited] });
     }
@@ -98,7 +99,7 @@ pub(crate) fn create(
         let relative = place.relative().to_owned();
         workspace.history.keeps_place(&place)?;
         let path = place.path().to_string_lossy();
-        let text = diff::between(nothing, file, &edited.regions, &path);
+        let text = diff::between(nothing, file, &edited.regions, &in_diff(&path));
         let created = FileEdit {
             path: place.path().to_owned(),
             relative,

@@ -9,6 +9,7 @@ use mcp_text_editor_core::file_names::same_name;
 
 use crate::access::meant::search::{Purpose, Search};
 use crate::access::place::WritablePlace;
+use crate::access::windows_paths::in_diff;
 use crate::commit::moving::{Arrived, Moved, Moving, move_file as carry_out, respell};
 use crate::commit::publish_new::check_directory;
 use crate::commit::remove::Around;
@@ -299,5 +300,6 @@ fn is_change(reasons: &Reasons) -> bool {
 
 /// A move in the words of a diff, as git has them.
 fn renamed(from: &Path, to: &Path) -> String {
-    format!("rename from {}\nrename to {}\n", from.display(), to.display())
+    let [from, to] = [from, to].map(|path| path.to_string_lossy());
+    format!("rename from {}\nrename to {}\n", in_diff(&from), in_diff(&to))
 }

@@ -9,6 +9,7 @@ use mcp_text_editor_core::source::Source;
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
 use crate::access::place::Place;
+use crate::access::windows_paths::in_diff;
 use crate::error::ReadFault;
 use crate::read::document::Document;
 
@@ -24,7 +25,7 @@ where
 {
     let region = regions::whole(old, new)?;
     let regions: Vec<Region> = region.into_iter().collect();
-    diff::between(old, new, &regions, &place.path().to_string_lossy())
+    diff::between(old, new, &regions, &in_diff(&place.path().to_string_lossy()))
 }
 
 /// All of a file that goes, which was read in this encoding.
