@@ -38,6 +38,11 @@ const CLIENTS: &[Client] = &[
     Client { name: "some-other-client", count: str::len, most: 18_000, lines: 900 },
 ];
 
+/// All of them; on Windows, whose files take longer, the first and the last: what a client shows has nothing to do with the system.
+fn clients() -> impl Iterator<Item = &'static Client> {
+    CLIENTS.iter().step_by(if cfg!(windows) { CLIENTS.len() - 1 } else { 1 })
+}
+
 impl Client {
     #[track_caller]
     fn shows(&self, text: &str) {
@@ -83,7 +88,7 @@ const FILES: [&str; 8] =
 fn a_read_is_what_the_client_shows_whole() {
     let world = World::new();
     write_files(&world);
-    for client in CLIENTS {
+    for client in clients() {
         let mut text = world.serve_client(client.name, &[]);
         let mut json = world.serve_client(client.name, &["--output", "json"]);
         for file in FILES {
@@ -145,7 +150,7 @@ fn reading_on_gives_the_file() {
     let world = World::new();
     write_files(&world);
     let tree = world.tree();
-    for client in CLIENTS {
+    for client in clients() {
         let mut session = world.serve_client(client.name, &[]);
         for file in ["quotes.txt", "short.txt", "line.txt"] {
             let Entry::File(text) = &tree[file] else { panic!("{file}") };
@@ -187,7 +192,7 @@ fn what_has_no_room_is_named() {
     for number in 0..1_000 {
         world.write(&format!("files/number {number}.txt"), format!("{number}\n").repeat(50));
     }
-    for client in CLIENTS {
+    for client in clients() {
         let mut text = world.serve_client(client.name, &[]);
         let mut json = world.serve_client(client.name, &["--output", "json"]);
         for call in large_reads() {
@@ -211,8 +216,9 @@ fn what_has_no_room_is_named() {
             }
         }
         // Where all files fail the call does, however many there are.
+        let missing = if cfg!(windows) { 100 } else { 500 };
         let missing: Vec<Value> =
-            (0..500).map(|number| json!({"file_path": format!("$ROOT/日本/{number}")})).collect();
+            (0..missing).map(|number| json!({"file_path": format!("$ROOT/日本/{number}")})).collect();
         for session in [&mut text, &mut json] {
             let reply = world.call(session, GET, &json!({"files": missing}));
             assert!(reply.is_error);
@@ -223,7 +229,7 @@ fn what_has_no_room_is_named() {
 
 #[test]
 fn the_reply_to_an_edit_of_very_many_places_says_what_it_leaves_out() {
-    for client in CLIENTS {
+    for client in clients() {
         for output in ["text", "json"] {
             let world = World::new();
             world.write("many.txt", "word \"日本\"\n".repeat(3_000));
@@ -266,7 +272,7 @@ fn the_reply_to_an_edit_of_very_many_files_says_what_it_leaves_out() {
         world.write(&format!("files/number {number}.txt"), "a\n");
     }
     let mut text = "a";
-    for client in CLIENTS {
+    for client in clients() {
         let mut session = world.serve_client(client.name, &["--tools", "all"]);
         let new = if text == "a" { "b" } else { "a" };
         let patches = json!([{"old_string": text, "new_string": new}]);
@@ -282,7 +288,7 @@ fn the_reply_to_an_edit_of_very_many_files_says_what_it_leaves_out() {
         assert_eq!(shown.len() as u64 + done["files_not_shown"].as_u64().unwrap_or(0), 400);
         assert!(shown.iter().all(|file| file["file_hash"].is_string() && file["total_lines"] == 1));
         let list = world.call(&mut session, "list_text_file_edits", &json!({}));
-        assert!(list.raw.contains(" number 0.txt") || list.raw.contains("/number 0.txt"), "{}", list.raw);
+        assert!(list.text.contains("/number 0.txt"), "{}", list.text);
         client.shows(&list.raw);
         text = new;
     }

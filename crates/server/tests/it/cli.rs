@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use mcp_text_editor::tools;
 
-use crate::world::real;
+use crate::session::HOME;
+use crate::world::{elsewhere, real};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 
@@ -15,7 +16,7 @@ fn run_in(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) ->
     let output = Command::new(BINARY)
         .args(arguments)
         .current_dir(directory)
-        .env("HOME", directory.parent().unwrap_or(directory))
+        .env(HOME, directory.parent().unwrap_or(directory))
         .envs(environment.iter().copied())
         .stdin(Stdio::null())
         .output()
@@ -56,17 +57,17 @@ fn roots_that_are_no_directories_stop_a_call_and_no_server() {
 fn home_and_the_file_system_are_served_only_when_named() {
     let home = tempfile::tempdir().unwrap();
     let named = home.path().to_str().unwrap();
-    for directory in [Path::new("/"), home.path()] {
-        let (code, out, error) = run_in(directory, &["call", "get_text_file_contents"], &[("HOME", named)]);
+    for directory in [home.path().ancestors().last().unwrap(), home.path()] {
+        let (code, out, error) = run_in(directory, &["call", "get_text_file_contents"], &[(HOME, named)]);
         assert_eq!((code, out.as_str()), (2, ""), "{error}");
         assert!(error.contains("which is served only when named: name a directory with --root"), "{error}");
-        let (code, out, error) = run_in(directory, &[], &[("HOME", named)]);
+        let (code, out, error) = run_in(directory, &[], &[(HOME, named)]);
         assert_eq!((code, out.as_str()), (0, ""), "{error}");
         assert!(error.contains("no directory was named, and the current one is the "), "{error}");
-        assert_eq!(run_in(directory, &["."], &[("HOME", named)]), (0, String::new(), String::new()));
+        assert_eq!(run_in(directory, &["."], &[(HOME, named)]), (0, String::new(), String::new()));
     }
     let inside = tempfile::tempdir_in(home.path()).unwrap();
-    assert_eq!(run_in(inside.path(), &[], &[("HOME", named)]), (0, String::new(), String::new()));
+    assert_eq!(run_in(inside.path(), &[], &[(HOME, named)]), (0, String::new(), String::new()));
 }
 
 #[test]
@@ -124,18 +125,25 @@ fn call_goes_through_a_session() {
     let here = tempfile::tempdir().unwrap();
     let (code, out, error) = run_in(
         here.path(),
-        &["call", "get_text_file_contents", "file_path=/5", "line_start=3", "line_end=1"],
+        &[
+            "call",
+            "get_text_file_contents",
+            &format!("file_path={}", elsewhere("/5")),
+            "line_start=3",
+            "line_end=1",
+        ],
         &[],
     );
     assert_eq!(code, 1, "{error}");
     assert!(out.starts_with("error: invalid_range: "), "{out}");
-    let files = r#"files=[{"file_path":"/a","ranges":[{"start":3,"end":1}]}]"#;
-    let json = ["call", "--output", "json", "--root", ".", "get_text_file_contents", files];
+    let path = elsewhere("/a");
+    let files = format!(r#"files=[{{"file_path":"{path}","ranges":[{{"start":3,"end":1}}]}}]"#);
+    let json = ["call", "--output", "json", "--root", ".", "get_text_file_contents", &files];
     let (code, out, _) = run_in(here.path(), &json, &[]);
     let said: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         (code, &said["code"], &said["errors"][0]["file_path"]),
-        (1, &"invalid_range".into(), &"/a".into())
+        (1, &"invalid_range".into(), &path.into())
     );
     let (code, out, error) = run_in(here.path(), &["call", "get_text_file"], &[]);
     assert_eq!((code, out.as_str()), (1, ""));
@@ -237,6 +245,7 @@ fn the_environment_takes_protection_away_as_the_options_do() {
 #[test]
 fn call_reads_json_from_standard_input() {
     let here = tempfile::tempdir().unwrap();
+    let sent = format!(r#"{{"file_path": "{}", "contents": 5}}"#, elsewhere("/a"));
     let mut child = Command::new(BINARY)
         .args(["call", "create_text_file", "--json", "-"])
         .current_dir(here.path())
@@ -244,7 +253,7 @@ fn call_reads_json_from_standard_input() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(br#"{"file_path": "/a", "contents": 5}"#).unwrap();
+    child.stdin.take().unwrap().write_all(sent.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("`contents` must be a string, not the number 5; nothing was written"), "{said}");

@@ -63,7 +63,7 @@ fn replay(scenario: &Path, update: bool) -> Vec<String> {
         }
         for part in step["contains"].as_array().into_iter().flatten() {
             let part = part.as_str().unwrap();
-            if !reply.raw.contains(&world.filled_text(part)) {
+            if !reply.raw.contains(&world.filled_text(part)) && !reply.text.contains(part) {
                 wrong.push(format!("call {number}: the reply lacks {part:?}: {}", reply.text));
             }
         }

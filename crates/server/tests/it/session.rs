@@ -22,6 +22,17 @@ pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 
+/// The variable that names a person's directory.
+pub(crate) const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+
+/// A directory with nothing in it: to look through all of the machine for a file that was meant takes long.
+pub(crate) fn nothing() -> &'static str {
+    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/nothing");
+    #[expect(clippy::disallowed_methods, reason = "a test sets its directory up")]
+    std::fs::create_dir_all(path).unwrap();
+    path
+}
+
 /// The real program, over its standard input and output.
 pub(crate) struct Session {
     child: Child,
@@ -89,7 +100,6 @@ impl Session {
     }
 
     /// Sends a message whose answer, if it has one, is not waited for.
-    #[cfg(unix)]
     pub(crate) fn notify(&mut self, message: &Value) {
         self.send(&message.to_string());
     }
@@ -129,7 +139,7 @@ impl Drop for Session {
 
 #[test]
 fn requests_are_answered() {
-    let mut session = Session::start(&["--tools", "get_text_file_contents", "/"]);
+    let mut session = Session::start(&["--tools", "get_text_file_contents", nothing()]);
     let list = session.ask("tools/list", &json!({}));
     assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 1);
     let code = |answer: &Value| answer["error"]["code"].as_i64();
@@ -162,7 +172,7 @@ fn requests_are_answered() {
 #[test]
 fn every_revision_is_spoken() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let mut session = Session::start(&["/"]);
+        let mut session = Session::start(&[nothing()]);
         let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
         let answer = session.ask("initialize", &hello);
         assert_eq!(answer["result"]["protocolVersion"], version);
@@ -172,7 +182,7 @@ fn every_revision_is_spoken() {
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }});
-    let mut session = Session::start(&["/"]);
+    let mut session = Session::start(&[nothing()]);
     for method in ["server/discover", "tools/list"] {
         let answer = session.ask(method, &meta);
         assert_eq!(answer["result"]["ttlMs"], 300_000, "{answer}");
@@ -182,7 +192,7 @@ fn every_revision_is_spoken() {
 
 #[test]
 fn calls_in_flight_are_all_answered() {
-    let mut session = Session::start(&["/"]);
+    let mut session = Session::start(&[nothing()]);
     let call = |id: usize| {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
             "params": {"name": "get_text_file_contents", "arguments": {"file_path": format!("relative/{id}")}}})
@@ -198,7 +208,7 @@ fn calls_in_flight_are_all_answered() {
 
 #[test]
 fn lines_of_many_megabytes_are_answered() {
-    let mut session = Session::start(&["/"]);
+    let mut session = Session::start(&[nothing()]);
     let contents = "é\n".repeat(5 << 20);
     let answer =
         session.ask("tools/call", &json!({"name": "create_text_file", "arguments": {"contents": contents}}));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::session::{INITIALIZE, INITIALIZED};
+use super::session::{INITIALIZE, INITIALIZED, nothing};
 
 /// A session over streams of some kind.
 struct Session {
@@ -19,7 +19,7 @@ struct Session {
 fn program(options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
     command.env("MCP_TEXT_EDITOR_STATE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
-    command.args(options).arg("/").stderr(Stdio::null());
+    command.args(options).arg(nothing()).stderr(Stdio::null());
     command
 }
 

@@ -2,6 +2,9 @@
 //!
 //! In arguments `$ROOT` is the directory, `$HASH(path)` the digest of a file as it is now, `$RANGE(path,start,end)` that
 //! of some of its lines. In replies the directory is written `$ROOT` again.
+//!
+//! On Windows a call's `/path` becomes one of a drive that is not there, and what replies say of it `/path` again; so does what they say in
+//! other words than elsewhere, and on purpose. So one snapshot holds for all systems.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -105,7 +108,15 @@ impl World {
         match value {
             Value::String(text) => Value::String(self.filled_text(text)),
             Value::Array(values) => values.iter().map(|value| self.filled(value)).collect(),
-            Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), self.filled(value))).collect(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, value)| match value.as_str() {
+                    Some(path) if key == "file_path" => {
+                        (key.clone(), json!(elsewhere(&self.filled_text(path))))
+                    }
+                    _ => (key.clone(), self.filled(value)),
+                })
+                .collect(),
             other => other.clone(),
         }
     }
@@ -117,7 +128,13 @@ impl World {
             let number = |part: &str| part.parse().unwrap();
             self.digest(parts[0], LineRange::inclusive(number(parts[1]), number(parts[2])))
         });
-        text.replace("$ROOT", self.root.to_str().unwrap())
+        let root = self.root.to_str().unwrap();
+        // A string that spells JSON would have to escape Windows' separators.
+        if text.starts_with(['[', '{']) {
+            text.replace("$ROOT", &root.replace(std::path::MAIN_SEPARATOR, "/"))
+        } else {
+            text.replace("$ROOT", root)
+        }
     }
 
     /// The digest of a file, or of some of its lines.
@@ -131,25 +148,21 @@ impl World {
         Digest::of(&bytes[start..end]).to_string()
     }
 
-    /// A text with `$ROOT` for the directory, and `/` between the names below it. Windows' `\` is two in a string of JSON, and four in
-    /// one in a diff's header.
-    fn unrooted(&self, text: &str) -> String {
+    /// A text with `$ROOT` for the directory, and `/` between the names below it, as it would be on Unix. Windows' `\` is two in a string of
+    /// JSON, and four in one in another.
+    pub(crate) fn unrooted(&self, text: &str) -> String {
         let root = self.root.to_str().unwrap();
         if cfg!(unix) {
             return text.replace(root, "$ROOT");
         }
         let mut text = text.to_owned();
-        for separator in ["\\\\\\\\", "\\\\", "\\"] {
-            let root = root.replace('\\', separator);
-            let mut parts = text.split(&root);
-            let mut plain = parts.next().unwrap_or_default().to_owned();
-            for part in parts {
-                let end = part.find(['"', ' ', '\n', ':', ';', ',', '*']).unwrap_or(part.len());
-                plain = plain + "$ROOT" + &part[..end].replace(separator, "/") + &part[end..];
+        for separator in ["\\\\\\\\", "\\\\", "\\", "/"] {
+            let drive = format!("{NO_DRIVE}{separator}");
+            for (start, plain) in [(root.replace('\\', separator), "$ROOT"), (drive, "/")] {
+                text = with_slashes(&text, &start, separator, plain);
             }
-            text = plain;
         }
-        text
+        with_letter_case(&text)
     }
 
     /// A reply as it is kept: the same wherever the root is, and whenever it was given.
@@ -166,6 +179,42 @@ impl World {
         });
         words.collect()
     }
+}
+
+/// A drive of Windows that no machine has.
+const NO_DRIVE: &str = "Q:";
+
+/// A path in no root: `/path`, or what that is on Windows, where it would be no absolute one.
+pub(crate) fn elsewhere(path: &str) -> String {
+    let is_from_top = cfg!(windows) && path.starts_with('/') && !path.starts_with("//");
+    if is_from_top { format!("{NO_DRIVE}{path}") } else { path.to_owned() }
+}
+
+/// A text that says of each file that is not there that letter case counts, as replies do where it does.
+fn with_letter_case(text: &str) -> String {
+    let mut parts = text.split("check the path").peekable();
+    let mut out = String::new();
+    while let Some(part) = parts.next() {
+        out.push_str(part);
+        let Some(next) = parts.peek() else { break };
+        out.push_str("check the path");
+        let ends = next.is_empty() || next.starts_with(['"', '\n']);
+        if ends && out.rfind("not_found") > out.rfind("not_a_directory") {
+            out.push_str("; names are case-sensitive");
+        }
+    }
+    out
+}
+
+/// A text in which each path that begins with `start` begins with `plain`, and has `/` for `separator`.
+fn with_slashes(text: &str, start: &str, separator: &str, plain: &str) -> String {
+    let mut parts = text.split(start);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(['"', ' ', '\n', ':', ';', ',', '*']).unwrap_or(part.len());
+        out = out + plain + &part[..end].replace(separator, "/") + &part[end..];
+    }
+    out
 }
 
 /// What a tool answered.
