@@ -1,4 +1,4 @@
-//! What Linux alone has: extended attributes, leases, `statx(2)`, files in memory, `fallocate(2)`, `openat2(2)`.
+//! What Linux alone has: leases, `statx(2)`, files in memory, `fallocate(2)`, `openat2(2)`.
 
 use std::fs::File;
 use std::io;
@@ -8,52 +8,11 @@ use cap_std::fs::Dir;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::os::seen::Attributes;
+// On Linux an access control list is one of them (xattr(7)).
+pub(crate) use crate::os::xattr::{attributes_of, remove_attribute, set_attribute};
 
 /// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
 pub(crate) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
-
-/// The file's extended attributes by name, as far as this process may see them; none where the file system has
-/// none. On Linux an access control list is one of them (xattr(7)).
-pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
-    let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
-        Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Attributes::new()),
-        names => names?,
-    };
-    let mut attributes = Attributes::new();
-    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        match whole(|buffer| rustix::fs::fgetxattr(file, name, buffer)) {
-            // It was removed after it was listed.
-            Err(Errno::NODATA) => {}
-            value => {
-                attributes.insert(name.to_owned(), value?);
-            }
-        }
-    }
-    Ok(attributes)
-}
-
-/// Reads into a buffer that is mostly large enough, else into one of the greatest length that xattr(7) allows.
-fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
-    let mut bytes = vec![0; 256];
-    let length = match read(&mut bytes) {
-        Err(Errno::RANGE) => {
-            bytes.resize(64 * 1024, 0);
-            read(&mut bytes)?
-        }
-        length => length?,
-    };
-    bytes.truncate(length);
-    Ok(bytes)
-}
-
-pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Result<()> {
-    Ok(rustix::fs::fsetxattr(file, name, value, rustix::fs::XattrFlags::empty())?)
-}
-
-pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
-    Ok(rustix::fs::fremovexattr(file, name)?)
-}
 
 /// Whether a file system is mounted at the file (a bind mount, as containers use for single files), so that no other file can get
 /// its name.

@@ -7,67 +7,30 @@ use std::os::darwin::fs::FileTimesExt as _;
 use std::path::Path;
 
 use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, XattrFlags};
-use rustix::io::Errno;
+use rustix::fs::AtFlags;
 
-use crate::os::apple;
 use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
+use crate::os::{apple, xattr};
 
 /// The access control list among the attributes. No attribute of the system has this name, since none holds a NUL.
 pub(crate) const ACCESS_LIST: &[u8] = b"\0access control list";
 
-/// The largest attribute that is held in memory. Resource forks can be larger; such files are edited in place.
-const LARGEST: usize = 16 * 1024 * 1024;
-
 /// The file's extended attributes by name, and its access control list as one of them; none where the file system has none.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
-    let mut attributes = Attributes::new();
+    let mut attributes = xattr::attributes_of(file)?;
     if let Some(list) = acl::of(file)? {
         attributes.insert(ACCESS_LIST.to_owned(), list);
-    }
-    let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
-        Err(Errno::NOTSUP | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(attributes),
-        names => names?,
-    };
-    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        match whole(|buffer| rustix::fs::fgetxattr(file, name, buffer)) {
-            // It was removed after it was listed.
-            Err(Errno::NOATTR) => {}
-            value => {
-                attributes.insert(name.to_owned(), value?);
-            }
-        }
     }
     Ok(attributes)
 }
 
-/// Reads into a buffer that grows until the whole fits.
-fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
-    let mut bytes = vec![0; 1024];
-    loop {
-        match read(&mut bytes) {
-            Err(Errno::RANGE) if bytes.len() < LARGEST => bytes.resize(bytes.len() * 16, 0),
-            length => {
-                bytes.truncate(length?);
-                return Ok(bytes);
-            }
-        }
-    }
-}
-
 pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Result<()> {
-    if name == ACCESS_LIST {
-        return acl::set(file, value);
-    }
-    Ok(rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())?)
+    if name == ACCESS_LIST { acl::set(file, value) } else { xattr::set_attribute(file, name, value) }
 }
 
 pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
-    if name == ACCESS_LIST {
-        return acl::remove(file);
-    }
-    Ok(rustix::fs::fremovexattr(file, name)?)
+    if name == ACCESS_LIST { acl::remove(file) } else { xattr::remove_attribute(file, name) }
 }
 
 /// The mark that forbids an edit of a name in a directory; a link is not followed.

@@ -44,6 +44,8 @@ mod unix;
 mod unix_listing;
 #[cfg(windows)]
 mod windows;
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+mod xattr;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use fallback::*;

@@ -1,0 +1,61 @@
+//! Extended attributes (xattr(7)) of Linux and macOS.
+
+use std::fs::File;
+use std::io;
+
+use rustix::fs::XattrFlags;
+use rustix::io::Errno;
+
+use crate::os::seen::Attributes;
+use crate::os::unsupported::is_unsupported;
+
+/// The largest attribute that is held in memory. Linux has none above 64 KiB; a resource fork of macOS can be larger, and such a file is
+/// edited in place.
+const LARGEST: usize = 16 * 1024 * 1024;
+
+/// What the system says of an attribute that the file does not have.
+#[cfg(target_os = "linux")]
+const MISSING: Errno = Errno::NODATA;
+#[cfg(target_vendor = "apple")]
+const MISSING: Errno = Errno::NOATTR;
+
+/// The file's extended attributes by name, as far as this process may see them; none where the file system has none.
+pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
+    let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
+        Err(error) if is_unsupported(&error.into()) => return Ok(Attributes::new()),
+        names => names?,
+    };
+    let mut attributes = Attributes::new();
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        match whole(|buffer| rustix::fs::fgetxattr(file, name, buffer)) {
+            // It was removed after it was listed.
+            Err(MISSING) => {}
+            value => {
+                attributes.insert(name.to_owned(), value?);
+            }
+        }
+    }
+    Ok(attributes)
+}
+
+/// Reads into a buffer that is mostly large enough, and grows until the whole fits.
+fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 256];
+    loop {
+        match read(&mut bytes) {
+            Err(Errno::RANGE) if bytes.len() < LARGEST => bytes.resize(bytes.len() * 16, 0),
+            length => {
+                bytes.truncate(length?);
+                return Ok(bytes);
+            }
+        }
+    }
+}
+
+pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())?)
+}
+
+pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fremovexattr(file, name)?)
+}
