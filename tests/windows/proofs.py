@@ -6,6 +6,7 @@
 - calls at once: 12 edits and 6 reads of the same files, to one process and to two that share a state directory; each call must succeed, and
   the files end with all 12 edits;
 - a session: every tool, undo and redo with them; after each call the files are, byte for byte, what the naive model of tests/clients says;
+- paths: paths.py, every spelling that Windows has for one, on a drive and on a share;
 - random edits: tests/clients/random_edits.py, which knows nothing of Windows.
 
 WINE_RUNNER and WINE_PROGRAM are as in wine.py; on Windows MCP_TEXT_EDITOR_BIN names the program, and Wine is not there. Ends with
@@ -29,6 +30,7 @@ if "WINE_PROGRAM" in os.environ:
     os.environ["MCP_TEXT_EDITOR_BIN"] = str(HERE / "wine.py")
 
 import model  # noqa: E402
+import paths  # noqa: E402
 from model import digest  # noqa: E402
 from session import Reply, Server  # noqa: E402
 
@@ -104,6 +106,7 @@ def session(_: random.Random) -> None:
                 is_as_expected(tool)
                 told = {entry["file_path"]: entry["file_hash"] for entry in facts["files"]}
                 must(told == {str(path): digest(data) for path, data in expected.items()}, facts)
+                must("edit_id" in facts, facts)
                 return facts["edit_id"]
 
             read = good(server.call(GET, {"file_path": str(one)})).json["files"][0]
@@ -154,6 +157,8 @@ def main() -> int:
         "12 edits and 6 reads at once, one process": lambda rng: at_once(1, rng),
         "12 edits and 6 reads at once, two processes": lambda rng: at_once(2, rng),
         "a session of all tools": session,
+        "paths on a drive": lambda _: paths.paths(must),
+        "paths on a share": lambda _: paths.share(must),
     }
     failed = 0
     for name, proof in proofs.items():

@@ -4,7 +4,8 @@
 // - ProcessPrng, which is all that std wants of that library.
 // - A rename over a file that is open (FileRenameInfoEx with REPLACE_IF_EXISTS and POSIX_SEMANTICS), and a delete of one: the name goes at
 //   once, as on NTFS. Here in two steps: the old file is first moved to a directory of its own, on the same drive. Whoever finds no file by
-//   its name looks again after these steps, so that to an open they are one.
+//   its name looks again between two renames, so that to an open they are one.
+// - Of a name longer than 255 units Windows says that it is none; Wine that there is no such file.
 // - With MTE_MANDATORY=1: a locked range can be neither read nor written through another handle. Wine's locks bind nobody but lockers.
 //
 // Functions of other libraries are taken over by overwriting what the program's import table says of them.
@@ -16,7 +17,7 @@ BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);  // RtlGenRandom
 __declspec(dllexport) BOOL WINAPI ProcessPrng(BYTE *to, SIZE_T size) { return SystemFunction036(to, (ULONG)size); }
 
 enum { RENAME = 10, RENAME_EX = 22, DISPOSITION_EX = 21, NT_DISPOSITION_EX = 64 };
-enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, LOCKED = 0xC0000054, NOT_FOUND = 0xC0000034 };
+enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, LOCKED = 0xC0000054, NOT_FOUND = 0xC0000034, NO_NAME = 0xC0000033 };
 typedef struct { ULONG flags; HANDLE root; ULONG bytes; WCHAR name[1100]; } Rename;
 
 static BOOL done(NTSTATUS status) {
@@ -46,25 +47,37 @@ static NTSTATUS move_away(HANDLE file, const WCHAR *name) {
 
 // Held between the two steps, by all processes.
 static HANDLE renaming;
-static void wait_for_renames(void) {
-  WaitForSingleObject(renaming, INFINITE);
-  ReleaseMutex(renaming);
+static BOOL has_long_name(const WCHAR *path, size_t length) {
+  size_t name = 0;
+  for (size_t i = 0; i < length; i++) {
+    name = path[i] == '\\' || path[i] == '/' ? 0 : name + 1;
+    if (name > 255) return TRUE;
+  }
+  return FALSE;
 }
 static HANDLE(WINAPI *real_open)(const WCHAR *, DWORD, DWORD, SECURITY_ATTRIBUTES *, DWORD, DWORD, HANDLE);
 static HANDLE WINAPI my_open(const WCHAR *name, DWORD access, DWORD share, SECURITY_ATTRIBUTES *security, DWORD how, DWORD flags, HANDLE like) {
+  if (has_long_name(name, wcslen(name))) return SetLastError(ERROR_INVALID_NAME), INVALID_HANDLE_VALUE;
   HANDLE file = real_open(name, access, share, security, how, flags, like);
   if (file != INVALID_HANDLE_VALUE || GetLastError() != ERROR_FILE_NOT_FOUND) return file;
-  wait_for_renames();
-  return real_open(name, access, share, security, how, flags, like);
+  WaitForSingleObject(renaming, INFINITE);
+  file = real_open(name, access, share, security, how, flags, like);
+  DWORD error = GetLastError();
+  ReleaseMutex(renaming);
+  SetLastError(error);
+  return file;
 }
 typedef NTSTATUS(NTAPI *Open)(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, LARGE_INTEGER *, ULONG, ULONG, ULONG, ULONG, void *, ULONG);
 static Open real_nt_open;
 static NTSTATUS NTAPI my_nt_open(HANDLE *file, ACCESS_MASK access, OBJECT_ATTRIBUTES *which, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
                                  ULONG attributes, ULONG share, ULONG how, ULONG options, void *extended, ULONG length) {
+  if (has_long_name(which->ObjectName->Buffer, which->ObjectName->Length / sizeof(WCHAR))) return NO_NAME;
   NTSTATUS status = real_nt_open(file, access, which, io, size, attributes, share, how, options, extended, length);
   if ((ULONG)status != NOT_FOUND) return status;
-  wait_for_renames();
-  return real_nt_open(file, access, which, io, size, attributes, share, how, options, extended, length);
+  WaitForSingleObject(renaming, INFINITE);
+  status = real_nt_open(file, access, which, io, size, attributes, share, how, options, extended, length);
+  ReleaseMutex(renaming);
+  return status;
 }
 
 static BOOL(WINAPI *real_set)(HANDLE, int, void *, DWORD);

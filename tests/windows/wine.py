@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Starts the program for Windows under Wine, in place of the program itself: `MCP_TEXT_EDITOR_BIN` of the black-box suites.
 
-Paths of this machine become Windows' in what the client sends (`/tmp/a` is `Z:\\tmp\\a`), and Windows' become this machine's in what the server
-answers; nothing else is changed. So a suite that knows nothing of Windows holds the program to the same oracle.
+Paths of this machine become Windows' in what the client sends (`/tmp/a` is `Z:\\tmp\\a`; what lies in Wine's own drive is on `C:`), and Windows'
+become this machine's in what the server answers; nothing else is changed. So a suite that knows nothing of Windows holds the program to the same oracle.
 
-WINE_RUNNER starts Wine, WINE_PROGRAM is the .exe; `.ci/other-systems` sets both. Standard library alone (Python 3.11).
+WINE_RUNNER starts Wine, WINE_PROGRAM is the .exe, and WINEPREFIX has Wine's own drive; `.ci/other-systems` sets them. Standard library alone (Python 3.11).
 """
 
 from __future__ import annotations
@@ -19,16 +19,24 @@ from typing import Any
 
 # What a client names files and directories by.
 PATHS = {"file_path", "path", "directory", "paths"}
-# A path as Windows writes it; in a string of JSON, or between the quotes of a diff's header, each backslash is more of them.
-TOLD = re.compile(r"Z:(?P<separator>\\+)[^\"'<>|*?:;,\r\n\t]*")
+# Wine's own drive, of this machine. Above its top nobody is asked who may rename what; above `Z:\tmp` is a directory in which everybody may.
+DRIVE_C = os.path.realpath(os.path.join(os.environ.get("WINEPREFIX", "/nowhere"), "drive_c"))
+# A path as Windows writes it; in a string of JSON each backslash is more of them. In a diff's header it has `/`, and a line's end behind it
+# can be spelled by a backslash.
+TOLD = re.compile(r"""(?P<drive>[CZ]):(?:(?P<separator>\\+)[^"'<>|*?:;,\r\n\t]*|/[^\\"'<>|*?:;,\r\n\t]*)""")
 
 
 def to_windows(path: str) -> str:
-    return "Z:" + path.replace("/", "\\") if path.startswith("/") else path
+    if path.startswith(DRIVE_C + "/"):
+        return "C:" + path[len(DRIVE_C):].replace("/", "\\")
+    is_ours = path.startswith("/") and not path.startswith("//")
+    return "Z:" + path.replace("/", "\\") if is_ours else path
 
 
 def from_windows(text: str) -> str:
-    return TOLD.sub(lambda told: told[0][2:].replace(told["separator"], "/"), text)
+    def plain(told: re.Match[str]) -> str:
+        return (DRIVE_C if told["drive"] == "C" else "") + told[0][2:].replace(told["separator"] or "/", "/")
+    return TOLD.sub(plain, text)
 
 
 def sent(value: Any, key: str | None = None) -> Any:
@@ -40,7 +48,7 @@ def sent(value: Any, key: str | None = None) -> Any:
 
 
 def told(message: Any) -> Any:
-    """What models read: the texts of a result, and of an error. A file's own text holds no path of a suite's on this drive."""
+    """What models read: the texts of a result, and of an error. A file's own text holds no path of a suite's."""
     if isinstance(message, dict):
         return {name: told(inner) for name, inner in message.items()}
     if isinstance(message, list):
