@@ -2,7 +2,7 @@
 //! the allowed directories. The only crate of mcp-text-editor that touches the operating system.
 //!
 //! The door is [`Workspace`]: open it once ([`Workspace::builder`]), share it among threads, and [read](Workspace::read),
-//! [plan](Workspace::plan), [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. What is
+//! [search](Workspace::search), [list](Workspace::list), [plan](Workspace::plan), [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. What is
 //! behind it is private. The pure half, [`core`], comes along.
 //!
 //! ```
