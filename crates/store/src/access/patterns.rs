@@ -171,10 +171,12 @@ mod tests {
     #[test]
     fn a_pattern_matches_from_each_root_on() {
         let patterns = Patterns::new(&["app/secret".to_owned()]).unwrap();
-        let (path, relative) = (Path::new("/no/such/app/secret"), Path::new("secret"));
-        assert!(!patterns.matches(path, relative));
-        let roots = ["/no/such", "/no/such/app"].map(PathBuf::from);
-        assert!(patterns.from_roots(&roots).matches(path, relative));
+        // Without a drive no path of Windows is absolute.
+        let top = PathBuf::from(if cfg!(windows) { "C:/no/such" } else { "/no/such" });
+        let (path, relative) = (top.join("app").join("secret"), Path::new("secret"));
+        assert!(!patterns.matches(&path, relative));
+        let roots = [top.clone(), top.join("app")];
+        assert!(patterns.from_roots(&roots).matches(&path, relative));
     }
 
     #[test]
