@@ -16,4 +16,5 @@ mod model;
 pub mod paths;
 pub mod resolve;
 pub mod scan;
+pub mod search;
 pub mod splice;
