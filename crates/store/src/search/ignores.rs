@@ -193,7 +193,7 @@ fn verdict<T>(found: &Match<T>) -> Option<bool> {
     }
 }
 
-/// The globs of a request, which outrank all ignore files.
+/// The globs of a request. They only narrow: what an ignore file names is left out all the same.
 #[derive(Debug)]
 pub(crate) struct Globs(Gitignore);
 

@@ -21,7 +21,8 @@ pub struct Search<'a> {
     /// ignore file names it, and may be a link.
     pub paths: &'a [&'a str],
     /// Which files are searched, as `rg -g` takes it: the notation of an ignore file, where `!` leaves out. Each counts from the root, or
-    /// from the directory in `paths`, or is absolute. What matches is searched even if an ignore file names it.
+    /// from the directory in `paths`, or is absolute. It only narrows: other than with `rg -g`, what an ignore file names is left out even
+    /// if it matches.
     pub glob: &'a [&'a str],
     /// The label of the files' encoding, in the client's word; `None`: the byte order mark of each decides, else UTF-8.
     pub encoding: Option<&'a str>,

@@ -136,7 +136,7 @@ impl Walk<'_> {
         let is_directory = kind == Listed::Directory;
         let wanted = self.rules.globs.want(&self.relative, self.from, is_directory);
         let ignored = || self.rules.honours_ignores && level.ignores.ignore(&self.relative, is_directory);
-        if !wanted.unwrap_or_else(|| !ignored()) || self.starts_elsewhere() {
+        if !wanted.unwrap_or(true) || ignored() || self.starts_elsewhere() {
             return ControlFlow::Continue(());
         }
         let node = level.node.clone();

@@ -175,7 +175,7 @@ fn a_file_is_created_alone() {
     let edits = [FileEdit::new(&old, Change::Append("b")), FileEdit::new(&new, Change::Create("c"))];
     let error = world.workspace.apply(&edits, Control::default()).unwrap_err();
     assert!(matches!(error.problems.as_slice(), [problem] if problem.entry == 1), "{error:?}");
-    assert_eq!(error.to_string(), "a file is created in a call of its own");
+    assert_eq!(error.to_string(), "a file is created, moved or removed in a call of its own");
     assert_eq!((text(&old), world.files_in_root().len()), ("a\n".to_owned(), 1));
 }
 
