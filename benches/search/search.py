@@ -45,7 +45,8 @@ def hits(out, root):
     found = []
     for line in out.split(b"\n"):
         parts = line.removeprefix(root + b"/").removeprefix(b"./").split(b":", 2)
-        if len(parts) == 3:
+        # What ripgrep says of a binary file has no number.
+        if len(parts) == 3 and parts[1].isdigit():
             found.append((parts[0], int(parts[1]), parts[2].rstrip(b"\r")))
     return sorted(found)
 
