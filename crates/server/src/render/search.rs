@@ -38,11 +38,21 @@ pub(super) enum Found {
 }
 
 impl Found {
-    /// Returns the word for them, and whether what was left out for a cause is to be told.
-    fn words(self) -> (&'static str, fn(SkipCause) -> bool) {
+    /// Returns the word for so many of them.
+    fn word(self, count: u64) -> &'static str {
+        match (self, count) {
+            (Self::Hits, 1) => "hit",
+            (Self::Hits, _) => "hits",
+            (Self::Entries, 1) => "entry",
+            (Self::Entries, _) => "entries",
+        }
+    }
+
+    /// Whether what was left out for a cause is to be told.
+    fn tells(self, cause: SkipCause) -> bool {
         match self {
-            Self::Hits => ("hits", |_| true),
-            Self::Entries => ("entries", |cause| !skipped::is_listed(cause)),
+            Self::Hits => true,
+            Self::Entries => !skipped::is_listed(cause),
         }
     }
 }
@@ -161,14 +171,13 @@ impl End {
 
     /// Says in notes why the reply ends here, after so many, and what was left out.
     pub(super) fn tell(&self, shown: u64, what: Found, out: &mut String) {
-        let (what, told) = what.words();
         if let Some(next) = self.next {
-            let _ = writeln!(out, "[cut after {shown} {what}; go on with offset {next}]");
+            let _ = writeln!(out, "[cut after {shown} {}; go on with offset {next}]", what.word(shown));
         }
         if let Some(stopped) = &self.stopped {
             let _ = writeln!(out, "[{stopped}]");
         }
-        skipped::tell(&self.skipped, told, out);
+        skipped::tell(&self.skipped, |cause| what.tells(cause), out);
     }
 
     /// Adds the same to a reply in JSON.
@@ -178,7 +187,7 @@ impl End {
         if let Some(next) = self.next {
             object.insert("next_offset".to_owned(), json!(next));
         }
-        if let Some(skipped) = skipped::json(&self.skipped, what.words().1) {
+        if let Some(skipped) = skipped::json(&self.skipped, |cause| what.tells(cause)) {
             object.insert("skipped".to_owned(), skipped);
         }
     }

@@ -32,6 +32,8 @@ const APPEND: &str = "append_text_file_contents";
 const DELETE: &str = "delete_text_file_contents";
 const MOVE: &str = "move_text_file";
 const REMOVE: &str = "remove_text_file";
+const SEARCH: &str = "search_text_files";
+const LIST: &str = "list_text_files";
 
 /// What nobody must read.
 const SECRET: &str = "the secret of somebody else\n";
@@ -123,6 +125,11 @@ impl Arena {
             (CREATE, json!({"file_path": path, "contents": "no"})),
             (CREATE, json!({"file_path": format!("{path}/new/file"), "contents": "no"})),
             (CREATE, json!({"file_path": format!("{path}.new"), "contents": "no"})),
+            (SEARCH, json!({"pattern": "secret", "paths": [path], "hashes": true})),
+            (SEARCH, json!({"pattern": "secret", "paths": ["@/root", format!("{path}/..")], "context": 2})),
+            (SEARCH, json!({"pattern": "secret", "glob": path, "hashes": true})),
+            (LIST, json!({"path": path, "include_ignored": true, "line_counts": true})),
+            (LIST, json!({"glob": path, "include_ignored": true, "line_counts": true})),
             (REMOVE, json!({"file_path": path, "file_hash": hash})),
             (CREATE, json!({"file_path": "@/root/bait.txt", "contents": "bait"})),
             (MOVE, json!({"from": "@/root/bait.txt", "to": path})),

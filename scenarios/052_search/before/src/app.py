@@ -1,0 +1,4 @@
+import os
+
+def greet(name):
+    print("Hello, " + name)
