@@ -100,6 +100,7 @@ static BOOL rename_over(HANDLE file, const Rename *given) {
   if (given->root || given->bytes >= sizeof name - sizeof(WCHAR)) return done(0xC00000BB);  // not supported
   memcpy(name, given->name, given->bytes);
   name[given->bytes / sizeof(WCHAR)] = 0;
+  if (has_long_name(name, wcslen(name))) return SetLastError(ERROR_INVALID_NAME), FALSE;
   HANDLE old = given->flags & POSIX_SEMANTICS ? open_name(name) : INVALID_HANDLE_VALUE;
   if (old != INVALID_HANDLE_VALUE) {
     BY_HANDLE_FILE_INFORMATION a, b;
@@ -110,6 +111,10 @@ static BOOL rename_over(HANDLE file, const Rename *given) {
     if (status) return done(status);
   }
   return done(rename_to(file, name, given->flags & REPLACE_IF_EXISTS));
+}
+static BOOL(WINAPI *real_make)(const WCHAR *, SECURITY_ATTRIBUTES *);
+static BOOL WINAPI my_make(const WCHAR *name, SECURITY_ATTRIBUTES *security) {
+  return has_long_name(name, wcslen(name)) ? (SetLastError(ERROR_INVALID_NAME), FALSE) : real_make(name, security);
 }
 static BOOL(WINAPI *real_delete)(const WCHAR *);
 static BOOL WINAPI my_delete(const WCHAR *name) {
@@ -226,6 +231,7 @@ BOOL WINAPI DllMain(HINSTANCE self, DWORD why, void *reserved) {
   renaming = CreateMutexA(0, FALSE, "mcp-text-editor-shim");
   take_over("kernel32", "CreateFileW", my_open, (void **)&real_open);
   take_over("ntdll", "NtCreateFile", my_nt_open, (void **)&real_nt_open);
+  take_over("kernel32", "CreateDirectoryW", my_make, (void **)&real_make);
   take_over("kernel32", "SetFileInformationByHandle", my_set, (void **)&real_set);
   take_over("kernel32", "DeleteFileW", my_delete, (void **)&real_delete);
   take_over("kernel32", "LockFileEx", my_lock, (void **)&real_lock);

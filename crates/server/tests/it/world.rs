@@ -56,7 +56,6 @@ impl World {
         }
     }
 
-    #[cfg(unix)]
     /// Removes a file, or a directory with all that is in it.
     pub(crate) fn remove(&self, path: &str) {
         let path = self.path(path);
@@ -64,6 +63,7 @@ impl World {
         removed.unwrap();
     }
 
+    #[cfg(unix)]
     pub(crate) fn link(&self, path: &str, target: &str) {
         link(Path::new(target), &self.path(path));
     }
