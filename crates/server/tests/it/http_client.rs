@@ -6,7 +6,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::session::BINARY;
+use crate::session::{BINARY, started};
 
 /// The program, serving HTTP at an address that the system chose.
 pub(crate) struct HttpServer {
@@ -25,15 +25,15 @@ impl HttpServer {
 
     pub(crate) fn start_at(address: &str, arguments: &[&str]) -> Self {
         let state = tempfile::tempdir().unwrap();
-        let mut child = Command::new(BINARY)
+        let mut command = Command::new(BINARY);
+        command
             .env("MCP_TEXT_EDITOR_STATE_DIR", state.path())
             .args(["--http", address])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::piped());
+        let mut child = started(&mut command);
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
         let address = loop {

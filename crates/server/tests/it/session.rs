@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use mcp_text_editor::config::Config;
@@ -31,6 +32,22 @@ pub(crate) fn nothing() -> &'static str {
     #[expect(clippy::disallowed_methods, reason = "a test sets its directory up")]
     std::fs::create_dir_all(path).unwrap();
     path
+}
+
+/// Held alone while a program is started, and shared while a test writes a file. From its fork to its exec a child has open whatever the
+/// tests of this process have, and a file that is open for writing elsewhere is edited in another way.
+static STARTS: RwLock<()> = RwLock::new(());
+
+/// Starts a program while no test writes a file.
+pub(crate) fn started(command: &mut Command) -> Child {
+    let _alone = STARTS.write().unwrap_or_else(PoisonError::into_inner);
+    command.spawn().unwrap()
+}
+
+/// Writes a file while no program is started.
+pub(crate) fn written(write: impl FnOnce()) {
+    let _shared = STARTS.read().unwrap_or_else(PoisonError::into_inner);
+    write();
 }
 
 /// The real program, over its standard input and output.
@@ -77,14 +94,13 @@ impl Session {
 
     fn introduced(command: &mut Command, arguments: &[&str], hello: &str) -> Self {
         let state = tempfile::tempdir().unwrap();
-        let mut child = command
+        command
             .env("MCP_TEXT_EDITOR_STATE_DIR", state.path())
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::null());
+        let mut child = started(command);
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut session = Self { child, lines, _state: state };
         session.send(hello);

@@ -20,7 +20,7 @@ use mcp_text_editor_core::scanned::Scanned;
 use serde_json::{Value, json};
 
 use crate::schemas::admit_output;
-use crate::session::Session;
+use crate::session::{Session, written};
 
 pub(crate) struct World {
     _directory: tempfile::TempDir,
@@ -42,7 +42,7 @@ impl World {
     pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
+        written(|| std::fs::write(path, bytes).unwrap());
     }
 
     /// Copies what is in a directory to the root; a directory that is not there holds nothing.
