@@ -10,7 +10,8 @@ use mcp_text_editor::problem::{Code, Failure};
 use mcp_text_editor::render::layout;
 use mcp_text_editor::tool_id::ToolId;
 use mcp_text_editor::tools::{
-    append, create, delete, get, in_another_form, insert, move_file, patch, remove_file,
+    append, create, delete, edits, get, in_another_form, insert, list, move_file, patch, remove_file, search,
+    undo,
 };
 use mcp_text_editor_store::Workspace;
 use serde_json::{Map, Value};
@@ -45,6 +46,12 @@ pub fn check(data: &[u8]) {
     law(most, &values, twist, append::parse);
     law(most, &values, twist, insert::parse);
     law(most, &values, twist, delete::parse);
+    law(most, &values, twist, search::parse);
+    law(most, &values, twist, list::parse);
+    law(most, &values, twist, move_file::parse);
+    law(most, &values, twist, remove_file::parse);
+    law(most, &values, twist, edits::parse);
+    law(most, &values, twist, undo::parse);
     for tool in ToolId::ALL {
         form(*tool, &values);
     }
@@ -77,9 +84,12 @@ fn is_taken(tool: ToolId, values: Map<String, Value>) -> bool {
         ToolId::Append => append::parse(values, &limits).is_ok(),
         ToolId::Insert => insert::parse(values, &limits).is_ok(),
         ToolId::Delete => delete::parse(values, &limits).is_ok(),
+        ToolId::Search => search::parse(values, &limits).is_ok(),
+        ToolId::List => list::parse(values, &limits).is_ok(),
         ToolId::Move => move_file::parse(values, &limits).is_ok(),
         ToolId::Remove => remove_file::parse(values, &limits).is_ok(),
-        ToolId::Edits | ToolId::Undo => false,
+        ToolId::Edits => edits::parse(values, &limits).is_ok(),
+        ToolId::Undo => undo::parse(values, &limits).is_ok(),
     }
 }
 
