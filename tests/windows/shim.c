@@ -17,7 +17,7 @@ BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);  // RtlGenRandom
 __declspec(dllexport) BOOL WINAPI ProcessPrng(BYTE *to, SIZE_T size) { return SystemFunction036(to, (ULONG)size); }
 
 enum { RENAME = 10, RENAME_EX = 22, DISPOSITION_EX = 21, NT_DISPOSITION_EX = 64 };
-enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, LOCKED = 0xC0000054, NOT_FOUND = 0xC0000034, NO_NAME = 0xC0000033 };
+enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, LOCKED = 0xC0000054, NOT_FOUND = 0xC0000034, NO_SUCH_FILE = 0xC000000F, NO_NAME = 0xC0000033 };
 typedef struct { ULONG flags; HANDLE root; ULONG bytes; WCHAR name[1100]; } Rename;
 
 static BOOL done(NTSTATUS status) {
@@ -67,13 +67,24 @@ static HANDLE WINAPI my_open(const WCHAR *name, DWORD access, DWORD share, SECUR
   SetLastError(error);
   return file;
 }
+static HANDLE(WINAPI *real_find)(const WCHAR *, FINDEX_INFO_LEVELS, void *, FINDEX_SEARCH_OPS, void *, DWORD);
+static HANDLE WINAPI my_find(const WCHAR *name, FINDEX_INFO_LEVELS level, void *found, FINDEX_SEARCH_OPS what, void *filter, DWORD flags) {
+  HANDLE first = real_find(name, level, found, what, filter, flags);
+  if (first != INVALID_HANDLE_VALUE || GetLastError() != ERROR_FILE_NOT_FOUND) return first;
+  WaitForSingleObject(renaming, INFINITE);
+  first = real_find(name, level, found, what, filter, flags);
+  DWORD error = GetLastError();
+  ReleaseMutex(renaming);
+  SetLastError(error);
+  return first;
+}
 typedef NTSTATUS(NTAPI *Open)(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *, IO_STATUS_BLOCK *, LARGE_INTEGER *, ULONG, ULONG, ULONG, ULONG, void *, ULONG);
 static Open real_nt_open;
 static NTSTATUS NTAPI my_nt_open(HANDLE *file, ACCESS_MASK access, OBJECT_ATTRIBUTES *which, IO_STATUS_BLOCK *io, LARGE_INTEGER *size,
                                  ULONG attributes, ULONG share, ULONG how, ULONG options, void *extended, ULONG length) {
   if (has_long_name(which->ObjectName->Buffer, which->ObjectName->Length / sizeof(WCHAR))) return NO_NAME;
   NTSTATUS status = real_nt_open(file, access, which, io, size, attributes, share, how, options, extended, length);
-  if ((ULONG)status != NOT_FOUND) return status;
+  if ((ULONG)status != NOT_FOUND && (ULONG)status != NO_SUCH_FILE) return status;
   WaitForSingleObject(renaming, INFINITE);
   status = real_nt_open(file, access, which, io, size, attributes, share, how, options, extended, length);
   ReleaseMutex(renaming);
@@ -107,6 +118,8 @@ static BOOL rename_over(HANDLE file, const Rename *given) {
     BOOL is_same = GetFileInformationByHandle(old, &a) && GetFileInformationByHandle(file, &b) &&
                    a.nFileIndexLow == b.nFileIndexLow && a.nFileIndexHigh == b.nFileIndexHigh;
     NTSTATUS status = is_same || !(given->flags & REPLACE_IF_EXISTS) ? 0 : move_away(old, name);
+    FILE_DISPOSITION_INFO gone = {TRUE};
+    if (!is_same && !status) real_set(old, FileDispositionInfo, &gone, sizeof gone);
     CloseHandle(old);
     if (status) return done(status);
   }
@@ -115,6 +128,14 @@ static BOOL rename_over(HANDLE file, const Rename *given) {
 static BOOL(WINAPI *real_make)(const WCHAR *, SECURITY_ATTRIBUTES *);
 static BOOL WINAPI my_make(const WCHAR *name, SECURITY_ATTRIBUTES *security) {
   return has_long_name(name, wcslen(name)) ? (SetLastError(ERROR_INVALID_NAME), FALSE) : real_make(name, security);
+}
+static BOOL(WINAPI *real_link)(const WCHAR *, const WCHAR *, SECURITY_ATTRIBUTES *);
+static BOOL WINAPI my_link(const WCHAR *name, const WCHAR *file, SECURITY_ATTRIBUTES *security) {
+  return has_long_name(name, wcslen(name)) ? (SetLastError(ERROR_INVALID_NAME), FALSE) : real_link(name, file, security);
+}
+static BOOL(WINAPI *real_move)(const WCHAR *, const WCHAR *, DWORD);
+static BOOL WINAPI my_move(const WCHAR *file, const WCHAR *name, DWORD how) {
+  return name && has_long_name(name, wcslen(name)) ? (SetLastError(ERROR_INVALID_NAME), FALSE) : real_move(file, name, how);
 }
 static BOOL(WINAPI *real_delete)(const WCHAR *);
 static BOOL WINAPI my_delete(const WCHAR *name) {
@@ -230,9 +251,12 @@ BOOL WINAPI DllMain(HINSTANCE self, DWORD why, void *reserved) {
   is_mandatory = GetEnvironmentVariableA("MTE_MANDATORY", value, sizeof value) > 0;
   renaming = CreateMutexA(0, FALSE, "mcp-text-editor-shim");
   take_over("kernel32", "CreateFileW", my_open, (void **)&real_open);
+  take_over("kernel32", "FindFirstFileExW", my_find, (void **)&real_find);
   take_over("ntdll", "NtCreateFile", my_nt_open, (void **)&real_nt_open);
   take_over("kernel32", "CreateDirectoryW", my_make, (void **)&real_make);
   take_over("kernel32", "SetFileInformationByHandle", my_set, (void **)&real_set);
+  take_over("kernel32", "CreateHardLinkW", my_link, (void **)&real_link);
+  take_over("kernel32", "MoveFileExW", my_move, (void **)&real_move);
   take_over("kernel32", "DeleteFileW", my_delete, (void **)&real_delete);
   take_over("kernel32", "LockFileEx", my_lock, (void **)&real_lock);
   take_over("kernel32", "UnlockFile", my_unlock, (void **)&real_unlock);

@@ -31,6 +31,8 @@ fn a_path_is_absolute_and_has_no_parent_component() {
     check("@/root", "Resolve IsADirectory");
     check("@/root/.", "Resolve IsADirectory");
     check("@/root/foo..bar.txt", "@/root/foo..bar.txt: NotFound");
+    // To Windows that is a name with dots at its end: `windows_paths`.
+    #[cfg(not(windows))]
     check("@/root/...", "@/root/...: NotFound");
     check("@/root/a/../a/b.txt", "Traversal");
     check("@/root/..", "Traversal");

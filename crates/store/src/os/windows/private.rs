@@ -7,7 +7,9 @@ use std::os::windows::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::ptr;
 
-use windows_sys::Win32::Foundation::{CloseHandle, ERROR_SUCCESS, HANDLE, LocalFree};
+use windows_sys::Win32::Foundation::{
+    CloseHandle, ERROR_INSUFFICIENT_BUFFER, ERROR_SUCCESS, HANDLE, LocalFree,
+};
 use windows_sys::Win32::Security::Authorization::{
     ConvertSecurityDescriptorToStringSecurityDescriptorW, ConvertSidToStringSidW,
     ConvertStringSecurityDescriptorToSecurityDescriptorW, GetNamedSecurityInfoW, SDDL_REVISION_1,
@@ -22,6 +24,9 @@ use windows_sys::Win32::Storage::FileSystem::CreateDirectoryW;
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
 use crate::os::windows::names::verbatim;
+
+/// How often a list may change while it is asked for.
+const MOST_CHANGES: usize = 100;
 
 /// What the system allocated for us, freed with the value.
 struct Local(*mut core::ffi::c_void);
@@ -73,10 +78,27 @@ pub(crate) fn own_user() -> io::Result<String> {
 }
 
 /// Owner and access list of what a path names; a link is not followed in the notation that is used.
-#[expect(unsafe_code, reason = "std knows no access lists")]
 pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
-    let wide = wide(path);
     let what = OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
+    described(&at_rest(|| descriptor_of(path, what))?, what)
+}
+
+/// The system learns how long a list is before it copies it: for a longer one that another process sets in between it has no room, and
+/// says that. Then the same is tried again.
+fn at_rest<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let is_short = |error: &io::Error| error.raw_os_error() == i32::try_from(ERROR_INSUFFICIENT_BUFFER).ok();
+    for _ in 0..MOST_CHANGES {
+        match act() {
+            Err(error) if is_short(&error) => {}
+            done => return done,
+        }
+    }
+    act()
+}
+
+#[expect(unsafe_code, reason = "std knows no access lists")]
+fn descriptor_of(path: &Path, what: u32) -> io::Result<Described> {
+    let wide = wide(path);
     let mut descriptor: PSECURITY_DESCRIPTOR = ptr::null_mut();
     let none = ptr::null_mut;
     // SAFETY: the path ends in a zero, what is not asked for is null, and `descriptor` outlives the call.
@@ -92,10 +114,7 @@ pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
             &raw mut descriptor,
         )
     };
-    if error != ERROR_SUCCESS {
-        return Err(error_of(error));
-    }
-    described(&Described(Local(descriptor)), what)
+    if error == ERROR_SUCCESS { Ok(Described(Local(descriptor))) } else { Err(error_of(error)) }
 }
 
 /// Gives a directory an access list, which what is in it inherits, and which inherits nothing.
@@ -113,21 +132,21 @@ pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
     }
     let wide = wide(path);
     let what = DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION;
-    // SAFETY: the path ends in a zero; the list lies in `described`, which outlives the call; the rest is not set.
-    let error = unsafe {
-        SetNamedSecurityInfoW(
-            wide.as_ptr(),
-            SE_FILE_OBJECT,
-            what,
-            ptr::null_mut(),
-            ptr::null_mut(),
-            entries,
-            ptr::null(),
-        )
-    };
-    if error != ERROR_SUCCESS {
-        return Err(error_of(error));
-    }
+    at_rest(|| {
+        // SAFETY: the path ends in a zero; the list lies in `described`, which outlives the call; the rest is not set.
+        let error = unsafe {
+            SetNamedSecurityInfoW(
+                wide.as_ptr(),
+                SE_FILE_OBJECT,
+                what,
+                ptr::null_mut(),
+                ptr::null_mut(),
+                entries,
+                ptr::null(),
+            )
+        };
+        if error == ERROR_SUCCESS { Ok(()) } else { Err(error_of(error)) }
+    })?;
     // That has told what is in the directory; Wine adds what the directory above hands down, although it is not to be inherited.
     // SAFETY: the path ends in a zero, and the descriptor outlives the call.
     let done = unsafe { SetFileSecurityW(wide.as_ptr(), what, described.0.0) };
