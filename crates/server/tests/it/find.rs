@@ -131,7 +131,7 @@ fn searches_and_lists_that_are_refused() {
             (
                 "paths that are none",
                 SEARCH,
-                json!({"pattern": "a", "paths": ["src", "./docs/", "$ROOT/../x", "/etc", "$ROOT/nowhere", "$ROOT/Docs"]}),
+                json!({"pattern": "a", "paths": ["src", "./docs/", "$ROOT/../x", "/etc", "$ROOT/nowhere", "$ROOT/doc"]}),
             ),
             (
                 "a path for paths",

@@ -23,6 +23,11 @@ fn all_hold() {
     let mut scenarios: Vec<PathBuf> =
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.join("calls.jsonl").exists()).collect();
     scenarios.sort();
+    // Of links a checkout makes files where there are none.
+    if cfg!(windows) {
+        scenarios.retain(|scenario| !scenario.ends_with("054_links"));
+        println!("skipped: 054_links");
+    }
     assert!(!scenarios.is_empty());
     let update = std::env::var("UPDATE_SCENARIOS").is_ok_and(|value| value != "0");
     // Each spends its time waiting for its own server.

@@ -111,9 +111,10 @@ impl World {
             Value::Object(map) => map
                 .iter()
                 .map(|(key, value)| match value.as_str() {
-                    Some(path) if key == "file_path" => {
+                    Some(path) if ["file_path", "path"].contains(&key.as_str()) => {
                         (key.clone(), json!(elsewhere(&self.filled_text(path))))
                     }
+                    None if key == "paths" => (key.clone(), all_elsewhere(self.filled(value))),
                     _ => (key.clone(), self.filled(value)),
                 })
                 .collect(),
@@ -188,6 +189,11 @@ const NO_DRIVE: &str = "Q:";
 pub(crate) fn elsewhere(path: &str) -> String {
     let is_from_top = cfg!(windows) && path.starts_with('/') && !path.starts_with("//");
     if is_from_top { format!("{NO_DRIVE}{path}") } else { path.to_owned() }
+}
+
+fn all_elsewhere(paths: Value) -> Value {
+    let Value::Array(paths) = paths else { return paths };
+    paths.into_iter().map(|path| path.as_str().map(|path| json!(elsewhere(path))).unwrap_or(path)).collect()
 }
 
 /// A text that says of each file that is not there that letter case counts, as replies do where it does.

@@ -1,5 +1,6 @@
 //! Where a walk begins: a root, or what a client's path leads to in one ([`Start`]).
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
@@ -119,13 +120,15 @@ fn trimmed(path: &str) -> &str {
     }
 }
 
-/// The path of a name in a directory, as it is told.
+/// The path of a name in a directory, as it is told: who writes `/` on Windows reads it, too.
 pub(crate) fn joined(directory: &str, name: &str) -> String {
+    let has_slashes = cfg!(windows) && directory.contains('/') && !directory.contains('\\');
     let mut path = String::with_capacity(directory.len() + 1 + name.len());
     path.push_str(directory);
     if !directory.ends_with(std::path::is_separator) {
-        path.push(MAIN_SEPARATOR);
+        path.push(if has_slashes { '/' } else { MAIN_SEPARATOR });
     }
-    path.push_str(name);
+    let name = if has_slashes { Cow::Owned(name.replace('\\', "/")) } else { Cow::Borrowed(name) };
+    path.push_str(&name);
     path
 }

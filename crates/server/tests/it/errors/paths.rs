@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{APPEND, CREATE, DELETE, GET, PATCH, by_text, check};
+use super::{APPEND, CREATE, GET, PATCH, by_text, check};
 use crate::world::World;
 
 #[test]
@@ -90,7 +90,7 @@ fn files_that_were_meant() {
             ("to be edited", PATCH, by_text("src/handlr.rs", "a", "b")),
             (
                 "several, to be edited",
-                DELETE,
+                super::DELETE,
                 json!({"file_path": "$ROOT/src/mod.rs", "file_hash": "0123456789ab", "ranges": [{"start": 1, "range_hash": "0123456789ab"}]}),
             ),
             ("to be made", CREATE, json!({"file_path": "src/new.rs", "contents": ""})),

@@ -129,7 +129,7 @@ const NOT_HERE: &[(Code, &str)] = &[
 #[expect(clippy::disallowed_methods, reason = "the snapshots are read as files")]
 fn every_code_is_told() {
     let mut told = BTreeSet::new();
-    let snapshots = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshots");
+    let snapshots = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/errors/snapshots");
     for entry in snapshots.read_dir().unwrap() {
         let path = entry.unwrap().path();
         if path.file_name().unwrap().to_str().unwrap().starts_with("it__errors__") {
