@@ -114,15 +114,26 @@ pub(crate) fn also_unserved(workspace: &Workspace) -> String {
     }
 }
 
+/// A directory as a person has one.
+const EXAMPLE: &str = if cfg!(windows) {
+    "C:/Users/ada/project"
+} else if cfg!(target_os = "macos") {
+    "/Users/ada/project"
+} else {
+    "/home/ada/project"
+};
+
 /// Makes the problem of every call to a server that serves nothing.
 pub(crate) fn nothing_served(workspace: &Workspace) -> Problem {
     let why: Vec<String> = workspace.unserved().iter().map(why).collect();
     Problem::new(
         Code::OutsideAllowedDirectories,
         format!("this server serves no directory: {}", why.join("; ")),
-        "tell the user; no other call will do. A person has to name a directory that exists in the client's configuration, \
-         such as {\"mcpServers\": {\"text-editor\": {\"command\": \"mcp-text-editor\", \"args\": [\"/home/ada/project\"]}}}, and \
-         restart the server",
+        format!(
+            "tell the user; no other call will do. A person has to name a directory that exists in the client's configuration, \
+             such as {{\"mcpServers\": {{\"text-editor\": {{\"command\": \"mcp-text-editor\", \"args\": [\"{EXAMPLE}\"]}}}}}}, and \
+             restart the server"
+        ),
     )
 }
 
