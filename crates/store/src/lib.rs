@@ -50,11 +50,9 @@
 //!
 //! `history` (default): past edits are kept and can be undone; SQLite is compiled along. `fast-hash` (default): SHA-256 in assembly.
 
-#[cfg(all(feature = "without-containment", not(debug_assertions)))]
-compile_error!("`without-containment` is for tests: it takes the walls away, and must not be in a release");
 #[cfg(all(feature = "simulation", not(all(debug_assertions, target_os = "linux"))))]
 compile_error!(
-    "`simulation` is for tests under Linux: it has other systems' faults, and must not be in a release"
+    "`simulation` is for tests under Linux: it has other systems' faults and takes walls away, and must not be in a release"
 );
 
 mod access;
@@ -86,7 +84,7 @@ pub use access::landlock::{Confinement, Gap, Lack, Network};
 pub use access::meant::search::Purpose;
 pub use access::patterns::{BadPattern, Patterns};
 pub use access::protection::Protection;
-pub use access::roots::{CONTAINED, PathError};
+pub use access::roots::{PathError, has_containment};
 pub use access::unserved::{Unserved, Wanted, Whose, WhyUnserved, is_same_directory, only_when_named};
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;

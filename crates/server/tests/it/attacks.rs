@@ -1,8 +1,8 @@
 //! What a hijacked model, or a program at work beside the server, would try to get out of the allowed directories.
 //!
 //! Each attack is made on one wall alone. As usual: on the first, paths by handles, with `--landlock off`. In a build with
-//! the store's feature `without-containment`: on the second, Landlock, with every path followed wherever it leads; there
-//! it does not matter what an attack is answered, only that nothing comes in and nothing goes out.
+//! the store's feature `simulation`, and `MCP_TEXT_EDITOR_SIMULATE=no-containment`: on the second, Landlock, with every path
+//! followed wherever it leads; there it does not matter what an attack is answered, only that nothing comes in and nothing goes out.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_store::CONTAINED;
+use mcp_text_editor_store::has_containment;
 use serde_json::{Value, json};
 
 use crate::session::Session;
@@ -89,8 +89,8 @@ impl Arena {
 
     /// A session with the wall that is to be tested; `None`, with the reason, where there is none.
     fn serve(&self, options: &[&str]) -> Option<Session> {
-        let landlock = if CONTAINED { "off" } else { "require" };
-        if !CONTAINED && !has_landlock() {
+        let landlock = if has_containment() { "off" } else { "require" };
+        if !has_containment() && !has_landlock() {
             return None;
         }
         Some(self.world.serve(&[&["--landlock", landlock], options].concat()))
@@ -169,7 +169,7 @@ fn check(arena: &Arena, attacks: &[(&str, &str)]) {
     };
     for (path, expected) in attacks {
         let code = arena.attack(&mut session, path);
-        if CONTAINED {
+        if has_containment() {
             assert_eq!(code, *expected, "{path}");
         }
     }
@@ -189,7 +189,7 @@ fn eprint(why: &impl std::fmt::Display) {
 #[cfg(unix)]
 #[test]
 fn without_both_walls_the_secret_is_read() {
-    if CONTAINED {
+    if has_containment() {
         return;
     }
     let arena = Arena::new();
@@ -505,7 +505,7 @@ fn roots_in_one_another() {
     let Some(mut session) = arena.serve(&[inner.to_str().unwrap()]) else { return };
     for path in ["@/root/inner/up/secret.txt", "@/root/down/secret.txt", "@/root/inner/up"] {
         let code = arena.attack(&mut session, path);
-        assert!(!CONTAINED || code == OUTSIDE, "{path}: {code}");
+        assert!(!has_containment() || code == OUTSIDE, "{path}: {code}");
     }
     for path in ["@/root/inner/file.txt", "@/root/inner/sideways"] {
         assert_eq!(arena.call(&mut session, GET, &json!({"file_path": path})).code(), "ok", "{path}");
@@ -516,7 +516,7 @@ fn roots_in_one_another() {
 #[cfg(unix)]
 #[test]
 fn nothing_is_told_of_what_is_outside() {
-    if !CONTAINED {
+    if !has_containment() {
         return;
     }
     let arena = Arena::new();
@@ -584,7 +584,7 @@ fn a_root_that_is_replaced_leads_nowhere() {
     arena.write("@/root/secret.txt", SECRET);
     let told = read(&mut session);
     assert!(!told.raw.contains("of somebody else"), "{}", told.raw);
-    if CONTAINED {
+    if has_containment() {
         insta::assert_snapshot!(told.text, @r"
         error: outside_allowed_directories: the allowed directory $ROOT was removed or replaced since this server was started
         in $ROOT/secret.txt
@@ -597,7 +597,7 @@ fn a_root_that_is_replaced_leads_nowhere() {
 /// An edit that was allowed when it was made is not taken back where it would not be allowed now.
 #[test]
 fn undo_keeps_to_the_walls() {
-    if !CONTAINED {
+    if !has_containment() {
         return;
     }
     let arena = Arena::new();

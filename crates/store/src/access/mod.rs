@@ -5,7 +5,7 @@ pub(crate) mod client_files;
 pub(crate) mod directory;
 pub(crate) mod landlock;
 pub(crate) mod meant;
-#[cfg(feature = "without-containment")]
+#[cfg(feature = "simulation")]
 mod no_containment;
 pub(crate) mod patterns;
 pub(crate) mod place;

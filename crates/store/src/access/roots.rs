@@ -28,8 +28,15 @@ use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
 
-/// Whether paths are kept in the roots. A build where they are not is for the tests of [`Workspace::confine`](crate::Workspace::confine).
-pub const CONTAINED: bool = !cfg!(feature = "without-containment");
+/// Whether paths are kept in the roots: always, but in a test of [`Workspace::confine`](crate::Workspace::confine) alone, by the feature
+/// `simulation` and its way `no-containment`.
+#[must_use]
+pub fn has_containment() -> bool {
+    #[cfg(feature = "simulation")]
+    return os::has_containment();
+    #[cfg(not(feature = "simulation"))]
+    true
+}
 
 /// The longest path that is walked: that of Windows, the longest of any system (Linux refuses more than 4096 bytes itself).
 pub(crate) const PATH_LENGTH: usize = 32_767;
@@ -218,8 +225,10 @@ impl Roots {
     /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every problem that
     /// can be told from the text together; [`PathError::Outside`] and [`PathError::Failed`] come alone.
     pub(crate) fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathError>> {
-        #[cfg(feature = "without-containment")]
-        if let Some(place) = crate::access::no_containment::place(Path::new(file_path)) {
+        #[cfg(feature = "simulation")]
+        if !has_containment()
+            && let Some(place) = crate::access::no_containment::place(Path::new(file_path))
+        {
             return Ok(place);
         }
         let problems = Self::misspelled(file_path);

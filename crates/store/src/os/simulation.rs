@@ -39,6 +39,8 @@ struct Ways {
     sharing_violations: bool,
     /// Files with `held` in their names are held open for ever.
     held: bool,
+    /// Paths are followed wherever they lead: the way of no system, but that of a server without its first wall.
+    no_containment: bool,
     /// Where file systems' ways are; everywhere if `None`.
     within: Option<PathBuf>,
 }
@@ -63,6 +65,7 @@ impl Ways {
                 "whole-file-locks" => &mut ways.whole_file_locks,
                 "sharing-violations" => &mut ways.sharing_violations,
                 "held" => &mut ways.held,
+                "no-containment" => &mut ways.no_containment,
                 unknown => panic!("{unknown} is no way of another system"),
             };
             *switch = true;
@@ -112,6 +115,10 @@ impl From<Said> for io::Error {
     fn from(said: Said) -> Self {
         Self::other(said)
     }
+}
+
+pub(crate) fn has_containment() -> bool {
+    !WAYS.no_containment
 }
 
 pub(crate) fn is_unsupported(error: &io::Error) -> bool {
