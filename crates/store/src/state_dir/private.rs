@@ -182,6 +182,9 @@ mod windows {
     use crate::state_dir::access_list::{AccessList, private_to};
     use crate::state_dir::private::{Holds, NotPrivate};
 
+    /// How often another process may set a list between the setting of ours and a look at it.
+    const MOST_AT_ONCE: usize = 100;
+
     /// Checks that nobody else can put another directory in the place of the one that a path names, whether or not that is
     /// there yet: what is above it, and the links on the way.
     pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
@@ -256,11 +259,16 @@ mod windows {
                     "the state directory was open to others, and may have been read; now it is private"
                 );
             }
-            os::set_access_list(&path, &private_to(&user)).map_err(|_| NotPrivate::Open)?;
-            if read(&path)?.is_open_to_others(&user) {
-                return Err(NotPrivate::Open.into());
+            // Another process of this server may be at the same, and what it has set is not private at every moment (`set_access_list`).
+            for _ in 0..MOST_AT_ONCE {
+                os::set_access_list(&path, &private_to(&user)).map_err(|_| NotPrivate::Open)?;
+                if !read(&path)?.is_open_to_others(&user) {
+                    return Ok(());
+                }
             }
-        } else if is_ours_alone && !list.is_protected {
+            return Err(NotPrivate::Open.into());
+        }
+        if is_ours_alone && !list.is_protected {
             // It is private by what it inherits, which can change. Where that cannot be had it is private all the same.
             let _ = os::set_access_list(&path, &private_to(&user));
         }
