@@ -1,0 +1,58 @@
+//! The text of a diff, which ends before its limit.
+
+use std::fmt::Write as _;
+
+/// Text that stops growing at its limit, and counts the lines that are left out.
+pub(super) struct Page {
+    text: String,
+    limit: usize,
+    hidden: u64,
+}
+
+impl Page {
+    /// An empty text that grows to `limit` bytes at most.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { text: String::new(), limit, hidden: 0 }
+    }
+
+    /// Whether lines were left out, as all that follow will be.
+    pub(super) fn is_full(&self) -> bool {
+        self.hidden > 0
+    }
+
+    /// A line of a file with the sign before it, and whether it has no terminator.
+    pub(super) fn row(&mut self, sign: char, text: &str, open: bool) {
+        self.line(format_args!("{sign}{text}"));
+        if open {
+            self.line(format_args!("\\ No newline at end of file"));
+        }
+    }
+
+    pub(super) fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        if self.hidden > 0 {
+            self.hidden += 1;
+            return;
+        }
+        let before = self.text.len();
+        _ = writeln!(self.text, "{line}");
+        if self.text.len() > self.limit {
+            self.text.truncate(before);
+            self.hidden = 1;
+        }
+    }
+
+    /// The text; where lines are left out, with a line that says how many.
+    pub(super) fn finish(mut self) -> String {
+        if self.hidden > 0 {
+            self.text.push_str(&more_lines(self.hidden));
+        }
+        self.text
+    }
+}
+
+/// Returns the line, with its `\n`, with which a diff ends of which the last `count` lines are left out.
+#[must_use]
+pub fn more_lines(count: u64) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("… {count} more line{plural}\n")
+}
