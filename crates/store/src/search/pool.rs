@@ -53,6 +53,10 @@ pub(crate) fn search(
     sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
     ask: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> io::Result<Done> {
+    // A small tree would be searched before the first question.
+    if ask().is_break() {
+        return Ok(Done::default());
+    }
     let shared = Shared::new(rules.stop, request.progress);
     thread::scope(|scope| {
         let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
