@@ -138,11 +138,12 @@ impl Check {
         }
     }
 
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    /// Takes the next bytes; it may be known that there is no NUL in them.
+    fn feed(&mut self, bytes: &[u8], has_no_nul: bool) -> Result<(), Fault> {
         self.offset += bytes.len() as u64;
         let Some(validator) = &mut self.validator else { return Ok(()) };
         validator.feed(bytes);
-        let is_binary = self.is_byte && memchr::memchr(0, bytes).is_some();
+        let is_binary = self.is_byte && !has_no_nul && memchr::memchr(0, bytes).is_some();
         if is_binary { self.fail(Fault::Skip(Cause::Binary)) } else { Ok(()) }
     }
 
@@ -159,7 +160,7 @@ impl Check {
         let begun = self.offset;
         let mut outcome = Ok(());
         for_each_chunk(file, begun..file.size, |_, chunk| {
-            outcome = self.feed(chunk);
+            outcome = self.feed(chunk, false);
             outcome.is_ok()
         })?;
         outcome?;
@@ -225,11 +226,18 @@ impl<'a> TextReader<'a> {
         }
         let room = buffer.get_mut(held..).unwrap_or_default();
         let read = self.file.read_at(self.offset, room)?;
-        self.check.borrow_mut().feed(room.get(..read).unwrap_or_default())?;
+        let block = room.get(..read).unwrap_or_default();
+        // Mostly there is neither, and that is seen in one go.
+        let is_plain = memchr::memchr2(0, b'\r', block).is_none();
+        self.check.borrow_mut().feed(block, is_plain)?;
         self.offset += read as u64;
         if read == 0 {
             self.is_over = true;
             return Ok(usize::from(self.ends.finish()));
+        }
+        if is_plain && held == 0 {
+            self.check.borrow_mut().is_changed |= self.ends.are_cr();
+            return Ok(read);
         }
         let length = self.ends.normalise(buffer.get_mut(..held + read).unwrap_or_default());
         self.check.borrow_mut().is_changed |= length < held + read || self.ends.are_cr();
@@ -240,7 +248,7 @@ impl<'a> TextReader<'a> {
     fn decode(&mut self, decoding: &mut Decoding) -> Result<(), Fault> {
         let read = self.file.read_at(self.offset, &mut decoding.block)?;
         let block = decoding.block.get(..read).unwrap_or_default();
-        self.check.borrow_mut().feed(block)?;
+        self.check.borrow_mut().feed(block, false)?;
         self.offset += read as u64;
         self.is_over = read == 0;
         decoding.decoder.feed(block, self.is_over, &mut decoding.decoded);
