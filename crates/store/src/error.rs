@@ -128,6 +128,13 @@ pub enum StoreErrorKind {
     LinkLoop,
     /// The path, or one name in it, is longer than the system takes.
     NameTooLong,
+    /// So many directories would have to be made for a new name.
+    TooManyMissing {
+        /// How many are missing on the way.
+        missing: usize,
+        /// How many a call makes.
+        most: usize,
+    },
     /// The path is not Unicode, so that nothing can name it.
     NotUnicode,
     /// The disk, or the quota, is full.
@@ -319,6 +326,7 @@ impl fmt::Display for StoreErrorKind {
             Self::NoKey => "it is encrypted, and locked",
             Self::LinkLoop => "there are too many symbolic links on the way",
             Self::NameTooLong => "the path, or a name in it, is too long",
+            Self::TooManyMissing { .. } => "too many directories are missing on the way",
             Self::NotUnicode => "the path is not Unicode",
             Self::NoSpace => "the disk, or the quota, is full",
             Self::FileTooLarge => "the file would be too large",

@@ -253,7 +253,8 @@ impl Absurd {
         let world = World::new();
         world.write("a", "one\n");
         // In JSON a backslash would be two.
-        let (session, path) = (world.serve(&[]), world.filled_text("$ROOT/a").replace('\\', "/"));
+        let (session, path) =
+            (world.serve(&["--tools", "all"]), world.filled_text("$ROOT/a").replace('\\', "/"));
         Self { world, session, path }
     }
 
@@ -342,6 +343,20 @@ fn absurd_texts_and_numbers() {
     drop((new_file, longest));
     absurd.check(GET, &format!(r#"{{"file_path":"{}"}}"#, elsewhere(&format!("/{long}"))), "io_error", "");
     absurd.check(GET, &format!(r#"{{"{long}":1}}"#), "invalid_arguments", "");
+    let deep = |most| format!("{path}.d{}/f", "/d".repeat(most));
+    let new_file = |more: &str| format!(r#"{{"file_path":"{}","contents":""{more}}}"#, deep(10_000));
+    let missing = "10001 directories on the way to the file are missing, and a call makes 100 at most";
+    for tool_and_arguments in [
+        ("create_text_file", new_file("")),
+        ("create_text_file", new_file(r#","dry_run":true"#)),
+        ("move_text_file", format!(r#"{{"from":"{path}","to":"{}"}}"#, deep(10_000))),
+    ] {
+        let (tool, arguments) = tool_and_arguments;
+        absurd.check(tool, &arguments, "too_large", missing);
+    }
+    assert_eq!(absurd.world.tree().len(), 1);
+    let new_file = format!(r#"{{"file_path":"{}","contents":""}}"#, deep(99));
+    assert!(text(&absurd.session.ask_raw(&call("create_text_file", &new_file))).contains("\"ok\""));
     let start = |number: &str| format!(r#"{{"file_path":"{path}","line_start":{number}}}"#);
     let no_integer = "`line_start` must be an integer";
     absurd.check(GET, &start(&format!("\"{}\"", "1".repeat(2_000_000))), "invalid_arguments", no_integer);

@@ -23,6 +23,9 @@ use crate::os::patience::while_held;
 /// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
 pub(crate) const MAX_LINKS: u32 = 40;
 
+/// How many directories a call makes for a new name. A record holds the path of each, so what it takes grows with their square.
+const MAX_MISSING: usize = 100;
+
 /// Where a file is, or would be: the handle of a directory beneath a root, and a name in it.
 ///
 /// If the handle's directory is renamed the place goes with it; if its name is given to another directory, that one is
@@ -207,6 +210,16 @@ impl Place {
             }
             _ => may_write,
         }
+    }
+
+    /// Whether no more directories would have to be made for the file than a call makes.
+    pub(crate) fn check_missing(&self, operation: Operation) -> Result<(), StoreError> {
+        let missing = self.missing.len();
+        if missing <= MAX_MISSING {
+            return Ok(());
+        }
+        let kind = StoreErrorKind::TooManyMissing { missing, most: MAX_MISSING };
+        Err(StoreError::new(operation, &self.path, kind))
     }
 
     /// The mark on the directory that forbids making, removing or replacing files in it.

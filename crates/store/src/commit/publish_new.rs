@@ -155,6 +155,7 @@ impl Write for Creation {
 
 /// Checks that no mark on the directory keeps files from being made in it, or from being removed again if the call fails.
 pub(crate) fn check_directory(place: &WritablePlace) -> Result<(), StoreError> {
+    place.check_missing(Operation::Create)?;
     place.guard_of_directory().map_or(Ok(()), |by| Err(place.guarded(Operation::Create, by)))
 }
 

@@ -129,6 +129,7 @@ pub(crate) fn create_recorded<T>(
     cancellation: Cancellation<'_>,
     note: impl FnOnce(&[PathBuf]) -> T,
 ) -> Result<T, StoreError> {
+    place.check_missing(Operation::Create)?;
     let wait = LockTimeout { cancellation, observer: workspace.observer, ..LockTimeout::default() };
     settle(workspace, place, &mut Backoff::new(&wait))?;
     let sync = workspace.durability == Durability::Machine;

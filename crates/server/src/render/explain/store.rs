@@ -72,6 +72,13 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             "the path, or a name in it, is too long for the file system".to_owned(),
             "use a shorter one".to_owned(),
         ),
+        StoreErrorKind::TooManyMissing { missing, most } => (
+            Code::TooLarge,
+            format!(
+                "{missing} directories on the way to the file are missing, and a call makes {most} at most"
+            ),
+            "use a shorter path, or make the directories with a shell".to_owned(),
+        ),
         StoreErrorKind::NotUnicode => (
             Code::IoError,
             format!("the path of the file, {file_path}, is not Unicode, so it cannot be found by it"),
