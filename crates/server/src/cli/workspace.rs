@@ -5,6 +5,7 @@ use std::path::Path;
 use mcp_text_editor_store::{StoreError, Workspace};
 
 use super::history;
+use super::install::clients::own_configurations;
 use super::resolve::{Action, Command, HistoryAction};
 use crate::config::StateOptions;
 use crate::limits::Limit;
@@ -40,6 +41,7 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
         .roots(command.roots.clone(), command.unserved.clone())
         .read_only(access.read_only)
         .protect(access.protected.clone())
+        .protect_files(own_configurations())
         .unprotect(access.unprotected.clone())
         .in_place(state_options.in_place.clone())
         .durability(state_options.durability)

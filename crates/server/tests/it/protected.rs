@@ -4,12 +4,18 @@
     reason = "a test sets its files up, and looks at them, without the server"
 )]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
 
+use mcp_text_editor::cli::install::clients::CLIENTS;
+use mcp_text_editor::cli::install::machine::Machine;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{CLIENT_FILES, ClientFile, Known};
 use serde_json::{Value, json};
 
+use crate::session::{BINARY, HOME, Session};
 use crate::world::World;
 
 const PATCH: &str = "patch_text_file_contents";
@@ -83,6 +89,68 @@ fn no_file_of_a_client_is_patched() {
     }
     assert_eq!(world.tree(), before);
     assert_eq!(world.call(&mut session, PATCH, &by_text("README.md")).code(), "ok");
+}
+
+/// The configurations that `install` knows, in the home directory of the person, whatever the root is.
+#[test]
+fn no_configuration_of_a_person_is_written() {
+    let world = World::new();
+    let home = world.path("");
+    let mut named = Vec::new();
+    for client in CLIENTS {
+        let machine = Machine::of_person(PathBuf::new(), PathBuf::new()).unwrap();
+        let machine = Machine { home: home.clone(), variables: BTreeMap::new(), ..machine };
+        for is_there in [false, true] {
+            named.extend((client.user)(&machine, &|_| is_there));
+        }
+        named.extend((client.approval)(&machine, None).into_iter().map(|item| item.file));
+    }
+    let paths: BTreeSet<String> =
+        named.iter().map(|file| file.strip_prefix(&home).unwrap().to_str().unwrap().to_owned()).collect();
+    assert!(paths.len() >= CLIENTS.len(), "{paths:?}");
+    let start = |options: &[&str]| {
+        let mut command = Command::new(BINARY);
+        command.env(HOME, &home);
+        for variable in ["XDG_CONFIG_HOME", "APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"] {
+            command.env_remove(variable);
+        }
+        for variable in ["COPILOT_HOME", "QWEN_HOME"] {
+            command.env_remove(variable);
+        }
+        Session::start_by(&mut command, &[options, &[home.to_str().unwrap()]].concat())
+    };
+    let mut session = start(&["--tools", "all"]);
+    for is_there in [false, true] {
+        for path in &paths {
+            let (tool, call) = if is_there {
+                (PATCH, patch(path, "x"))
+            } else {
+                (CREATE, json!({"file_path": format!("$ROOT/{path}"), "contents": "{}\n"}))
+            };
+            let reply = world.call(&mut session, tool, &call);
+            assert_eq!(reply.code(), "protected_path", "{path}: {}", reply.text);
+            world.write(path, "{}\n");
+        }
+    }
+    // A file of that name which is nobody's configuration is none.
+    for path in &paths {
+        world.write(&format!("sub/{path}"), "{}\n");
+    }
+    let zed = paths.iter().find(|path| path.to_lowercase().contains("zed")).unwrap().clone();
+    let reply = world.call(&mut session, PATCH, &patch(&format!("sub/{zed}"), "x"));
+    assert_eq!(reply.code(), "ok", "{}", reply.text);
+    // By a link, and as a link's target.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(world.path(&zed), world.path("link")).unwrap();
+        assert_eq!(world.call(&mut session, PATCH, &patch("link", "x")).code(), "protected_path");
+        std::fs::rename(world.path(&zed), world.path("dotfile")).unwrap();
+        std::os::unix::fs::symlink(world.path("dotfile"), world.path(&zed)).unwrap();
+        let mut session = start(&[]);
+        assert_eq!(world.call(&mut session, PATCH, &patch("dotfile", "x")).code(), "protected_path");
+    }
+    let mut allowed = start(&["--unprotect", &zed, "--unprotect", "dotfile"]);
+    assert_eq!(world.call(&mut allowed, PATCH, &patch(&zed, "y")).code(), "ok");
 }
 
 /// What stands for a protected file is looked for in every call: a session may have made a hundred before the link, and a

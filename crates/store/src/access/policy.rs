@@ -5,6 +5,7 @@
 //! recognised.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use mcp_text_editor_core::file_names::{FoldedName, is_git, same_name};
 
@@ -23,9 +24,28 @@ pub(crate) struct Policy {
     read_only: bool,
     is_unprotected: bool,
     patterns: Patterns,
+    own: OwnFiles,
     /// What is not protected although it is so by default.
     exempt: Patterns,
     closed: Vec<Closed>,
+}
+
+/// Files that are protected whatever root they are in.
+#[derive(Clone, Default, Debug)]
+struct OwnFiles {
+    named: Vec<PathBuf>,
+    /// The names of their paths, as they are written and without links; looked up once something is to be written.
+    paths: OnceLock<Vec<Vec<FoldedName>>>,
+}
+
+impl OwnFiles {
+    fn contain(&self, names: &[FoldedName]) -> bool {
+        let paths = self.paths.get_or_init(|| {
+            let real = self.named.iter().map(|path| real_path(path));
+            self.named.iter().cloned().chain(real).map(|path| folded(&path)).collect()
+        });
+        paths.iter().any(|path| path == names)
+    }
 }
 
 /// A directory of which nothing may even be read.
@@ -52,6 +72,12 @@ impl Policy {
     #[must_use]
     pub(crate) fn protecting(self, patterns: Patterns) -> Self {
         Self { patterns, ..self }
+    }
+
+    /// The same policy, which protects these very files, too.
+    #[must_use]
+    pub(crate) fn protecting_files(self, files: Vec<PathBuf>) -> Self {
+        Self { own: OwnFiles { named: files, paths: OnceLock::new() }, ..self }
     }
 
     /// The same policy, under which what matches these patterns is not protected by default; what [`Policy::protecting`]
@@ -122,7 +148,9 @@ impl Policy {
         if let Some(pattern) = self.patterns.matching(path, relative) {
             return Some(Protection::Pattern(pattern.to_owned()));
         }
-        let protection = by_name(path, relative)?;
+        let names = folded(path);
+        let own = || self.own.contain(&names).then_some(Protection::OwnConfiguration);
+        let protection = by_name(&names, relative).or_else(own)?;
         (!self.exempt.matches(path, relative)).then_some(protection)
     }
 
@@ -141,13 +169,17 @@ fn lies_in(path: &Path, directory: &Path) -> bool {
         .all(|part| parts.next().is_some_and(|own| same_name(part.as_os_str(), own.as_os_str())))
 }
 
+/// The names of a path, as they are compared.
+fn folded(path: &Path) -> Vec<FoldedName> {
+    path.iter().map(FoldedName::new).collect()
+}
+
 /// What protects a path by its names.
-fn by_name(path: &Path, relative: &Path) -> Option<Protection> {
-    let names: Vec<FoldedName> = path.iter().map(FoldedName::new).collect();
+fn by_name(names: &[FoldedName], relative: &Path) -> Option<Protection> {
     // Only the names below the root count: a person has named the root, even if it lies in `.git`.
     let root = names.len().saturating_sub(relative.iter().count());
     if names.iter().skip(root).any(is_git) {
         return Some(Protection::Git);
     }
-    client_file(&names, root).map(Protection::ClientFile)
+    client_file(names, root).map(Protection::ClientFile)
 }

@@ -11,6 +11,8 @@ pub enum Protection {
     Git,
     /// It is a file by which a client starts programs, or is below such a directory.
     ClientFile(&'static ClientFile),
+    /// It is a person's own configuration of a client, which names the programs that the client starts.
+    OwnConfiguration,
     /// It matches this pattern of the configuration.
     Pattern(String),
 }

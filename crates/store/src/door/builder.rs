@@ -25,6 +25,7 @@ pub struct WorkspaceBuilder {
     read_only: bool,
     unprotected_all: bool,
     protected: Patterns,
+    protected_files: Vec<PathBuf>,
     unprotected: Patterns,
     in_place: Patterns,
     state_directory: Option<PathBuf>,
@@ -62,6 +63,12 @@ impl WorkspaceBuilder {
     /// ([`CLIENT_FILES`](crate::CLIENT_FILES)). A pattern with a slash begins at a root.
     pub fn protect(self, patterns: Patterns) -> Self {
         Self { protected: patterns, ..self }
+    }
+
+    /// Protects these files from being written, whatever root they are in: the configurations of clients, by which programs start.
+    /// They need not be there. Like the other files of clients they are exempt where they match [`WorkspaceBuilder::unprotect`].
+    pub fn protect_files(self, files: Vec<PathBuf>) -> Self {
+        Self { protected_files: files, ..self }
     }
 
     /// Takes the default protection from files that match; [`WorkspaceBuilder::protect`] outranks it.
@@ -161,6 +168,7 @@ impl WorkspaceBuilder {
         let paths = self.root_paths();
         let policy = base
             .read_only(self.read_only)
+            .protecting_files(self.protected_files.clone())
             .protecting(self.protected.clone().from_roots(&paths))
             .exempting(self.unprotected.clone().from_roots(&paths));
         match &self.state_directory {

@@ -462,6 +462,19 @@ pub static CLIENTS: &[Client] = &[
     },
 ];
 
+/// Returns every file of this person that configures a client, whether or not it is there.
+#[must_use]
+pub fn own_configurations() -> Vec<PathBuf> {
+    let Ok(machine) = Machine::of_person(PathBuf::new(), PathBuf::new()) else { return Vec::new() };
+    let of = |client: &Client| {
+        // Which of several files a client reads can depend on what is there.
+        let [one, other] = [true, false].map(|is_there| (client.user)(&machine, &|_| is_there));
+        let approving = (client.approval)(&machine, None).into_iter().map(|item| item.file);
+        one.into_iter().chain(other).chain(approving).collect::<Vec<_>>()
+    };
+    CLIENTS.iter().flat_map(of).collect()
+}
+
 const GEMINI_TRUST: &str = "where nobody can be asked, Gemini starts only in a folder that it was told to trust: start `gemini` in it once and \
                             say so, or set GEMINI_CLI_TRUST_WORKSPACE=true";
 

@@ -56,6 +56,15 @@ impl Machine {
     /// Returns this machine, for the person who has started the program in the directory `here`. The error says what is
     /// not known of it.
     pub fn this(here: PathBuf) -> Result<Self, String> {
+        let program = std::env::current_exe()
+            .map_err(|error| format!("the path of this program is not known: {error}"))?;
+        let mut machine = Self::of_person(here, program)?;
+        machine.program = machine.stable_program();
+        Ok(machine)
+    }
+
+    /// Returns this machine as far as the environment tells of it, with these as the current directory and the program.
+    pub fn of_person(here: PathBuf, program: PathBuf) -> Result<Self, String> {
         let system = if cfg!(windows) {
             System::Windows
         } else if cfg!(target_os = "macos") {
@@ -65,13 +74,9 @@ impl Machine {
         };
         let home = std::env::home_dir().filter(|home| home.is_absolute());
         let home = home.ok_or("the home directory is not known: HOME is not set, or not absolute")?;
-        let program = std::env::current_exe()
-            .map_err(|error| format!("the path of this program is not known: {error}"))?;
         let variables =
             std::env::vars_os().map(|(name, value)| (system.variable_name(name), value)).collect();
-        let mut machine = Self { system, home, variables, here, program };
-        machine.program = machine.stable_program();
-        Ok(machine)
+        Ok(Self { system, home, variables, here, program })
     }
 
     /// The value of a variable, if it is not empty.

@@ -132,6 +132,10 @@ fn protected(file_path: &str, protection: &Protection) -> Problem {
             format!("programs are started through `{}` by {} ({})", file.path, file.clients, file.starts),
             "ask a person to edit it, or to start this server with --unprotect for it".to_owned(),
         ),
+        Protection::OwnConfiguration => (
+            "it is a client's configuration, which names programs to start".to_owned(),
+            "ask a person to edit it, or to start this server with --unprotect for it".to_owned(),
+        ),
         Protection::Pattern(pattern) => (
             format!("it matches the protected pattern `{pattern}`"),
             "ask a person to edit it, or to start this server without that --protect".to_owned(),
