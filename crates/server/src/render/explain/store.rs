@@ -72,13 +72,7 @@ pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Prob
             "the path, or a name in it, is too long for the file system".to_owned(),
             "use a shorter one".to_owned(),
         ),
-        StoreErrorKind::TooManyMissing { missing, most } => (
-            Code::TooLarge,
-            format!(
-                "{missing} directories on the way to the file are missing, and a call makes {most} at most"
-            ),
-            "use a shorter path, or make the directories with a shell".to_owned(),
-        ),
+        StoreErrorKind::TooManyMissing { missing, most } => too_many_missing(*missing, *most),
         StoreErrorKind::NotUnicode => (
             Code::IoError,
             format!("the path of the file, {file_path}, is not Unicode, so it cannot be found by it"),
@@ -188,6 +182,14 @@ fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, Strin
         Code::NoSpace,
         format!("{what} on the disk of {full}"),
         "free some space, then send the same call again".to_owned(),
+    )
+}
+
+fn too_many_missing(missing: usize, most: usize) -> (Code, String, String) {
+    (
+        Code::TooLarge,
+        format!("{missing} directories on the way to the file are missing, and a call makes {most} at most"),
+        "use a shorter path, or make the directories with a shell".to_owned(),
     )
 }
 
