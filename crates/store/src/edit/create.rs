@@ -72,7 +72,7 @@ pub(crate) fn create(
         vec![match error.kind {
             StoreErrorKind::AlreadyExists => {
                 let existing = Existing::at(workspace, &place, new.encoding, options.cancellation);
-                Reason::Exists(Box::new(existing))
+                existing.map_or_else(Reason::Store, |existing| Reason::Exists(Box::new(existing)))
             }
             _ => Reason::Store(error),
         }]

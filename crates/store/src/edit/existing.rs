@@ -7,7 +7,7 @@ use mcp_text_editor_core::encoding::{Encoding, Label};
 
 use crate::access::place::Place;
 use crate::cancellation::Cancellation;
-use crate::error::StoreError;
+use crate::error::{StoreError, StoreErrorKind};
 use crate::read::document::read;
 use crate::workspace::Workspace;
 
@@ -52,31 +52,30 @@ impl Existing {
     }
 
     /// Looks at what has the name of a place. Reads a file without any label first, then with the one that the call gave, then
-    /// with the one that its bytes look like.
+    /// with the one that its bytes look like. Fails only if the call is to stop.
     pub(super) fn at(
         workspace: &Workspace,
         place: &Place,
         label: Option<&str>,
         cancellation: Cancellation<'_>,
-    ) -> Self {
+    ) -> Result<Self, StoreError> {
         if place.is_dangling() {
-            return Self::DanglingLink { target: place.path().to_owned() };
+            return Ok(Self::DanglingLink { target: place.path().to_owned() });
         }
-        let Ok(read) = read_as(workspace, place, None, cancellation) else {
-            return Self::NotText { digest: None };
-        };
-        let (looks_like, digest) = match read {
-            Ok(text) => return text,
-            Err(no_text) => no_text,
+        let (looks_like, digest) = match read_as(workspace, place, None, cancellation) {
+            Ok(Ok(text)) => return Ok(text),
+            Ok(Err(no_text)) => no_text,
+            Err(error) if error.kind == StoreErrorKind::Cancelled => return Err(error),
+            Err(_) => (None, None),
         };
         for label in [label, looks_like.map(Encoding::name)].into_iter().flatten() {
             match read_as(workspace, place, Some(label), cancellation) {
-                Ok(Ok(text)) => return text,
-                Ok(Err(_)) => {}
-                Err(_) => break,
+                Ok(Ok(text)) => return Ok(text),
+                Err(error) if error.kind == StoreErrorKind::Cancelled => return Err(error),
+                Ok(Err(_)) | Err(_) => {}
             }
         }
-        Self::NotText { digest }
+        Ok(Self::NotText { digest })
     }
 }
 

@@ -247,7 +247,7 @@ impl<'a> Relocation<'a> {
         let is_directory = target.missing.is_empty() && about.is_ok_and(|about| about.is_dir());
         let by = Existing::at(self.workspace, target, None, self.options.cancellation);
         let inside = is_directory.then(|| target.path().join(self.source.name()));
-        Reason::Taken { by: Box::new(by), inside }
+        by.map_or_else(Reason::Store, |by| Reason::Taken { by: Box::new(by), inside })
     }
 
     fn reasons(&self, error: StoreError) -> Reasons {

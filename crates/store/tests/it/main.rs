@@ -9,6 +9,8 @@ mod door;
 #[cfg(test)]
 mod moving;
 #[cfg(test)]
+mod stopping;
+#[cfg(test)]
 #[cfg(windows)]
 mod windows_paths;
 
