@@ -119,6 +119,7 @@ pub mod matching;
 pub mod measure;
 pub mod name_pattern;
 pub mod nearest;
+pub mod path_rules;
 pub mod preview;
 pub mod regions;
 pub mod rejection;

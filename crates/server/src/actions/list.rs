@@ -17,8 +17,8 @@ use crate::tool_id::ToolId;
 pub struct ListRequest {
     /// The directory, or the file, as the client wrote it; `None` for the roots.
     pub path: Option<String>,
-    /// Which files, in the notation of ignore files.
-    pub glob: Option<String>,
+    /// Which files, each in the notation of ignore files; none for all.
+    pub glob: Vec<String>,
     /// How deep; `None` for all.
     pub depth: Option<u64>,
     /// Whether to list what ignore files name.
@@ -38,7 +38,7 @@ pub fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result
     let list = List {
         glob: &glob,
         // Without a path and a depth only the roots themselves are listed, of which no glob says anything.
-        depth: request.depth.or_else(|| request.glob.as_ref().map(|_| u64::MAX)),
+        depth: request.depth.or_else(|| (!glob.is_empty()).then_some(u64::MAX)),
         include_ignored: request.include_ignored,
         line_counts: request.line_counts,
         time_limit: cancel.time_left(),
@@ -60,7 +60,8 @@ pub fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result
     let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);
     let done = context.workspace.list(&list, &mut sink, control).map_err(|error| {
         let paths: Vec<&str> = request.path.iter().map(String::as_str).collect();
-        failure(context, tool, find::problems(call(context, tool, false, cancel), &paths, None, &error))
+        let call = call(context, tool, false, cancel);
+        failure(context, tool, find::problems(call, &paths, &request.glob, None, &error))
     })?;
     let next = is_cut.then(|| request.offset.saturating_add(page.shown()));
     Ok(page.finish(&End::of(done, next, &context.config.limits)))

@@ -23,8 +23,8 @@ pub struct SearchRequest {
     pub literal: bool,
     /// The files and directories, as the client wrote them; none for all roots.
     pub paths: Vec<String>,
-    /// Which files, in the notation of ignore files.
-    pub glob: Option<String>,
+    /// Which files, each in the notation of ignore files; none for all.
+    pub glob: Vec<String>,
     /// Whether letter case does not count.
     pub ignore_case: bool,
     /// How many lines before and after each hit to show.
@@ -74,7 +74,11 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
     let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);
     let done = context.workspace.search(&search, &mut sink, control).map_err(|error| {
         let call = call(context, tool, paths.len() > 1, cancel);
-        failure(context, tool, find::problems(call, &paths, request.encoding.as_deref(), &error))
+        failure(
+            context,
+            tool,
+            find::problems(call, &paths, &request.glob, request.encoding.as_deref(), &error),
+        )
     })?;
     let next = is_cut.then(|| request.offset.saturating_add(page.shown()));
     Ok(page.finish(&End::of(done, next, &context.config.limits)))

@@ -279,24 +279,47 @@ impl<'n> Fields<'n> {
         if !self.notes.admit(Limit::Files, items.len()) {
             return None;
         }
-        let list = self.place_of(name);
         let mut paths = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
-            match item {
-                Value::String(path) if !path.contains('\0') => {
-                    self.notes.defer(self.file.as_ref(), Named::Path(path.clone()));
-                    paths.push(path);
-                }
-                Value::String(_) => {
-                    self.note_invalid(format!("`{list}[{index}]` holds U+0000"), "leave that character out");
-                }
-                other => self.note_invalid(
-                    format!("`{list}[{index}]` must be a string, not {}", kind(&other)),
-                    "write it as an absolute path, in quotes",
-                ),
+            if let Some(path) = self.item(name, index, item, "write it as an absolute path, in quotes") {
+                self.notes.defer(self.file.as_ref(), Named::Path(path.clone()));
+                paths.push(path);
             }
         }
         Some(paths)
+    }
+
+    /// Reads globs, which may be left out: a list of them, or one by itself, of which `""` is none. Items that are no texts are noted and
+    /// left out.
+    pub fn globs(&mut self, name: &'static str) -> Vec<String> {
+        let Some(value) = self.take(name) else { return Vec::new() };
+        let Ok(spelled) = self.unspelled(&value) else { return Vec::new() };
+        let items = match (value, spelled) {
+            (Value::Array(items), _) | (_, Some(Value::Array(items))) => items,
+            (text @ Value::String(_), _) => vec![text],
+            (other, _) => {
+                self.mistyped(name, "an array of strings", &other);
+                return Vec::new();
+            }
+        };
+        let items = items.into_iter().enumerate();
+        let globs = items.filter_map(|(index, item)| self.item(name, index, item, "write it in quotes"));
+        globs.filter(|glob| !glob.is_empty()).collect()
+    }
+
+    /// Reads an item of a list that must be a text that is not the text of a file.
+    fn item(&self, name: &str, index: usize, item: Value, hint: &str) -> Option<String> {
+        let place = format!("{}[{index}]", self.place_of(name));
+        match item {
+            Value::String(text) if !text.contains('\0') => return Some(text),
+            Value::String(_) => {
+                self.note_invalid(format!("`{place}` holds U+0000"), "leave that character out");
+            }
+            other => {
+                self.note_invalid(format!("`{place}` must be a string, not {}", kind(&other)), hint);
+            }
+        }
+        None
     }
 
     /// Reads a list.

@@ -52,7 +52,11 @@ pub(crate) fn json(skipped: &Skipped, told: impl Fn(Cause) -> bool) -> Option<Va
 }
 
 fn paths(names: &[String], room: &mut usize) -> Vec<String> {
-    names.iter().map(|name| path_by_itself(name).into_owned()).take_while(|name| take(name, room)).collect()
+    names
+        .iter()
+        .map(|name| path_by_itself(name).into_owned())
+        .take_while(|name| take(name, room))
+        .collect()
 }
 
 fn take(name: &str, room: &mut usize) -> bool {
@@ -99,8 +103,8 @@ fn words(cause: Cause) -> (&'static str, &'static str) {
         Cause::NotUnicode => ("name that is not Unicode", "names that are not Unicode"),
         Cause::TooDeep => ("directory nested too deep", "directories nested too deep"),
         Cause::IgnoreFile => (
-            "ignore file that cannot be read, so not heeded",
-            "ignore files that cannot be read, so not heeded",
+            "ignore file that cannot be read or is too large, so not heeded",
+            "ignore files that cannot be read or are too large, so not heeded",
         ),
     }
 }

@@ -10,7 +10,7 @@ use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, flag, integer, text};
+use crate::wire::schema::{self, arguments, flag, integer, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -31,7 +31,13 @@ fn input() -> Map<String, Value> {
     arguments(
         &[
             ("path", text("Absolute path of a directory, or of a file. Default: all directories.")),
-            ("glob", text("Only files like these, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these.")),
+            (
+                "glob",
+                schema::list(
+                    "Only files like these, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
+                    text("Glob."),
+                ),
+            ),
             ("depth", integer("How deep; 1 lists what is in the directory itself. Default: all.")),
             ("include_ignored", flag("List what ignore files name, too.")),
             ("line_counts", flag("Count the lines of each file, after another tab.")),
@@ -57,7 +63,7 @@ pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<ListRequest,
 fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<ListRequest, Failure> {
     let mut fields = Fields::top(&notes, values);
     let path = fields.optional_path("path");
-    let glob = fields.label("glob").filter(|glob| !glob.is_empty());
+    let glob = fields.globs("glob");
     let depth = fields.positive("depth");
     let include_ignored = fields.flag("include_ignored", false);
     let line_counts = fields.flag("line_counts", false);

@@ -46,7 +46,13 @@ fn input() -> Map<String, Value> {
                     text("Absolute path."),
                 ),
             ),
-            ("glob", text("Only these files, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these.")),
+            (
+                "glob",
+                list(
+                    "Only these files, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
+                    text("Glob."),
+                ),
+            ),
             ("ignore_case", flag("Default: false.")),
             ("context", integer("Lines to show before and after each hit.")),
             ("hashes", flag("Give each hit the range_hash of its line.")),
@@ -79,7 +85,7 @@ fn request(mut fields: Fields<'_>) -> Option<SearchRequest> {
     }
     let literal = fields.flag("literal", false);
     let paths = fields.paths("paths").unwrap_or_default();
-    let glob = fields.label("glob").filter(|glob| !glob.is_empty());
+    let glob = fields.globs("glob");
     let ignore_case = fields.flag("ignore_case", false);
     let context = fields.count("context").unwrap_or(0).min(MAX_CONTEXT);
     let hashes = fields.flag("hashes", false);

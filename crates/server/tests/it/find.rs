@@ -66,6 +66,16 @@ fn searches() {
             ("files of a kind", SEARCH, json!({"pattern": "greet", "glob": "*.{rs,md}"})),
             ("all but these", SEARCH, json!({"pattern": "greet", "glob": "!src/**"})),
             (
+                "files of a kind, but not these",
+                SEARCH,
+                json!({"pattern": "greet", "glob": ["*.rs", "*.md", "!main.rs", ""]}),
+            ),
+            (
+                "globs as JSON in a string",
+                SEARCH,
+                json!({"pattern": "greet", "glob": "[\"!*.rs\", \"!*.md\"]"}),
+            ),
+            (
                 "below a directory",
                 SEARCH,
                 json!({"pattern": "greet", "paths": ["$ROOT/docs", "$ROOT/keep.log"]}),
@@ -108,6 +118,8 @@ fn lists() {
             ("with lines", LIST, json!({"path": "$ROOT", "depth": 2, "line_counts": true})),
             ("a file", LIST, json!({"path": "$ROOT/src/main.rs"})),
             ("nothing", LIST, json!({"glob": "*.py"})),
+            ("all but these", LIST, json!({"path": "$ROOT", "glob": ["!docs", "!*.txt"]})),
+            ("no glob", LIST, json!({"path": "$ROOT/src", "glob": [], "depth": 1})),
             ("the first", LIST, json!({"path": "$ROOT", "max_results": 3})),
             ("those after them", LIST, json!({"path": "$ROOT", "max_results": 3, "offset": 3})),
         ],
@@ -128,6 +140,8 @@ fn searches_and_lists_that_are_refused() {
             ("what it cannot do", SEARCH, json!({"pattern": "(?<=a)b"})),
             ("too large an expression", SEARCH, json!({"pattern": r"\w{1000}{1000}{100}"})),
             ("no glob", SEARCH, json!({"pattern": "a", "glob": "*.{rs"})),
+            ("globs of other types", SEARCH, json!({"pattern": "a", "glob": ["*.rs", 1, "a\u{0}"]})),
+            ("globs that are none", LIST, json!({"glob": {"include": "*.rs"}})),
             (
                 "paths that are none",
                 SEARCH,

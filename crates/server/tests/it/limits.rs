@@ -365,6 +365,22 @@ fn absurd_texts_and_numbers() {
         spelled_often = spelled(&spelled_often);
     }
     absurd.check(GET, &start(&spelled_often), "invalid_arguments", no_integer);
+    // What would be compiled, or written out.
+    for tool in ["search_text_files", "list_text_files"] {
+        let mut globs = |globs: &Value, said: &str| {
+            let mut call = json!({"glob": globs});
+            if tool == "search_text_files" {
+                call["pattern"] = json!("a");
+            }
+            absurd.check(tool, &call.to_string(), "too_large", said);
+        };
+        globs(&json!("?".repeat(3_000_000)), "`glob` has 3000000 bytes, and the limit is 16 KiB");
+        globs(&json!(vec!["?a"; 100_000]), "`glob` has 100000 globs, and the limit is 256");
+        globs(
+            &json!(["{a,b}".repeat(30)]),
+            "`glob` stands for more bytes without braces than the limit of 256 KiB",
+        );
+    }
     // One new text for many places would be gigabytes.
     let places = many(r#"{"start":1}"#, 10_000);
     let new = "x".repeat(3_000_000);
@@ -384,6 +400,29 @@ fn absurd_texts_and_numbers() {
         assert!(text(&answer).contains(shown), "{answer}");
     }
     absurd.finish();
+}
+
+#[test]
+fn patterns_of_a_person_are_bounded() {
+    for option in ["--protect", "--unprotect", "--no-history-for", "--in-place"] {
+        let run = |variable: &str, value: &str, arguments: &[&str]| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
+            let output = command.args(arguments).arg("tools").env(variable, value).output().unwrap();
+            (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        };
+        let variable = format!("MCP_TEXT_EDITOR_{}", option[2..].replace('-', "_").to_uppercase());
+        let long = "?".repeat(30_000);
+        let long = format!("{long};{long};{long}");
+        let many = "a;".repeat(2_000);
+        for (value, wanted) in [(&*long, "and the limit is 65536"), (&*many, "and the limit is 1000")] {
+            let (code, said) = run(&variable, value, &[]);
+            assert_eq!(code, Some(2), "{option}: {said}");
+            assert!(said.contains(&format!("{option}: ")) && said.contains(wanted), "{said}");
+        }
+        let (code, said) = run("NONE", "", &[option, &"{a".repeat(20_000)]);
+        assert_eq!(code, Some(2), "{option}: {said}");
+        assert!(said.contains("alternate groups are nested too deeply") && said.len() < 500, "{said}");
+    }
 }
 
 #[test]

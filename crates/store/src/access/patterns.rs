@@ -29,19 +29,37 @@ impl fmt::Debug for Patterns {
     }
 }
 
-/// A pattern that cannot be read.
+/// How many patterns there may be.
+const MOST: usize = 1_000;
+/// How many bytes they may have, all together.
+const MOST_BYTES: usize = 64 << 10;
+/// How many characters of one that cannot be read are told.
+const SHOWN: usize = 200;
+
+/// Why patterns cannot be taken.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{pattern}` is no pattern: {problem}")]
-pub struct BadPattern {
-    /// The pattern.
-    pub pattern: String,
-    /// What is wrong with it.
-    pub problem: String,
+pub enum BadPattern {
+    /// There are too many.
+    #[error("{0} patterns, and the limit is {MOST}")]
+    Many(usize),
+    /// They have too many bytes.
+    #[error("patterns of {0} bytes, and the limit is {MOST_BYTES}")]
+    Long(usize),
+    /// One cannot be read: its beginning, and why.
+    #[error("`{0}` is no pattern: {1}")]
+    Unreadable(String, BadNamePattern),
 }
 
 impl Patterns {
     /// Reads the patterns; the error is of the first that cannot be read.
     pub fn new(texts: &[String]) -> Result<Self, BadPattern> {
+        let length = texts.iter().map(String::len).sum();
+        if texts.len() > MOST {
+            return Err(BadPattern::Many(texts.len()));
+        }
+        if length > MOST_BYTES {
+            return Err(BadPattern::Long(length));
+        }
         let mut compiled = Vec::new();
         let mut text_of = Vec::new();
         for (index, text) in texts.iter().enumerate() {
@@ -64,9 +82,8 @@ impl Patterns {
                 None => None,
             };
             for anchored in std::iter::once(anchored).chain(real) {
-                let bad =
-                    |error: BadNamePattern| BadPattern { pattern: text.clone(), problem: error.to_string() };
-                compiled.push(NamePattern::new(&anchored).map_err(bad)?);
+                let read = NamePattern::new(&anchored);
+                compiled.push(read.map_err(|error| BadPattern::Unreadable(shortened(text), error))?);
                 text_of.push(index);
             }
         }
@@ -108,6 +125,14 @@ impl Patterns {
         }
         let first = self.compiled.iter().position(|pattern| paths.iter().any(|path| pattern.matches(path)));
         self.texts.get(*self.text_of.get(first?)?).map(String::as_str)
+    }
+}
+
+/// The beginning of a pattern, as a message shows it.
+fn shortened(pattern: &str) -> String {
+    match pattern.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", pattern.get(..end).unwrap_or_default()),
+        None => pattern.to_owned(),
     }
 }
 
@@ -166,6 +191,17 @@ mod tests {
         assert!(check("caf\u{e9}.txt", "a/cafe\u{301}.txt"), "as APFS takes them for one name");
         assert!(check("stra\u{df}e/*.key", "STRASSE/A.KEY. "));
         assert!(check("/home/me/./project//a", "a"));
+    }
+
+    #[test]
+    fn patterns_are_bounded_before_they_are_read() {
+        let said = |texts: &[String]| Patterns::new(texts).unwrap_err().to_string();
+        assert_eq!(said(&["?".repeat(3_000_000)]), "patterns of 3000000 bytes, and the limit is 65536");
+        assert_eq!(said(&vec!["a".to_owned(); 1_001]), "1001 patterns, and the limit is 1000");
+        // What is the slowest to match is matched in the time of a path times that of the pattern.
+        let slow = Patterns::new(&[format!("{}b", "*a".repeat(2_000)), "{a,b}".repeat(2_000)]).unwrap();
+        let path = format!("/{}", "a".repeat(255));
+        assert!(!slow.matches(Path::new(&path), Path::new(&path[1..])));
     }
 
     #[test]

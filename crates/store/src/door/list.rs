@@ -27,7 +27,7 @@ impl Workspace {
     ) -> Result<SearchSummary, SearchError> {
         let began = Instant::now();
         let mut problems = Vec::new();
-        let globs = self.globs(list.glob).map_err(|bad| problems.push(SearchProblem::Glob(bad)));
+        let globs = self.globs(list.glob).map_err(|bad| problems.push(SearchProblem::Globs(bad)));
         let mut skipped = Skipped::default();
         let mut starts = Vec::new();
         match list.path {

@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::path_rules::BadGlobs;
 
 use crate::access::meant::search::{Purpose, Search as Meant};
-use crate::access::patterns::BadPattern;
 use crate::door::control::Control;
 use crate::edit::Reason;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::search::deliver::Asked;
-use crate::search::ignores::Globs;
+use crate::search::globs::Globs;
 use crate::search::matcher::matcher;
 use crate::search::start::{Start, of_path, of_roots};
 use crate::search::walk::Rules;
@@ -38,7 +38,7 @@ impl Workspace {
         let began = Instant::now();
         let mut problems = Vec::new();
         let matcher = matcher(search).map_err(|bad| problems.push(SearchProblem::Pattern(bad)));
-        let globs = self.globs(search.glob).map_err(|bad| problems.push(SearchProblem::Glob(bad)));
+        let globs = self.globs(search.glob).map_err(|bad| problems.push(SearchProblem::Globs(bad)));
         let label = search.encoding.map(Label::parse);
         if matches!(label, Some(None)) {
             problems.push(SearchProblem::Refused { entry: 0, reason: Reason::UnknownEncoding });
@@ -97,7 +97,7 @@ impl Workspace {
     }
 
     /// The globs of a request.
-    pub(super) fn globs(&self, globs: &[&str]) -> Result<Globs, BadPattern> {
+    pub(super) fn globs(&self, globs: &[&str]) -> Result<Globs, BadGlobs> {
         let roots: Vec<&Path> = self.roots.named_paths().flat_map(|(path, named)| [path, named]).collect();
         Globs::new(globs, &roots)
     }

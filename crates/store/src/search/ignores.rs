@@ -1,41 +1,41 @@
-//! Which files a walk leaves out: the ignore files from a root downwards ([`Ignores`]), and the globs of a request ([`Globs`]).
+//! Which files a walk leaves out: the ignore files from a root downwards ([`Ignores`]).
 //!
-//! As ripgrep has it: `.rgignore` outranks `.ignore`, that `.gitignore`, that `.git/info/exclude`, and of files of one name the one that
+//! What a line says is git's affair ([`mcp_text_editor_core::path_rules`]). Which files count is ripgrep's: `.rgignore` outranks `.ignore`, that `.gitignore`, that `.git/info/exclude`, and of files of one name the one that
 //! stands deeper; of `.gitignore` and `exclude` those above a directory that has a `.git` do not count in it. A `.gitignore` counts
 //! where there is no `.git`, too. What stands above the root, and git's configuration, do not count. Letter case does.
 
 use std::io::Read as _;
-use std::path::{MAIN_SEPARATOR, Path};
+use std::path::Path;
 use std::sync::Arc;
 
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use mcp_text_editor_core::path_rules::{Notation, Rules};
 
-use crate::access::patterns::BadPattern;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::search::start::Start;
 
 /// The names of ignore files, the one that outranks the others first.
-pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
+pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", GITIGNORE];
+const GITIGNORE: &str = ".gitignore";
 /// The directory in which git keeps what is its own.
 pub(crate) const GIT: &str = ".git";
 /// How many bytes an ignore file may have.
 const LARGEST: u64 = 1 << 20;
+/// How many bytes of memory the rules may take that count in one directory. So a call takes no more for them, wherever its walk is.
+const HEAVIEST: usize = 8 << 20;
 
 /// What is ignored in a directory, by its own ignore files and those above.
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
     /// By each of [`NAMES`], then by `.git/info/exclude`.
-    files: [Rules; 4],
+    files: [Option<Rules>; 4],
+    /// How many bytes of memory these and those above take.
+    weight: usize,
     has_git: bool,
     /// How many bytes of a path from the root on lead to this directory, the last separator included.
     prefix: usize,
     above: Option<Arc<Ignores>>,
 }
-
-/// The rules of one ignore file; `None` if there is no such file, or none in it.
-pub(crate) type Rules = Option<Gitignore>;
 
 /// Which ignore files a directory has.
 #[derive(Clone, Copy, Default, Debug)]
@@ -71,7 +71,7 @@ type NotHonoured<'a> = &'a mut dyn FnMut(&str);
 
 impl Ignores {
     /// What is ignored in a directory: by the files that it has, of which `present` tells, and by those above. `relative` is its path
-    /// from the root on, with a separator at its end unless it is empty.
+    /// from the root on, with a slash between names, and at its end unless it is empty.
     pub(crate) fn of(
         above: &Arc<Self>,
         directory: &Dir,
@@ -82,33 +82,51 @@ impl Ignores {
         if present.is_empty() {
             return above.clone();
         }
-        let mut files: [Rules; 4] = [const { None }; 4];
+        let mut files = [const { None }; 4];
+        let mut weight = above.weight;
+        let mut take = |slot: &mut Option<Rules>, read: Result<Option<Rules>, ()>, name: &str| {
+            let rules = read.unwrap_or_else(|()| {
+                not_honoured(name);
+                None
+            });
+            let Some(rules) = rules else { return };
+            let is_too_much = rules.weight() > HEAVIEST.saturating_sub(weight);
+            if is_too_much || rules.is_cut() {
+                not_honoured(name);
+            }
+            if !is_too_much {
+                weight += rules.weight();
+                *slot = Some(rules);
+            }
+        };
         for ((slot, name), is_there) in files.iter_mut().zip(NAMES).zip(present.files) {
             if is_there {
-                *slot = read(directory, name).unwrap_or_else(|()| {
-                    not_honoured(name);
-                    None
-                });
+                // Those of ripgrep are written for it.
+                let notation = if name == GITIGNORE { Notation::Git } else { Notation::Braces };
+                take(slot, read(directory, name, notation), name);
             }
         }
         if let (true, Some(slot)) = (present.git, files.last_mut()) {
             let info = os::open_to_list(directory, Path::new(GIT))
                 .and_then(|git| os::open_to_list(&git, Path::new("info")));
             if let Ok(info) = info {
-                *slot = read(&info, "exclude").unwrap_or_else(|()| {
-                    not_honoured(".git/info/exclude");
-                    None
-                });
+                take(slot, read(&info, "exclude", Notation::Git), ".git/info/exclude");
             }
         }
         if files.iter().all(Option::is_none) && !present.git {
             return above.clone();
         }
-        Arc::new(Self { files, has_git: present.git, prefix: relative.len(), above: Some(above.clone()) })
+        Arc::new(Self {
+            files,
+            weight,
+            has_git: present.git,
+            prefix: relative.len(),
+            above: Some(above.clone()),
+        })
     }
 
     /// What is ignored where a walk starts, by the files from the root to the directory above it, if they are honoured; and the path from
-    /// the root to it, with a separator at its end unless it is empty.
+    /// the root to it, with a slash between names, and at its end unless it is empty.
     pub(crate) fn above(
         start: &Start,
         is_honoured: bool,
@@ -123,22 +141,28 @@ impl Ignores {
                 directory = os::open_to_list(&above, Path::new(name)).ok();
             }
             relative.push_str(&name.to_string_lossy());
-            relative.push(MAIN_SEPARATOR);
+            relative.push('/');
         }
         (ignores, relative)
     }
 
-    /// Whether a path, from the root on, is ignored; its directory is the one that these are of, or below it.
-    pub(crate) fn ignore(&self, relative: &str, is_directory: bool) -> bool {
+    /// Whether a path, from the root on, is ignored; its directory is the one that these are of, or below it. If `goes_on` says no
+    /// meanwhile, what is returned means nothing.
+    pub(crate) fn ignore(
+        &self,
+        relative: &str,
+        is_directory: bool,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
         let mut found: [Option<bool>; 4] = [None; 4];
         let mut is_beyond_git = false;
         let mut level = Some(self);
         while let Some(ignores) = level {
-            let path = Path::new(relative.get(ignores.prefix..).unwrap_or(relative));
+            let path = relative.get(ignores.prefix..).unwrap_or(relative);
             for (index, (rules, found)) in ignores.files.iter().zip(&mut found).enumerate() {
                 let is_git = index >= 2;
                 if let (Some(rules), None, false) = (rules, *found, is_git && is_beyond_git) {
-                    *found = verdict(&rules.matched(path, is_directory));
+                    *found = rules.verdict(path, is_directory, goes_on);
                 }
             }
             is_beyond_git |= ignores.has_git;
@@ -158,8 +182,8 @@ fn looked_for(directory: &Dir) -> Present {
     present
 }
 
-/// The rules of an ignore file. A line that is no pattern is passed over, as ripgrep and git do; a link is not followed, as git has it.
-fn read(directory: &Dir, name: &str) -> Result<Rules, ()> {
+/// The rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not followed, as git has it.
+fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<Rules>, ()> {
     let file = match os::open_to_read_file(directory, Path::new(name)) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -170,82 +194,9 @@ fn read(directory: &Dir, name: &str) -> Result<Rules, ()> {
     }
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|_| ())?;
-    if bytes.len() as u64 > LARGEST { Err(()) } else { rules(&bytes) }
-}
-
-/// The rules in the bytes of an ignore file.
-pub(crate) fn rules(bytes: &[u8]) -> Result<Rules, ()> {
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let mut builder = GitignoreBuilder::new("");
-    for line in String::from_utf8_lossy(bytes).lines() {
-        // What is wrong with a line is nobody's business but its author's.
-        let _ = builder.add_line(None, line);
+    if bytes.len() as u64 > LARGEST {
+        return Err(());
     }
-    let rules = builder.build().map_err(|_| ())?;
-    Ok((!rules.is_empty()).then_some(rules))
-}
-
-fn verdict<T>(found: &Match<T>) -> Option<bool> {
-    match found {
-        Match::None => None,
-        Match::Ignore(_) => Some(true),
-        Match::Whitelist(_) => Some(false),
-    }
-}
-
-/// The globs of a request. They only narrow: what an ignore file names is left out all the same.
-#[derive(Debug)]
-pub(crate) struct Globs(Gitignore);
-
-impl Globs {
-    /// Reads them; `roots` are the paths that an absolute one can begin with. The error is of the first that cannot be read.
-    pub(crate) fn new(globs: &[&str], roots: &[&Path]) -> Result<Self, BadPattern> {
-        let bad = |glob: &str, error: &ignore::Error| {
-            let problem = match error {
-                ignore::Error::Glob { err, .. } => err.clone(),
-                other => other.to_string(),
-            };
-            BadPattern { pattern: glob.to_owned(), problem }
-        };
-        let mut builder = GitignoreBuilder::new("");
-        builder.allow_unclosed_class(false);
-        for glob in globs {
-            builder.add_line(None, &from_root(glob, roots)).map_err(|error| bad(glob, &error))?;
-        }
-        Ok(Self(builder.build().map_err(|error| bad(&globs.join(", "), &error))?))
-    }
-
-    /// Whether they say nothing.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether a path is wanted, if they say so. `from` is how many bytes of it lead to where the walk started: a glob counts from there,
-    /// too.
-    pub(crate) fn want(&self, relative: &str, from: usize, is_directory: bool) -> Option<bool> {
-        if self.is_empty() {
-            return None;
-        }
-        // They are read as lines of an ignore file, and mean the opposite.
-        let of = |path: &str| verdict(&self.0.matched(Path::new(path), is_directory));
-        let from_start = relative.get(from..).filter(|_| from > 0).and_then(of);
-        match (of(relative), from_start) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), _) | (_, Some(true)) => Some(true),
-            (None, None) => (!is_directory && self.0.num_ignores() > 0).then_some(false),
-        }
-    }
-}
-
-/// A glob that is an absolute path, as one from its root on.
-fn from_root(glob: &str, roots: &[&Path]) -> String {
-    let (mark, path) = glob.strip_prefix('!').map_or(("", glob), |path| ("!", path));
-    let rest = roots.iter().find_map(|root| {
-        let rest = path.strip_prefix(root.to_str()?)?;
-        (rest.starts_with(std::path::is_separator)).then(|| rest.to_owned())
-    });
-    match rest {
-        Some(rest) => format!("{mark}{}", rest.replace(MAIN_SEPARATOR, "/")),
-        None => glob.to_owned(),
-    }
+    let rules = Rules::of_file(&bytes, notation);
+    Ok((!rules.is_empty() || rules.is_cut()).then_some(rules))
 }

@@ -137,4 +137,8 @@ impl Visitor for Lister<'_> {
     fn skipped(&mut self, cause: Cause, path: String) {
         self.skipped.add(cause, path);
     }
+
+    fn is_over(&mut self) -> bool {
+        (self.ask)().is_break()
+    }
 }

@@ -1,6 +1,7 @@
 //! Why a search or a listing is refused: [`SearchProblem`].
 
-use crate::access::patterns::BadPattern;
+use mcp_text_editor_core::path_rules::BadGlobs;
+
 use crate::edit::Reason;
 
 /// Why a search or a listing is refused, or was stopped.
@@ -24,9 +25,9 @@ pub enum SearchProblem {
     /// The pattern cannot be searched for.
     #[error(transparent)]
     Pattern(BadSearchPattern),
-    /// A glob cannot be read.
+    /// The globs cannot be taken.
     #[error(transparent)]
-    Glob(BadPattern),
+    Globs(BadGlobs),
     /// What was named cannot be searched or listed, no encoding has that label, or the call was cancelled.
     #[error("{reason}")]
     Refused {

@@ -28,7 +28,7 @@ pub enum Cause {
     NotUnicode,
     /// The directory is nested too deep.
     TooDeep,
-    /// An ignore file that cannot be read, or is too large, and so was not honoured.
+    /// An ignore file that cannot be read, or is too large, by itself or with those above it, and so was not honoured, or not all of it.
     IgnoreFile,
 }
 

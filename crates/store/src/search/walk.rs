@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::vec::IntoIter;
@@ -15,7 +15,8 @@ use crate::error::StoreErrorKind;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::seen::Listed;
-use crate::search::ignores::{GIT, Globs, Ignores, Present};
+use crate::search::globs::Globs;
+use crate::search::ignores::{GIT, Ignores, Present};
 use crate::search::skipped::Cause;
 use crate::search::start::{Start, joined};
 use crate::stage::temporary::PREFIX;
@@ -35,6 +36,12 @@ pub(crate) struct Rules<'a> {
     /// Where the call's walks start, as these paths really are: what one starts from is left out of the others.
     pub(crate) starts: &'a [PathBuf],
     pub(crate) stop: &'a AtomicBool,
+}
+
+impl Rules<'_> {
+    fn is_over(&self, visitor: &mut impl Visitor) -> bool {
+        self.stop.load(Ordering::Relaxed) || visitor.is_over()
+    }
 }
 
 /// A directory of a walk.
@@ -67,6 +74,11 @@ pub(crate) trait Visitor {
 
     /// Something that is left out.
     fn skipped(&mut self, cause: Cause, path: String);
+
+    /// Whether nothing more is wanted; asked often, also where it meets nothing.
+    fn is_over(&mut self) -> bool {
+        false
+    }
 }
 
 impl Named<'_> {
@@ -105,7 +117,7 @@ struct Level {
 struct Walk<'a> {
     start: &'a Start,
     rules: &'a Rules<'a>,
-    /// The path from the root to what is being visited.
+    /// The path from the root to what is being visited, with a slash between names.
     relative: String,
     /// How many bytes of it lead to the start.
     from: usize,
@@ -117,7 +129,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn run(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
         while let Some(level) = self.levels.last_mut() {
-            if self.rules.stop.load(Ordering::Relaxed) {
+            if self.rules.is_over(visitor) {
                 return ControlFlow::Break(());
             }
             self.relative.truncate(level.prefix);
@@ -134,9 +146,19 @@ impl Walk<'_> {
         let Some(level) = self.levels.last() else { return ControlFlow::Continue(()) };
         self.relative.push_str(name);
         let is_directory = kind == Listed::Directory;
-        let wanted = self.rules.globs.want(&self.relative, self.from, is_directory);
-        let ignored = || self.rules.honours_ignores && level.ignores.ignore(&self.relative, is_directory);
-        if !wanted.unwrap_or(true) || ignored() || self.starts_elsewhere() {
+        let mut is_over = false;
+        let mut goes_on = || {
+            is_over |= self.rules.is_over(visitor);
+            !is_over
+        };
+        let wanted = self.rules.globs.want(&self.relative, self.from, is_directory, &mut goes_on);
+        let is_left_out = !wanted.unwrap_or(true)
+            || (self.rules.honours_ignores
+                && level.ignores.ignore(&self.relative, is_directory, &mut goes_on));
+        if is_over {
+            return ControlFlow::Break(());
+        }
+        if is_left_out || self.starts_elsewhere() {
             return ControlFlow::Continue(());
         }
         let node = level.node.clone();
@@ -181,7 +203,7 @@ impl Walk<'_> {
         let Some(ignores) = self.levels.last().map(|level| level.ignores.clone()) else {
             return ControlFlow::Continue(());
         };
-        self.relative.push(MAIN_SEPARATOR);
+        self.relative.push('/');
         let node = Arc::new(Node { directory: Arc::new(opened), path: named.path() });
         self.enter(node, &ignores, visitor);
         ControlFlow::Continue(())
@@ -202,7 +224,7 @@ impl Walk<'_> {
                     visitor.skipped(Cause::NotUnicode, joined(&node.path, &name.to_string_lossy()));
                 }
             }
-            !self.rules.stop.load(Ordering::Relaxed)
+            !self.rules.is_over(visitor)
         });
         if read.is_err() {
             visitor.skipped(Cause::Unreadable, node.path.clone());
@@ -233,7 +255,9 @@ impl Walk<'_> {
 
     /// The path of what is being visited, as it really is.
     fn real(&self) -> PathBuf {
-        self.start.real.join(self.relative.get(self.from..).unwrap_or_default())
+        let mut real = self.start.real.clone();
+        real.extend(self.relative.get(self.from..).unwrap_or_default().split('/'));
+        real
     }
 }
 

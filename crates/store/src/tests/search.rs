@@ -149,7 +149,7 @@ fn all_that_is_wrong_is_told_together() {
         refused(&world, &search),
         [
             "regex parse error:\n    (?:a(b)\n    ^\nerror: unclosed group",
-            "`[z-a]` is no pattern: invalid range; 'z' > 'a'",
+            "a glob that cannot be read: invalid range; 'z' > 'a'",
             "no encoding has that label",
             "the path is not absolute",
             "opening @/root/nmae.txt: there is no such file",

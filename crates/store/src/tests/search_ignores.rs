@@ -1,4 +1,5 @@
-//! Which files a walk leaves out, against ripgrep and git on random trees. Each test passes with a word where the other program is missing.
+//! Which files a walk leaves out, against ripgrep and git on random trees, and what lines of ignore files mean, against git. Each test
+//! passes with a word where the other program is missing.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -144,6 +145,149 @@ proptest! {
         ours.sort();
         prop_assert_eq!(ours, theirs, "{:?} {:?}", tree, exclude);
     }
+}
+
+/// What makes lines in which git and ripgrep differ, too, and paths that they could be of.
+#[cfg(unix)]
+const PARTS: [&str; 44] = [
+    "a",
+    "a",
+    "b",
+    "ab",
+    "x.a",
+    "*.a",
+    "*",
+    "*",
+    "**",
+    "***",
+    "?",
+    "[",
+    "]",
+    "[ab]",
+    "[!a]",
+    "[^a]",
+    "[a-c]",
+    "[[:alpha:]]",
+    "[[:upper:]b]",
+    "[[:space:]]",
+    "[[:punct:]]",
+    "[[:foo:]]",
+    "[[:]",
+    "[]a]",
+    "[a-]",
+    "[\\]]",
+    "[b-a]",
+    "[!]]",
+    "{a,b}",
+    "{",
+    ",",
+    "\\",
+    "/",
+    "/",
+    "/",
+    "**/",
+    "/**/",
+    "/**",
+    " ",
+    "\t",
+    "!",
+    "#",
+    ".",
+    "é",
+];
+#[cfg(unix)]
+const PATHS: [&str; 24] = [
+    "a", "a", "b", "b", "ab", "ba", "c", "x.a", ".a", "A", "é", "{a,b}", "{", " ", "a ", "\t", "a\t", "[",
+    "]", "\\", "!a", "#a", "-", "**",
+];
+
+/// Lines of an ignore file, and paths.
+#[cfg(unix)]
+fn lines_and_paths() -> impl Strategy<Value = (Vec<String>, Vec<String>)> {
+    let line = prop::collection::vec(prop::sample::select(PARTS.to_vec()), 1..6);
+    let path = prop::collection::vec(prop::sample::select(PATHS.to_vec()), 1..5);
+    let lines = prop::collection::vec(line.prop_map(|parts| parts.concat()), 1..4);
+    (lines, prop::collection::vec(path.prop_map(|names| names.join("/")), 12))
+}
+
+#[cfg(unix)]
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// `git check-ignore` looks at no file, only at the ignore files: there is one in each of many directories.
+    #[test]
+    fn a_line_means_what_it_means_to_git(all in prop::collection::vec(lines_and_paths(), 40)) {
+        use mcp_text_editor_core::path_rules::{Notation, Rules};
+        let world = World::new();
+        let root = world.path("@/root");
+        let Some(_) = lines_of(&root, "git", &["init", "-q", "."]) else { return Ok(()) };
+        let mut asked = String::new();
+        for (index, (lines, paths)) in all.iter().enumerate() {
+            world.write(&format!("@/root/{index}/.gitignore"), &lines.join("\n"));
+            asked.extend(paths.iter().map(|path| format!("{index}/{path}\0")));
+        }
+        world.write("@/outside/asked", &asked);
+        let input = std::fs::File::open(world.path("@/outside/asked")).unwrap();
+        let output = Command::new("git")
+            .args(["-c", "core.ignoreCase=false", "check-ignore", "--no-index", "-z", "--stdin"])
+            .current_dir(&root)
+            .stdin(input)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .unwrap();
+        let theirs = String::from_utf8(output.stdout).unwrap();
+        let theirs: std::collections::BTreeSet<&str> = theirs.split_terminator('\0').collect();
+        for (index, (lines, paths)) in all.iter().enumerate() {
+            let rules = Rules::of_file(lines.join("\n").as_bytes(), Notation::Git);
+            for path in paths {
+                let is_ignored = |path: &str, is_directory| rules.verdict(path, is_directory, &mut || true) == Some(true);
+                let below_ignored = path.match_indices('/').any(|(slash, _)| is_ignored(&path[..slash], true));
+                let told = format!("{index}/{path}");
+                prop_assert_eq!(
+                    below_ignored || is_ignored(path, false), theirs.contains(told.as_str()), "{:?} {:?}", lines, path);
+            }
+        }
+    }
+}
+
+/// One ignore file in another's directory, and so on: what they take together is bounded, and what is beyond is told.
+#[test]
+fn ignore_files_together_are_bounded() {
+    let world = World::new();
+    let lines = "?a?\n".repeat(250_000);
+    for directory in ["", "a/", "a/b/", "c/", ".git/info/"] {
+        world.write(&format!("@/root/{directory}.gitignore"), &format!("{lines}*.log"));
+        world.write(&format!("@/root/{directory}f.log"), "x");
+    }
+    world.write("@/root/.git/info/exclude", &lines);
+    world.write(
+        "@/root/d/.ignore",
+        "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}",
+    );
+    world.write("@/root/d/f.log", "x");
+    let (found, summary) = super::search::found(&world, &Search::new("^x"));
+    assert!(found.is_empty(), "what the first one names is left out below it: {found:?}");
+    let skipped: Vec<_> =
+        summary.skipped.iter().map(|(cause, files)| format!("{cause:?} {}", files.count)).collect();
+    assert_eq!(skipped, ["IgnoreFile 5"]);
+}
+
+/// A call is stopped where all that it meets is ignored, too.
+#[test]
+fn a_list_of_what_is_ignored_can_be_stopped() {
+    let world = World::new();
+    for number in 0..1_000 {
+        world.write(&format!("@/root/{number}.log"), "");
+    }
+    world.write("@/root/.gitignore", "*.log\n");
+    let asked = std::cell::Cell::new(0);
+    let is_cancelled = || asked.replace(asked.get() + 1) > 500;
+    let control = Control::default().cancelled_by(&is_cancelled);
+    let root = world.path("@/root");
+    let stopped =
+        world.workspace.list(&List::new(root.to_str()), &mut |_| ControlFlow::Continue(()), control);
+    assert!(stopped.is_err() && asked.get() < 600, "{stopped:?} {}", asked.get());
 }
 
 /// A repository in another has rules of its own; `.ignore` counts in it all the same.

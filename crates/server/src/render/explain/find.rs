@@ -1,15 +1,21 @@
 //! Why a search or a list is refused.
 
+use mcp_text_editor_core::path_rules::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, MOST_WRITTEN};
 use mcp_text_editor_store::{BadSearchPattern, SearchError, SearchProblem};
 
 use super::{Call, Named, problem};
 use crate::problem::{Code, Problem};
 use crate::render::escape::on_one_line;
+use crate::render::limits::size;
 
-/// Lists the problems of a search or a list of these paths.
+/// How many characters of a glob that cannot be read are shown.
+const SHOWN: usize = 200;
+
+/// Lists the problems of a search or a list of these paths and globs.
 pub(crate) fn problems(
     call: Call<'_>,
     paths: &[&str],
+    globs: &[String],
     encoding: Option<&str>,
     error: &SearchError,
 ) -> Vec<Problem> {
@@ -28,11 +34,7 @@ pub(crate) fn problems(
                 "send \"literal\": true for plain text; in an expression put a backslash before ( ) [ ] { } . * + ? | ^ $ where the \
                  character itself is meant; there are neither look-around nor back-references",
             ),
-            SearchProblem::Glob(bad) => Problem::new(
-                Code::InvalidArguments,
-                format!("`glob` cannot be read: {}", on_one_line(&bad.to_string())),
-                "such as *.rs, *.{ts,tsx}, src/**/*.py, or !*.md for all others",
-            ),
+            SearchProblem::Globs(bad) => of_globs(globs, bad),
             SearchProblem::Refused { entry, reason } => {
                 let file_path = paths.get(*entry).copied().unwrap_or_default();
                 let mut problem = problem(call, Named { file_path, encoding, patches: &[] }, reason);
@@ -41,6 +43,33 @@ pub(crate) fn problems(
             }
         })
         .collect()
+}
+
+fn of_globs(globs: &[String], bad: &BadGlobs) -> Problem {
+    let too_large =
+        |reason| Problem::new(Code::TooLarge, reason, "give fewer or shorter globs, or name directories");
+    let most = |bytes: usize| size(bytes as u64);
+    match bad {
+        BadGlobs::Unreadable(index, why) => {
+            let glob: String =
+                globs.get(*index).map(|glob| glob.chars().take(SHOWN).collect()).unwrap_or_default();
+            Problem::new(
+                Code::InvalidArguments,
+                format!("`glob` cannot be read: `{}` is no pattern: {why}", on_one_line(&glob)),
+                "such as *.rs, *.{ts,tsx}, src/**/*.py, or !*.md for all others",
+            )
+        }
+        BadGlobs::Many(asked) => {
+            too_large(format!("`glob` has {asked} globs, and the limit is {MOST_GLOBS}"))
+        }
+        BadGlobs::Long(asked) => {
+            too_large(format!("`glob` has {asked} bytes, and the limit is {}", most(MOST_GLOB_BYTES)))
+        }
+        BadGlobs::Braces => too_large(format!(
+            "`glob` stands for more bytes without braces than the limit of {}",
+            most(MOST_WRITTEN)
+        )),
+    }
 }
 
 /// Returns the last line of a message about a regular expression, which says what is wrong; what stands before it draws

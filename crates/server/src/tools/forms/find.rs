@@ -7,7 +7,7 @@ use super::given::{Given, unspelled};
 use super::levels::{LIST_CALL, SEARCH_CALL};
 use super::part::Part;
 use super::reader::Reader;
-use crate::limits::Limit;
+use crate::limits::{Limit, Limits};
 use crate::tool_id::ToolId;
 
 type Parts = Vec<(&'static str, Part)>;
@@ -73,19 +73,29 @@ fn place(path: Value, reader: &mut Reader<'_>) -> Option<Part> {
     Some(reader.path(Some(path)))
 }
 
-/// Reads which files are wanted, or else which are not.
+/// Reads which files are wanted, and which are not.
 fn glob(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<(&'static str, Part)> {
     let wanted = given.take("glob").cloned();
-    let unwanted = given.take("exclude");
-    let part = match (wanted, unwanted) {
-        (None, Some(Value::String(glob))) => Some(json!(format!("!{glob}"))),
-        (wanted, Some(_)) => {
-            reader.odd.leave_out("exclude");
-            wanted
-        }
-        (wanted, None) => wanted,
+    let Some(unwanted) = given.take("exclude") else { return wanted.map(|glob| ("glob", Part::Value(glob))) };
+    let limits = reader.limits();
+    let (Some(unwanted), Some(all)) =
+        (texts(unwanted, limits), wanted.as_ref().map_or(Some(Vec::new()), |wanted| texts(wanted, limits)))
+    else {
+        reader.odd.leave_out("exclude");
+        return wanted.map(|glob| ("glob", Part::Value(glob)));
     };
-    part.map(|glob| ("glob", Part::Value(glob)))
+    let unwanted = unwanted.into_iter().map(|glob| format!("!{}", glob.trim_start_matches('!')));
+    let globs: Vec<String> = all.into_iter().chain(unwanted).collect();
+    Some(("glob", Part::Value(json!(globs))))
+}
+
+/// Returns the texts of a list, or the only one.
+fn texts(value: &Value, limits: &Limits) -> Option<Vec<String>> {
+    match unspelled(value, limits).as_ref().unwrap_or(value) {
+        Value::String(text) => Some(vec![text.clone()]),
+        Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    }
 }
 
 fn is_false(value: &Value) -> bool {

@@ -1,0 +1,10 @@
+//! What a list of globs says of a path: the rules of an ignore file, as git reads them, and the globs of a request. Nothing is compiled:
+//! rules take the bytes that spell them and some more, and are held against a path byte by byte.
+
+mod braces;
+mod rules;
+#[cfg(test)]
+mod tests;
+mod wildmatch;
+
+pub use rules::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, MOST_WRITTEN, Notation, Rules};

@@ -1,0 +1,186 @@
+use globset::GlobBuilder;
+use proptest::prelude::*;
+
+use super::wildmatch::{matches, run};
+use super::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, Notation, Rules};
+
+/// What rules say of a path.
+fn verdict(rules: &Rules, path: &str, is_directory: bool) -> Option<bool> {
+    rules.verdict(path, is_directory, &mut || true)
+}
+
+/// What the lines say of a path, a directory if it ends in a slash: `+` is ignored, `-` is not, ` ` is not named.
+fn said(lines: &str, notation: Notation, path: &str) -> char {
+    let rules = Rules::of_file(lines.as_bytes(), notation);
+    let plain = path.strip_suffix('/').unwrap_or(path);
+    verdict(&rules, plain, plain != path).map_or(' ', |is_plain| if is_plain { '+' } else { '-' })
+}
+
+#[test]
+fn what_a_line_says() {
+    let git = |lines: &str, paths: &[&str]| {
+        paths.iter().map(|path| said(lines, Notation::Git, path)).collect::<String>()
+    };
+    for (lines, paths, verdicts) in [
+        ("a", ["a", "x/a", "a/", "ab"], "+++ "),
+        ("a/", ["a", "a/", "x/a/", "x/a"], " ++ "),
+        ("/a", ["a", "a/", "x/a", "a/x"], "++  "),
+        ("a/b", ["a/b", "x/a/b", "a/b/", "b"], "+ + "),
+        ("**/a", ["a", "x/a", "x/y/a", "xa"], "+++ "),
+        ("a/**", ["a", "a/b", "a/b/c", "b/a/c"], " ++ "),
+        ("a/**/b", ["a/b", "a/x/b", "a/x/y/b", "a/xb"], "+++ "),
+        // As git has it: what stands before the first star is compared by itself, and the stars then begin a name.
+        ("a**/b", ["a/b", "ax/y/b", "ab", "x/a/b"], "+++ "),
+        ("*.rs\n!c.rs", ["a.rs", "c.rs", "x/c.rs", "c.rs/"], "+---"),
+        ("*.rs\n!x.b.rs\n*.b.rs", ["a.b.rs", "x.b.rs", "a.rs", ".rs"], "++++"),
+        ("[[:digit:]]", ["1", "a", "x/2", "12"], "+ + "),
+        ("[^a]", ["a", "b", "x/b", "bb"], " ++ "),
+        ("[!a-c]x", ["ax", "dx", "cx", "/x"], " +  "),
+        ("[]-]", ["]", "-", "a", "]-"], "++  "),
+        ("{a,b}", ["a", "b", "{a,b}", "ab"], "  + "),
+        ("a \nb\\ \nc\t", ["a", "b ", "c\t", "c"], "+++ "),
+        ("\\!a\n\\#b\n#c", ["!a", "#b", "#c", "c"], "++  "),
+        ("?", ["a", "é", "ab", "x/a"], "+  +"),
+        ("[", ["[", "a", "[a", "]"], "    "),
+        ("[[:foo:]a]", ["a", "o]", ":", "foo"], "    "),
+        ("a\\", ["a", "a\\", "x", "\\"], "    "),
+        ("a\r\n/b\0c\r", ["a", "b", "b\0c", "x/b"], "++  "),
+        ("\u{feff}a\n*", ["a", "!", "x/y/", "é"], "++++"),
+        ("x/*/y", ["x/a/y", "x/y", "x/a/b/y", "x//y"], "+  +"),
+    ] {
+        assert_eq!(git(lines, &paths), verdicts, "{lines:?} {paths:?}");
+    }
+    let braces = |lines: &str, path: &str| said(lines, Notation::Braces, path);
+    assert_eq!((braces("*.{ts,tsx}", "a.tsx"), braces("*.{ts,tsx}", "a.t")), ('+', ' '));
+    assert_eq!((braces("{a,{b,c}d}", "cd"), braces("x{,y}", "x"), braces("[{]", "{")), ('+', '+', '+'));
+    assert_eq!((braces("{a,b\nc", "{a,b"), braces("{a,b\nc", "c")), (' ', '+'), "such a line is passed over");
+}
+
+#[test]
+fn globs_that_cannot_be_taken() {
+    let said = |globs: &[&str]| Rules::of_globs(globs).unwrap_err().to_string();
+    let said = [
+        said(&["a", "[z-a]"]),
+        said(&["[a"]),
+        said(&["*.{rs"]),
+        said(&["a}"]),
+        said(&["a\\"]),
+        said(&[&"?".repeat(3_000_000)]),
+        said(&["a"; MOST_GLOBS + 1]),
+        said(&[&"{a,b}".repeat(30)]),
+        said(&[&("{".repeat(8_000) + &"}".repeat(8_000))]),
+        said(&[&"a".repeat(5_000)]),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @r"
+    a glob that cannot be read: invalid range; 'z' > 'a'
+    a glob that cannot be read: unclosed character class; missing ']'
+    a glob that cannot be read: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
+    a glob that cannot be read: unopened alternate group; missing '{' (maybe escape '}' with '[}]'?)
+    a glob that cannot be read: dangling '\'
+    globs of 3000000 bytes, and the limit is 16384
+    257 globs, and the limit is 256
+    globs whose braces stand for more bytes than the limit of 262144
+    globs whose braces stand for more bytes than the limit of 262144
+    globs whose braces stand for more bytes than the limit of 262144
+    ");
+    assert!(matches!(Rules::of_globs(&["a", "{"]), Err(BadGlobs::Unreadable(1, _))));
+    let long = "a".repeat(4_000);
+    assert!(Rules::of_globs(&[long.as_str(); MOST_GLOB_BYTES / 4_000]).is_ok());
+}
+
+#[test]
+fn what_is_too_long_in_a_file_is_told() {
+    let of = |text: &str, notation| Rules::of_file(text.as_bytes(), notation);
+    let long = format!("a\n{}\nb", "?".repeat(5_000));
+    let rules = of(&long, Notation::Git);
+    assert!(rules.is_cut() && verdict(&rules, "b", false) == Some(true));
+    assert!(of(&"{a,b}".repeat(30), Notation::Braces).is_cut());
+    assert!(!of(&"{a,b}".repeat(30), Notation::Git).is_cut());
+    let many = "a\n".repeat(100_000);
+    let weight = of(&many, Notation::Git).weight();
+    assert!((1_000_000..2_500_000).contains(&weight), "{weight}");
+}
+
+#[test]
+fn who_is_asked_can_stop_it() {
+    let rules = Rules::of_file("?a?\n".repeat(1_000).as_bytes(), Notation::Git);
+    let mut asked = 0;
+    let mut goes_on = || {
+        asked += 1;
+        asked < 10
+    };
+    assert_eq!(rules.verdict("b", false, &mut goes_on), None);
+    assert_eq!(asked, 10);
+}
+
+/// Every way through a glob, tried one after the other.
+fn naive(glob: &[u8], path: &[u8], begins_name: bool) -> bool {
+    match glob {
+        [] => path.is_empty(),
+        [b'*', ..] => {
+            let stars = glob.iter().take_while(|byte| **byte == b'*').count();
+            let rest = &glob[stars..];
+            if stars > 1 && begins_name && matches!(rest, [] | [b'/', ..]) {
+                let Some((_, after)) = rest.split_first() else { return true };
+                let below = (0..path.len()).filter(|at| path[*at] == b'/').map(|at| at + 1);
+                return std::iter::once(0).chain(below).any(|at| naive(after, &path[at..], true));
+            }
+            let name = path.iter().take_while(|byte| **byte != b'/').count();
+            (0..=name).any(|length| naive(rest, &path[length..], false))
+        }
+        [b'?', rest @ ..] => matches!(path, [first, ..] if *first != b'/') && naive(rest, &path[1..], false),
+        [byte, rest @ ..] => path.first() == Some(byte) && naive(rest, &path[1..], *byte == b'/'),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 16 } else { 4_000 }))]
+
+    #[test]
+    fn every_way_through_a_glob_counts(glob in "([ab*?/]|\\*\\*|/\\*\\*/){0,8}", path in "[ab]{1,3}(/[ab]{1,3}){0,4}") {
+        prop_assert_eq!(matches(glob.as_bytes(), path.as_bytes()), naive(glob.as_bytes(), path.as_bytes(), true));
+    }
+
+    /// No glob takes more steps than its length times that of the path.
+    #[test]
+    fn the_time_is_that_of_the_lengths(
+        glob in "(\\*a|\\*\\*/|a|/|\\*|\\?|[ab]{0,3}\\*){0,40}b?",
+        path in "(a{1,20}/?){1,8}",
+    ) {
+        let mut steps = 0;
+        run(glob.as_bytes(), path.as_bytes(), || steps += 1);
+        prop_assert!(steps <= 2 * (glob.len() + 1) * (path.len() + 1), "{} {} {}", steps, glob.len(), path.len());
+    }
+
+    /// Looking rules up is trying each, from the last one on.
+    #[test]
+    fn the_last_rule_that_fits_decides(
+        lines in prop::collection::vec("!?/?([ab]|\\*|\\.a|\\.b|\\?|a/){1,4}/?", 0..12),
+        path in "([ab.]{1,4}/){0,2}[ab.]{1,4}",
+        is_directory: bool,
+    ) {
+        let rules = Rules::of_file(lines.join("\n").as_bytes(), Notation::Git);
+        let alone = |line: &String| verdict(&Rules::of_file(line.as_bytes(), Notation::Git), &path, is_directory);
+        prop_assert_eq!(verdict(&rules, &path, is_directory), lines.iter().rev().find_map(alone));
+    }
+
+    /// The globs of a request mean what they mean to globset, which ripgrep uses.
+    #[test]
+    fn globs_mean_what_they_mean_to_ripgrep(
+        glob in "(\\*\\*/)?([ab*?]|\\[!?[a-c]{1,2}\\]|\\{[ab]{1,2},[bc*?]\\}|/){1,5}(/\\*\\*)?",
+        path in "([abc]{1,3}/){0,3}[abc]{1,3}",
+    ) {
+        if glob.contains("//") || glob.contains("***") || glob.starts_with('/') || glob.ends_with('/') {
+            return Ok(());
+        }
+        let ours = Rules::of_globs(&[&glob]).unwrap();
+        let mut theirs = if glob.contains('/') { glob.clone() } else { format!("**/{glob}") };
+        if theirs.ends_with("/**") {
+            theirs.push_str("/*");
+        }
+        // Within a name a negated class is no slash.
+        let theirs = theirs.replace("[!", "[!/");
+        let theirs = GlobBuilder::new(&theirs).literal_separator(true).build().unwrap().compile_matcher();
+        prop_assert_eq!(verdict(&ours, &path, false).is_some(), theirs.is_match(&path), "{}", glob);
+    }
+}

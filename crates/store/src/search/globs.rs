@@ -1,0 +1,60 @@
+//! The globs of a request: [`Globs`].
+
+use std::path::{MAIN_SEPARATOR, Path};
+
+use mcp_text_editor_core::path_rules::{BadGlobs, Rules};
+
+/// The globs of a request. They only narrow: what an ignore file names is left out all the same.
+#[derive(Debug)]
+pub(crate) struct Globs(Rules);
+
+impl Globs {
+    /// Reads them; `roots` are the paths that an absolute one can begin with.
+    pub(crate) fn new(globs: &[&str], roots: &[&Path]) -> Result<Self, BadGlobs> {
+        // What is too much is not even copied.
+        Rules::admit(globs)?;
+        let globs: Vec<String> = globs.iter().map(|glob| from_root(glob, roots)).collect();
+        let globs: Vec<&str> = globs.iter().map(String::as_str).collect();
+        Rules::of_globs(&globs).map(Self)
+    }
+
+    /// Whether they say nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a path, with a slash between names, is wanted, if they say so. `from` is how many bytes of it lead to where the walk
+    /// started: a glob counts from there, too. If `goes_on` says no meanwhile, what is returned means nothing.
+    pub(crate) fn want(
+        &self,
+        relative: &str,
+        from: usize,
+        is_directory: bool,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Option<bool> {
+        if self.is_empty() {
+            return None;
+        }
+        // They are read as lines of an ignore file, and mean the opposite.
+        let mut of = |path: &str| self.0.verdict(path, is_directory, goes_on);
+        let from_start = relative.get(from..).filter(|_| from > 0).and_then(&mut of);
+        match (of(relative), from_start) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (None, None) => (!is_directory && self.0.has_plain()).then_some(false),
+        }
+    }
+}
+
+/// A glob that is an absolute path, as one from its root on.
+fn from_root(glob: &str, roots: &[&Path]) -> String {
+    let (mark, path) = glob.strip_prefix('!').map_or(("", glob), |path| ("!", path));
+    let rest = roots.iter().find_map(|root| {
+        let rest = path.strip_prefix(root.to_str()?)?;
+        (rest.starts_with(std::path::is_separator)).then(|| rest.to_owned())
+    });
+    match rest {
+        Some(rest) => format!("{mark}{}", rest.replace(MAIN_SEPARATOR, "/")),
+        None => glob.to_owned(),
+    }
+}
