@@ -28,11 +28,36 @@ pub(crate) fn on_one_line(text: &str) -> String {
 /// Returns a path that stands by itself: unchanged or, if anything in it must be spelled out, as a JSON string, which
 /// can be sent back as it stands.
 pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
-    if !is_plain(path) && path.chars().any(is_unseen) {
-        json_text(&Value::from(path)).into()
+    if !is_plain(path) && path.chars().any(is_unseen) { quoted(path).into() } else { path.into() }
+}
+
+/// Returns a path that has its place in a line of several parts, as [`path_by_itself`] or, if one of `marks` and a number in it could be
+/// taken for the mark and the number behind it, as a JSON string, too.
+pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, str> {
+    if marks.iter().any(|mark| holds_number(path, *mark)) {
+        quoted(path).into()
     } else {
-        path.into()
+        path_by_itself(path)
     }
+}
+
+/// Returns a path that stands in a note among others, as [`path_by_itself`] or, if it holds what ends its place there, as a JSON string,
+/// too.
+pub(crate) fn path_among_others(path: &str) -> Cow<'_, str> {
+    if path.contains([',', ';', ']']) { quoted(path).into() } else { path_by_itself(path) }
+}
+
+fn quoted(path: &str) -> String {
+    json_text(&Value::from(path))
+}
+
+/// Whether the mark stands before a line's number that another mark, or the end, follows.
+fn holds_number(path: &str, mark: char) -> bool {
+    let is_number = |part: &str| {
+        part.starts_with(|first: char| matches!(first, '1'..='9'))
+            && part.bytes().all(|digit| digit.is_ascii_digit())
+    };
+    path.split(mark).skip(1).any(is_number)
 }
 
 /// Returns a value as JSON text with invisible characters spelled out; it is the same value.
@@ -82,6 +107,24 @@ mod tests {
         assert_eq!(on_one_line("a\n\t\u{1b}\u{202e}\u{e0001}é"), r"a\n\t\u001b\u202e\udb40\udc01é");
         assert_eq!(path_by_itself("/a/é \"b\".txt"), "/a/é \"b\".txt");
         assert_eq!(path_by_itself("/a/\u{202e}\"b\".txt"), r#""/a/\u202e\"b\".txt""#);
+    }
+
+    #[test]
+    fn a_number_in_a_path_is_not_that_of_a_line() {
+        let check = |path: &str, marks: &[char]| path_before_number(path, marks).into_owned();
+        for plain in ["/a:x", "/a:03:x", "/a:3x:", "/2024-01-02.md", "/a:", "C:\\a", "/a:-1:"] {
+            assert_eq!(check(plain, &[':', '-']), plain);
+        }
+        assert_eq!(check("/a:3:x", &[':']), r#""/a:3:x""#);
+        assert_eq!(check("/a:3", &[':']), r#""/a:3""#);
+        assert_eq!(
+            (check("/a-3-x", &[':']), check("/a-3-x", &[':', '-'])),
+            ("/a-3-x".into(), r#""/a-3-x""#.into())
+        );
+        assert_eq!(
+            (path_among_others("/a, b"), path_among_others("/a b")),
+            (r#""/a, b""#.into(), "/a b".into())
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{LineCut, Match, SearchEnd, SearchSummary, SkipCause, Skipped, TextLine};
 use serde_json::{Value, json};
 
-use super::escape::{json_text, path_by_itself};
+use super::escape::{json_text, path_before_number};
 use super::limits::value;
 use super::sheet::Sheet;
 use super::skipped;
@@ -109,7 +109,8 @@ impl Page {
     }
 
     fn hit_text(&mut self, path: &str, hit: &Match, is_first: bool) -> bool {
-        let name = path_by_itself(path);
+        let marks: &[char] = if self.has_context { &[':', '-'] } else { &[':'] };
+        let name = path_before_number(path, marks);
         let first = hit.before.first().unwrap_or(&hit.line).number.get();
         let goes_on = |(file, line): &(String, u64)| file == path && line + 1 == first;
         let mut whole = String::new();

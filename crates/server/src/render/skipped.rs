@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mcp_text_editor_store::{SkipCause as Cause, Skipped};
 use serde_json::{Value, json};
 
-use super::escape::path_by_itself;
+use super::escape::path_among_others;
 
 /// The bytes that the paths of what was left out may take in a reply, all together.
 const ROOM_FOR_PATHS: usize = 300;
@@ -54,7 +54,7 @@ pub(crate) fn json(skipped: &Skipped, told: impl Fn(Cause) -> bool) -> Option<Va
 fn paths(names: &[String], room: &mut usize) -> Vec<String> {
     names
         .iter()
-        .map(|name| path_by_itself(name).into_owned())
+        .map(|name| path_among_others(name).into_owned())
         .take_while(|name| take(name, room))
         .collect()
 }

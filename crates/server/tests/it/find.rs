@@ -264,6 +264,88 @@ proptest! {
     }
 }
 
+/// A line of a reply taken apart: a path, and what follows it.
+#[cfg(unix)]
+fn path_of(line: &str, ends: impl Fn(&str) -> Option<usize>) -> (String, &str) {
+    if line.starts_with('"') {
+        let mut values = serde_json::Deserializer::from_str(line).into_iter::<String>();
+        let path = values.next().unwrap().unwrap();
+        return (path, &line[values.byte_offset()..]);
+    }
+    let end = ends(line).unwrap_or_else(|| panic!("{line:?}"));
+    (line[..end].to_owned(), &line[end..])
+}
+
+/// What stands behind a path: a mark, a number, the same mark and a text.
+#[cfg(unix)]
+fn numbered<'t>(rest: &'t str, marks: &[char]) -> Option<(bool, u64, &'t str)> {
+    let mark = rest.chars().next().filter(|mark| marks.contains(mark))?;
+    let (number, text) = rest[1..].split_once(mark)?;
+    let is_number = !number.starts_with('0') && number.bytes().all(|digit| digit.is_ascii_digit());
+    Some((mark == ':', number.parse().ok().filter(|_| is_number)?, text))
+}
+
+#[cfg(unix)]
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever names files have, a reply in text can be taken apart in one way, and says what one in JSON says.
+    #[test]
+    fn no_name_forges_a_line(
+        files in prop::collection::btree_map(
+            prop::collection::vec(
+                prop::sample::select(vec!["a", "b", ":", "-", "3", "12", ":3:", "-4-", ":5", "\n", "\t", "\r", "\"", "\\", " ", "[", "--", "\u{202e}", "é", "x:1:y/", "\u{1b}[0m"]),
+                1..5),
+            prop::collection::vec(prop::sample::select(vec!["hit", "hit:3:x", "no", "", "-2-hit", "/r/a:1:hit"]), 1..5),
+            1..6),
+        context in 0..2_u64,
+    ) {
+        let world = World::new();
+        for (name, lines) in &files {
+            let path = world.path(&name.concat());
+            if std::fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.is_dir() && !path.to_str().unwrap().ends_with('/') {
+                std::fs::write(path, lines.join("\n")).unwrap();
+            }
+        }
+        let (mut said, mut told) = (world.serve(&["--max-response-bytes", "100000"]), world.serve(&["--output", "json", "--max-response-bytes", "100000"]));
+        let call = json!({"pattern": "hit", "context": context});
+        let mut wanted = Vec::new();
+        let json = world.call(&mut told, SEARCH, &call).structured.unwrap();
+        for hit in json["matches"].as_array().unwrap() {
+            let (path, line) = (hit["file_path"].as_str().unwrap().to_owned(), hit["line"].as_u64().unwrap());
+            let around = |key: &str| hit[key].as_array().cloned().unwrap_or_default().into_iter().map(|text| text.as_str().unwrap().to_owned());
+            let before = around("before").count() as u64;
+            wanted.extend(around("before").zip(line - before..).map(|(text, number)| (path.clone(), false, number, text)));
+            wanted.push((path.clone(), true, line, hit["text"].as_str().unwrap().to_owned()));
+            wanted.extend(around("after").zip(line + 1..).map(|(text, number)| (path.clone(), false, number, text)));
+        }
+        let text = world.call(&mut said, SEARCH, &call).raw;
+        let marks: &[char] = if context > 0 { &[':', '-'] } else { &[':'] };
+        let lines = text.split('\n').filter(|line| *line != "--" && !line.starts_with('['));
+        let read: Vec<_> = lines.map(|line| {
+            let ends = |line: &str| line.match_indices(marks).map(|(at, _)| at).find(|at| numbered(&line[*at..], marks).is_some());
+            let (path, rest) = path_of(line, ends);
+            let (is_hit, number, text) = numbered(rest, marks).unwrap();
+            (path, is_hit, number, text.to_owned())
+        }).collect();
+        prop_assert_eq!(read, wanted, "{}", text);
+
+        let call = json!({"path": "$ROOT"});
+        let json = world.call(&mut told, LIST, &call).structured.unwrap();
+        let wanted: Vec<(String, Option<u64>)> = json["entries"].as_array().unwrap().iter().map(|entry| {
+            let slash = if entry["kind"] == "directory" { "/" } else { "" };
+            (format!("{}{slash}", entry["path"].as_str().unwrap()), entry["bytes"].as_u64())
+        }).collect();
+        let text = world.call(&mut said, LIST, &call).raw;
+        let lines = text.split('\n').filter(|line| !line.starts_with('['));
+        let read: Vec<_> = lines.map(|line| {
+            let (path, rest) = path_of(line, |line| Some(line.find('\t').unwrap_or(line.len())));
+            (path, rest.strip_prefix('\t').map(|bytes| bytes.parse::<u64>().unwrap()))
+        }).collect();
+        prop_assert_eq!(read, wanted, "{}", text);
+    }
+}
+
 /// What a tool of this process does with a call for which `cancel` decides how long it may work, in a tree of so many files.
 fn run(tool: &Tool, files: usize, output: Output, cancel: &Cancel) -> Result<Reply, Failure> {
     let world = World::new();
