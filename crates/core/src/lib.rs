@@ -109,6 +109,7 @@ pub mod cause;
 pub mod certain;
 pub mod diff;
 pub mod digest;
+mod elision;
 pub mod encoding;
 pub mod file_names;
 pub mod invisible;

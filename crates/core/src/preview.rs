@@ -30,6 +30,24 @@ pub struct Indentation {
     pub more: u64,
 }
 
+/// A line of the new file that is to be told, and how many more places are like it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spot {
+    /// The line; of several the first.
+    pub line: LineNumber,
+    /// How many more places of the file are so.
+    pub more: u64,
+}
+
+impl Spot {
+    fn add(found: &mut Option<Self>, line: LineNumber) {
+        match found {
+            Some(spot) => spot.more += 1,
+            None => *found = Some(Self { line, more: 0 }),
+        }
+    }
+}
+
 /// How many bytes of blanks before a new text are looked at; more are no indentation.
 const LONGEST_INDENT: u64 = 4096;
 
@@ -107,6 +125,31 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
             let Some(of_file) = before.ok().and_then(|before| Blanks::of(&before)) else { continue };
             let first = *found.get_or_insert(Indentation { line, of_file, of_text, is_of_next, more: 0 });
             found = Some(Indentation { more: first.more + u64::from(first.line != line), ..first });
+        }
+        Ok(found)
+    }
+
+    /// Returns the line on which new text stands with what followed the old one, which ended its line. Fails only as the source does.
+    pub fn joined(&self) -> Result<Option<Spot>, S::Error> {
+        let mut cursor = self.new_file().cursor();
+        let mut found = None;
+        for (fact, place) in self.plan.facts.iter().zip(self.plan.splices.new_places()) {
+            if fact.joins {
+                Spot::add(&mut found, cursor.line_at(place.end)?.0);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the line of new text that looks as if it stood for lines that were left out. Fails only as the source does.
+    pub fn omission(&self) -> Result<Option<Spot>, S::Error> {
+        let mut cursor = self.new_file().cursor();
+        let mut found = None;
+        for (fact, place) in self.plan.facts.iter().zip(self.plan.splices.new_places()) {
+            if let Some(index) = fact.omission {
+                let (line, _) = cursor.line_at(place.start)?;
+                Spot::add(&mut found, LineNumber::from_index(line.index() + index));
+            }
         }
         Ok(found)
     }

@@ -273,6 +273,8 @@ pub enum Rejection {
     EmptyOldString {
         /// Where in the request.
         at: At,
+        /// The digest of all lines of the file.
+        lines: Digest,
     },
     /// The file would begin with a byte order mark that it does not have: no edit adds or changes one.
     #[error("the file would begin with a byte order mark that it does not have")]
@@ -377,7 +379,7 @@ impl Rejection {
             | Self::ContentMismatch { at, .. }
             | Self::NoMatch { at, .. }
             | Self::AmbiguousMatch { at, .. }
-            | Self::EmptyOldString { at }
+            | Self::EmptyOldString { at, .. }
             | Self::ByteOrderMark { at }
             | Self::Unencodable { at, .. }
             | Self::ShiftState { at, .. }
@@ -396,7 +398,7 @@ impl Rejection {
             | Self::LineOutOfRange { at, .. }
             | Self::RangeHashMismatch { at, .. }
             | Self::AmbiguousMatch { at, .. }
-            | Self::EmptyOldString { at }
+            | Self::EmptyOldString { at, .. }
             | Self::ByteOrderMark { at }
             | Self::Unencodable { at, .. }
             | Self::ShiftState { at, .. }
@@ -450,7 +452,7 @@ mod tests {
             Rejection::NoMatch { at, evidence: evidence.clone() },
             Rejection::AmbiguousMatch { at, count: 2, tier: Tier::Exact, evidence: evidence.clone() },
             Rejection::AmbiguousMatch { at, count: 3, tier: Tier::TrailingWhitespace, evidence },
-            Rejection::EmptyOldString { at },
+            Rejection::EmptyOldString { at, lines: digest },
             Rejection::ByteOrderMark { at },
             Rejection::Overlap { first: (at, lines), second: (at, LineRange::new(line, 1)) },
             Rejection::Unencodable { at, character: 'é', line, column: 4 },

@@ -1,8 +1,9 @@
-//! Lines such as `...` that stand for lines that were left out.
+//! Texts with lines such as `...` that stand for lines that were left out.
 
 use std::collections::HashSet;
 
 use super::fold::by_line;
+use crate::elision::is_elision;
 
 /// Tells whether `wanted` has elisions, and the lines between them stand in `actual` in that order, indentation aside.
 pub(super) fn has_all_but_the_elided(wanted: &str, actual: &str) -> bool {
@@ -33,33 +34,6 @@ pub(super) fn has_all_but_the_elided(wanted: &str, actual: &str) -> bool {
         part.clear();
     }
     elided && parts > 0
-}
-
-/// Tells whether a line elides others: `Some(true)` if it could hardly be anything else, having words or brackets around the dots;
-/// `Some(false)` for bare dots, which are a statement in some languages; `None` if it does not.
-pub(crate) fn is_elision(line: &str) -> Option<bool> {
-    const OPENERS: [&str; 9] = ["{/*", "<!--", "//", "/*", "--", "#", ";", "%", "*"];
-    const CLOSERS: [&str; 3] = ["*/}", "-->", "*/"];
-    const LONGEST: usize = 80;
-    let line = line.trim();
-    if line.len() > LONGEST {
-        return None;
-    }
-    let mut core = line;
-    if let Some(rest) = OPENERS.iter().find_map(|opener| line.strip_prefix(opener)) {
-        core = rest.trim_start_matches(['/', '#', ';', '%', '*']).trim();
-        core = CLOSERS.iter().find_map(|closer| core.strip_suffix(closer)).unwrap_or(core).trim();
-    }
-    for (open, close) in [('[', ']'), ('(', ')'), ('<', '>'), ('{', '}')] {
-        core = core.strip_prefix(open).and_then(|core| core.strip_suffix(close)).unwrap_or(core).trim();
-    }
-    let words = core.strip_prefix("...").or_else(|| core.strip_prefix('…'))?;
-    match words.trim_matches(['.', '…', ' ']) {
-        "" => Some(core != line),
-        // `...args` is a piece of a program; `// ... the rest` and `... the rest ...` are not.
-        _ if core != line || words.ends_with("...") || words.ends_with('…') => Some(true),
-        _ => None,
-    }
 }
 
 /// Tells whether a text has a line that hardly stands for anything but lines that were left out.

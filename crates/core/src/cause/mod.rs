@@ -13,7 +13,6 @@ mod tell;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use elision::is_elision;
 pub(crate) use fold::{collapsed, straight};
 pub(crate) use gutter::without_gutter;
 pub use kind::{Cause, Side};

@@ -2,7 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::cause::{collapsed, is_elision, without_gutter, without_repeats};
+use crate::cause::{collapsed, without_gutter, without_repeats};
+use crate::elision::is_elision;
 use crate::matching::trim_blanks;
 
 /// A piece with so many letters and digits tells its place; `}` or `else` stand anywhere.

@@ -1,5 +1,6 @@
 //! Resolves a request to replace text, named by itself, by ranges of lines, or by both.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::beside::{are_whole_lines, beside};
@@ -7,10 +8,11 @@ use super::common::{Part, encoded, parts};
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
 use super::indent::{TOLD, indent};
-use super::plan::{Blanks, Claim, Resolution, SpliceInfo, plan};
+use super::plan::{Claim, Resolution, SpliceInfo, plan};
 use super::request::{GuardedRange, Options, existing_lines};
 use super::seams::seams_around;
 use crate::digest::DigestPrefix;
+use crate::elision::is_elision;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Found, Keep, Needle, Tier, lines_of, search, trim_blanks};
@@ -102,7 +104,8 @@ pub fn patch<S: Source + ?Sized>(
 struct Texts<'a> {
     old: Option<&'a str>,
     new: &'a str,
-    indent: Option<Blanks>,
+    /// What is told of the place besides.
+    fact: SpliceInfo,
 }
 
 struct Work<'a, S: ?Sized> {
@@ -169,13 +172,18 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             return Ok(());
         }
         let old = patch.old_string.as_deref().map(ended);
-        let texts = Texts { old: old.as_deref(), new: &self.whole_lines(lines, patch), indent: None };
+        let omission = match old.as_deref() {
+            Some(old) => omission_in(&patch.new_string, old.lines()),
+            None => self.omission_in_place_of(lines, bytes.clone(), &patch.new_string)?,
+        };
+        let fact = SpliceInfo { omission, ..SpliceInfo::of(tier) };
+        let texts = Texts { old: old.as_deref(), new: &self.whole_lines(lines, patch), fact };
         let Some(seams) = seams_around(self.file, &bytes)? else {
             self.rejections.push(Rejection::ShiftState { at, lines });
             self.occupy(at, lines, bytes);
             return Ok(());
         };
-        self.claim(at, lines, seams, texts, tier)
+        self.claim(at, lines, seams, texts)
     }
 
     /// Claims the place of an edit that has been rejected, so that edits that overlap it are rejected in the same reply.
@@ -205,12 +213,11 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         at: At,
         lines: LineRange,
         seams: (Seam, Seam),
-        Texts { old, new, indent }: Texts<'_>,
-        tier: Tier,
+        Texts { old, new, fact }: Texts<'_>,
     ) -> Result<(), S::Error> {
         let place = seams.0.offset..seams.1.offset;
         let kept = match old {
-            Some(old) if tier == Tier::TrailingWhitespace => parts(self.file, &place, lines, old, new)?,
+            Some(old) if fact.tier == Tier::TrailingWhitespace => parts(self.file, &place, lines, old, new)?,
             _ => None,
         };
         let parts = kept.unwrap_or_else(|| vec![Part::New(new.to_owned(), lines)]);
@@ -220,7 +227,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             return Ok(());
         };
         let splice = Splice { at: place, insert };
-        self.claims.push(Claim { at, lines, splice, fact: SpliceInfo { indent, ..SpliceInfo::of(tier) } });
+        self.claims.push(Claim { at, lines, splice, fact });
         Ok(())
     }
 
@@ -258,18 +265,21 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         for (index, patch) in patches.iter().enumerate().filter(|(_, patch)| patch.ranges.is_empty()) {
             let at = At { entry: 0, patch: index, range: None };
             match patch.old_string.as_deref() {
-                Some("") if self.file.scan.lines.count() == 0 => {
+                // An empty line is what an empty file looks like.
+                Some("" | "\n") if self.file.scan.lines.count() == 0 => {
                     let end = self.file.scan.lines.bytes().end;
                     let none = LineRange::new(LineNumber::FIRST, 0);
                     self.claim(
                         at,
                         none,
                         (Seam::ascii(end), Seam::ascii(end)),
-                        Texts { old: None, new: &patch.new_string, indent: None },
-                        Tier::Exact,
+                        Texts { old: None, new: &patch.new_string, fact: SpliceInfo::of(Tier::Exact) },
                     )?;
                 }
-                Some("") | None => self.rejections.push(Rejection::EmptyOldString { at }),
+                Some("") | None => {
+                    let lines = self.file.digest_of(self.file.scan.lines.bytes())?;
+                    self.rejections.push(Rejection::EmptyOldString { at, lines });
+                }
                 Some(old) => waiting.push((at, patch, old)),
             }
         }
@@ -328,6 +338,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, evidence });
             return Ok(());
         }
+        let omission = omission_in(&patch.new_string, old.lines());
         for (index, (place, lines)) in found.places.iter().zip(touched).enumerate() {
             if !place.editable {
                 self.rejections.push(Rejection::ShiftState { at, lines });
@@ -346,14 +357,54 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 let starts_line = self.starts_line(place.at.start)?;
                 new = without_final_newline(&new, starts_line);
             }
-            self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new, indent }, tier)?;
+            // A line end alone is replaced in order to join lines.
+            let joins = old.ends_with('\n')
+                && !new.ends_with('\n')
+                && !old.trim_matches('\n').is_empty()
+                && place.at.end < self.file.scan.lines.bytes().end
+                && !(new.is_empty() && self.starts_line(place.at.start)?);
+            let fact = SpliceInfo { indent, joins, omission, ..SpliceInfo::of(tier) };
+            self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new, fact })?;
         }
         Ok(())
+    }
+
+    /// The same as [`omission_in`], where lines are replaced whatever they hold.
+    fn omission_in_place_of(
+        &self,
+        lines: LineRange,
+        bytes: Range<u64>,
+        new: &str,
+    ) -> Result<Option<u64>, S::Error> {
+        if omission_in(new, []).is_none() {
+            return Ok(None);
+        }
+        let mut had = Vec::new();
+        self.file.for_each_line(lines.start(), bytes, LONGEST_OMISSION, |line| {
+            let text = if line.is_whole() { self.file.scan.encoding.decode(line.text).ok() } else { None };
+            had.extend(text.filter(|text| is_elision(text).is_some()));
+            had.len() < MOST_OMISSIONS
+        })?;
+        Ok(omission_in(new, had.iter().map(String::as_str)))
     }
 
     fn starts_line(&self, offset: u64) -> Result<bool, S::Error> {
         self.file.line_at(offset).map(|(_, start)| start == offset)
     }
+}
+
+/// A longer line is taken for no omission.
+const LONGEST_OMISSION: usize = 1_024;
+/// A text with so many omissions has them as its own.
+const MOST_OMISSIONS: usize = 1_000;
+
+/// Returns which line of a new text surely stands for others, if none of the lines that it replaces is the same.
+fn omission_in<'t>(new: &str, had: impl IntoIterator<Item = &'t str>) -> Option<u64> {
+    let omits = |line: &str| is_elision(line) == Some(true);
+    let mut lines = new.split('\n').map(str::trim).zip(0..).filter(|(line, _)| omits(line)).peekable();
+    lines.peek()?;
+    let had: HashSet<&str> = had.into_iter().map(str::trim).filter(|line| omits(line)).collect();
+    lines.find(|(line, _)| !had.contains(line)).map(|(_, index)| index)
 }
 
 /// Returns `text` with a final newline.
@@ -436,6 +487,7 @@ mod tests {
             ("a\nb\nc\n", &[both]),
             ("aaaaa", &[all("aa", "b")]),
             ("", &[text("", "a\nb")]),
+            ("", &[text("\n", "a\nb")]),
             ("\u{feff}", &[text("", "a")]),
             ("a\nb\nc\n", &[text("c", "C"), lines(1, 1, "a", ""), text("b\n", "")]),
             ("a b c\n", &[text("c", "a"), text("a", "c")]),
@@ -448,6 +500,7 @@ mod tests {
         "a\nb\nc\n" -> "a\nB\n"
         "a\nb\nc\n" -> "a\nB\nc\n"
         "aaaaa" -> "bba"
+        "" -> "a\nb"
         "" -> "a\nb"
         "\u{feff}" -> "\u{feff}a"
         "a\nb\nc\n" -> "C\n"
@@ -604,7 +657,7 @@ mod tests {
         "a\nb\n" -> InvalidRange 2 to 1
         "a\nb\n" -> LineOutOfRange 0 to Some(1) of 2; LineOutOfRange 2 to Some(3) of 2
         "" -> LineOutOfRange 1 to Some(1) of 0
-        "a\nb\n" -> EmptyOldString { at: At { entry: 0, patch: 0, range: None } }
+        "a\nb\n" -> EmptyOldString
         "a\nb\n" -> NoMatch
         "aaa\n" -> AmbiguousMatch 2 Exact, at [1-1]
         "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-3]

@@ -31,13 +31,19 @@ pub struct SpliceInfo {
     /// The blanks with which the new text begins, other text behind them, where the old text was found by itself and begins with
     /// none: behind blanks of the file they are perhaps too many. `None` where there are none.
     pub indent: Option<Blanks>,
+    /// Whether what follows the old text comes on the last line of the new one: the old text, found by itself, ended its line, and the
+    /// new one does not.
+    pub joins: bool,
+    /// Which line of the new text, counted from 0, looks as if it stood for lines that were left out, where the old text has no such
+    /// line. `None` where there is none.
+    pub omission: Option<u64>,
 }
 
 impl SpliceInfo {
     /// Makes the facts about a splice that was found in `tier`, and of which there is nothing else to tell.
     #[must_use]
     pub fn of(tier: Tier) -> Self {
-        Self { tier, lead: 0, indent: None }
+        Self { tier, lead: 0, indent: None, joins: false, omission: None }
     }
 }
 

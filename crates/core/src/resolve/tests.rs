@@ -51,6 +51,7 @@ fn brief(rejection: &Rejection) -> String {
             format!("AmbiguousMatch {count} {tier:?}{}", evident(evidence))
         }
         Rejection::Overlap { first, second } => format!("Overlap {:?} {:?}", first.1, second.1),
+        Rejection::EmptyOldString { .. } => "EmptyOldString".to_owned(),
         other => format!("{other:?}"),
     }
 }

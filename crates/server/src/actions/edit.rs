@@ -152,6 +152,7 @@ pub(super) fn edit_files(
                 file_path,
                 encoding: edit.and_then(|edit| edit.encoding),
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
+                change: edit.map(|edit| edit.change),
             };
             explain::edit_problem(call, named, problem)
         };

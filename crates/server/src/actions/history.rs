@@ -63,7 +63,10 @@ fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Proble
     context.workspace.resolve_for_history(file_path).map_err(|problems| {
         let cancel = Cancel::never();
         let call = call(context, ToolId::Edits, false, &cancel);
-        problems.iter().map(|problem| explain::path(call, file_path, problem)).collect()
+        problems
+            .iter()
+            .map(|problem| explain::path(call, explain::Named::by_path(file_path), problem))
+            .collect()
     })
 }
 

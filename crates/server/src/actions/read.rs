@@ -100,7 +100,7 @@ fn read_file(
     cancel: &Cancel,
 ) -> Result<bool, Vec<Problem>> {
     let file_path = &file.file_path;
-    let named = Named { file_path, encoding: file.encoding.as_deref(), patches: &[] };
+    let named = Named { encoding: file.encoding.as_deref(), ..Named::by_path(file_path) };
     let is_cancelled = || cancel.is_cancelled();
     let control = Control::of(ToolId::Get.name()).cancelled_by(&is_cancelled);
     let before = page.left;

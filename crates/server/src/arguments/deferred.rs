@@ -68,7 +68,7 @@ impl Deferred {
             Named::Encoding(label) => {
                 let file_path = self.file.as_deref().unwrap_or_default();
                 let mut problem =
-                    explain::unknown_encoding(File { file_path, encoding: Some(label), patches: &[] });
+                    explain::unknown_encoding(File { encoding: Some(label), ..File::by_path(file_path) });
                 problem.file_path = self.file.as_deref().map(str::to_owned);
                 vec![problem]
             }

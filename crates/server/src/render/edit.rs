@@ -6,7 +6,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::measure::Measure;
-use mcp_text_editor_core::preview::Indentation;
+use mcp_text_editor_core::preview::{Indentation, Spot};
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::resolve::Blanks;
 use mcp_text_editor_store::{Became, Copied, Edited, Guard, InPlace, Lost, NotKept, Outcome, Warning};
@@ -290,6 +290,30 @@ fn indentation(found: &Indentation) -> String {
     )
 }
 
+fn likewise(more: u64) -> String {
+    match more {
+        0 => String::new(),
+        1 => " (and so at 1 more place)".to_owned(),
+        more => format!(" (and so at {more} more places)"),
+    }
+}
+
+/// Says that the line that followed the old text stands on the last line of the new one.
+fn joined(Spot { line, more }: Spot) -> String {
+    format!(
+        "joined: old_string ended in a line end and new_string does not, so line {line} goes on with the line that followed{}",
+        likewise(more)
+    )
+}
+
+/// Says that a line was written that is perhaps to stand for others.
+fn omission(Spot { line, more }: Spot) -> String {
+    format!(
+        "omission: line {line} is written as it was sent, and stands for no other lines: if they were to stay, they are gone{}",
+        likewise(more)
+    )
+}
+
 /// Says that a file was copied, and what the copy lacks.
 fn copied(how: Copied) -> String {
     let mut words = "the file could not be renamed to there, as to another file system: it was copied, and removed where it was".to_owned();
@@ -308,6 +332,8 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
         Warning::Unchanged => "unchanged",
         Warning::FinalNewlineAdded => "the last line had no line end: one was added before the new text",
         Warning::Indentation(found) => return indentation(found).into(),
+        Warning::Joined(spot) => return joined(*spot).into(),
+        Warning::Omission(spot) => return omission(*spot).into(),
         Warning::EditedInPlace(reason) => in_place(*reason),
         Warning::FlagsNotKept(lost) => return flags_not_kept(*lost).into(),
         Warning::NotExchanged => {

@@ -229,7 +229,7 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
     });
     let problems = found.problems.iter().map(|problem| {
         let file_path = path(problem.entry);
-        let named = Named { file_path: &file_path, encoding: None, patches: &[] };
+        let named = Named::by_path(&file_path);
         (problem.entry, explain::edit_problem(call, named, problem))
     });
     conflicts.chain(problems).collect()

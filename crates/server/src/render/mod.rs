@@ -11,6 +11,7 @@ pub mod history;
 pub mod layout;
 pub(crate) mod limits;
 pub(crate) mod list;
+pub(crate) mod part;
 pub(crate) mod paths;
 mod privacy;
 pub mod read;

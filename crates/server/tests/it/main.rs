@@ -30,6 +30,7 @@ mod limits;
 mod manners;
 mod many;
 mod oddities;
+mod own_texts;
 mod places;
 mod progress;
 mod protected;

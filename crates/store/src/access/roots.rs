@@ -83,7 +83,10 @@ pub enum PathError {
     /// The path leads out of every root, or never into one, or to what is out of bounds; whether there is anything is
     /// not told.
     #[error("the path is not inside an allowed directory")]
-    Outside,
+    Outside {
+        /// The files in the roots that were perhaps meant; nothing outside is looked at for that.
+        meant: Option<Box<Meant>>,
+    },
     /// The path leads into a configured directory that is not served, and into no other.
     #[error("the path leads into {}, which is not served", .0.path.display())]
     Unserved(Box<Unserved>),
@@ -105,6 +108,11 @@ pub enum PathError {
     /// The path leads into a root, and cannot be followed there.
     #[error(transparent)]
     Failed(StoreError),
+}
+
+impl PathError {
+    /// The problem of a path that leads outside, as long as nobody has looked what was meant by it.
+    pub(crate) const OUTSIDE: Self = Self::Outside { meant: None };
 }
 
 impl Roots {
@@ -250,7 +258,7 @@ impl Roots {
                 let place = known.spelling.of_place(place, &known.directory);
                 let is_closed =
                     || self.policy.closes_path(&place.path) || self.policy.closes_directory(&place.directory);
-                if place.path != given && is_closed() { Err(vec![PathError::Outside]) } else { Ok(place) }
+                if place.path != given && is_closed() { Err(vec![PathError::OUTSIDE]) } else { Ok(place) }
             }
             None => Ok(place),
         }
@@ -301,13 +309,13 @@ impl Roots {
             Some(place) => place,
             None => self.place_by_links(path)?,
         };
-        if self.policy.closes_directory(&place.directory) { Err(PathError::Outside) } else { Ok(place) }
+        if self.policy.closes_directory(&place.directory) { Err(PathError::OUTSIDE) } else { Ok(place) }
     }
 
     fn place_by_links(&self, path: &Path) -> Result<Place, PathError> {
         let walk = self.walk(path);
         if self.policy.closes_path(&walk.path) {
-            return Err(PathError::Outside);
+            return Err(PathError::OUTSIDE);
         }
         let fail = |kind| Err(PathError::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
         let Some((root_path, root)) =
@@ -319,11 +327,11 @@ impl Roots {
             let unserved =
                 self.unserved.iter().find(|unserved| unserved.holds(path) || unserved.holds(&walk.path));
             return Err(unserved
-                .map_or(PathError::Outside, |unserved| PathError::Unserved(Box::new(unserved.clone()))));
+                .map_or(PathError::OUTSIDE, |unserved| PathError::Unserved(Box::new(unserved.clone()))));
         };
         if let Some(failure) = &walk.failure {
             let is_loop = *failure == StoreErrorKind::LinkLoop;
-            return if is_loop && walk.strayed { Err(PathError::Outside) } else { fail(failure.clone()) };
+            return if is_loop && walk.strayed { Err(PathError::OUTSIDE) } else { fail(failure.clone()) };
         }
         let relative = walk.path.strip_prefix(root_path).unwrap_or(Path::new(""));
         let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {

@@ -391,6 +391,8 @@ impl Work<'_> {
         }
         let indentation = preview.indentation().context(Operation::Read, path)?;
         edited.warnings.extend(indentation.map(Warning::Indentation));
+        edited.warnings.extend(preview.joined().context(Operation::Read, path)?.map(Warning::Joined));
+        edited.warnings.extend(preview.omission().context(Operation::Read, path)?.map(Warning::Omission));
         if options.dry_run {
             let text =
                 preview.diff(&edited.regions, &in_diff(group.file_path)).context(Operation::Read, path)?;

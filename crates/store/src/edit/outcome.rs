@@ -1,7 +1,7 @@
 //! What a call has done: [`Outcome`].
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::preview::Indentation;
+use mcp_text_editor_core::preview::{Indentation, Spot};
 use mcp_text_editor_core::regions::Region;
 
 use crate::commit::in_place::InPlace;
@@ -70,6 +70,10 @@ pub enum Warning {
     FinalNewlineAdded,
     /// New text that begins with blanks stands behind blanks of the file.
     Indentation(Indentation),
+    /// New text that ends no line, in place of one that did: what followed comes on the same line.
+    Joined(Spot),
+    /// New text with a line that looks as if it stood for others, which the old text did not have.
+    Omission(Spot),
     /// The file was written over instead of being replaced.
     EditedInPlace(InPlace),
     /// The file was replaced by one that could not be given all of its flags.

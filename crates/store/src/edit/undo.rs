@@ -117,7 +117,7 @@ pub struct IsLeft(pub bool);
 pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
     entry.files.iter().all(|file| match workspace.roots.place(&file.path) {
         Ok(_) => true,
-        Err(PathError::Outside | PathError::Unserved(_)) => false,
+        Err(PathError::Outside { .. } | PathError::Unserved(_)) => false,
         Err(_) => workspace.roots.paths().any(|root| file.path.starts_with(root)),
     })
 }

@@ -117,7 +117,10 @@ impl Visitor for Lister<'_> {
             Ok(target) => self.start(&target),
             Err(reasons) => {
                 let is_outside = reasons.iter().any(|reason| {
-                    matches!(reason, crate::edit::Reason::Path(PathError::Outside | PathError::Unserved(_)))
+                    matches!(
+                        reason,
+                        crate::edit::Reason::Path(PathError::Outside { .. } | PathError::Unserved(_))
+                    )
                 });
                 let is_special = reasons.iter().any(|reason| {
                     matches!(reason, crate::edit::Reason::Store(error)

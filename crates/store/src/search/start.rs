@@ -63,7 +63,7 @@ pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
     };
     let start = of_place(roots, &place, named).map_err(|error| vec![Reason::Store(error)])?;
     if roots.closes_directory(&start.directory) {
-        return Err(vec![Reason::Path(PathError::Outside)]);
+        return Err(vec![Reason::Path(PathError::OUTSIDE)]);
     }
     Ok(start)
 }

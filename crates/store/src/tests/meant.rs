@@ -417,3 +417,39 @@ proptest! {
         prop_assert_eq!(world.meant(&format!("@/root/{asked}")), expected.join(", "), "{} was {}", asked, meant);
     }
 }
+
+/// A client that takes the root for the top of the file system, or has it elsewhere, names what follows it.
+#[test]
+fn a_path_from_another_top_is_one_from_a_root() {
+    let world = World::new();
+    for path in ["@/root/src/app.py", "@/root/README.md", "@/outside/lib/x.py"] {
+        world.write(path, "");
+    }
+    let top = |path: &str| if cfg!(windows) { format!("Q:{path}") } else { path.to_owned() };
+    let check = |purpose, path: &str, expected: &str| {
+        assert_eq!(world.meant_for(purpose, &top(path)), expected, "{path}");
+    };
+    use Purpose::{Creating, Editing, Finding, Reading};
+    for purpose in [Reading, Editing, Finding] {
+        check(purpose, "/src/app.py", "@/root/src/app.py");
+        check(purpose, "/workspace/repo/src/app.py", "@/root/src/app.py");
+        check(purpose, "/README.md", "@/root/README.md");
+        check(purpose, "/somewhere/root/README.md", "@/root/README.md");
+        // Such a name has every project.
+        check(purpose, "/somewhere/README.md", "");
+        check(purpose, "/lib/x.py", "");
+        check(purpose, "/root/lib/x.py", "");
+        check(purpose, "/", "");
+    }
+    check(Finding, "/repo/src", "");
+    check(Finding, "/src/", "@/root/src");
+    check(Creating, "/src/new.py", "@/root/src/new.py");
+    check(Creating, "/new.py", "@/root/new.py");
+    check(Creating, "/lib/new.py", "");
+    // By its text it lies in the root, and it leads outside.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(world.path("@/outside"), world.path("@/root/src/link")).unwrap();
+        assert_eq!(world.meant("@/root/src/link/src/app.py"), "");
+    }
+}

@@ -203,7 +203,7 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
             Err(Some(PathError::Unserved(unserved))) => {
                 unserved.path.strip_prefix(world.path("@")).unwrap().to_owned()
             }
-            Err(Some(PathError::Outside)) => "outside".into(),
+            Err(Some(PathError::Outside { .. })) => "outside".into(),
             other => panic!("{other:?}"),
         };
     // Made afterwards, it is not served either: what is allowed is fixed at the start.

@@ -106,7 +106,10 @@ fn a_link_that_is_named_is_searched() {
             problems.as_slice(),
             [
                 SearchProblem::Pattern(_),
-                SearchProblem::Refused { entry: 0, reason: Reason::Path(crate::PathError::Outside) }
+                SearchProblem::Refused {
+                    entry: 0,
+                    reason: Reason::Path(crate::PathError::Outside { meant: None })
+                }
             ]
         ),
         "{problems:?}"

@@ -151,7 +151,7 @@ impl World {
         let search = Search::new(roots, purpose, Cancellation::none());
         let meant = match roots.resolve(path).map(|place| place.open_file(false)) {
             Err(mut problems) => match search.of_path(path, problems.remove(0)) {
-                PathError::NotAbsolute { meant } => meant,
+                PathError::NotAbsolute { meant } | PathError::Outside { meant } => meant,
                 _ => None,
             },
             Ok(Err(error)) => search.of_error(path, error).meant,
@@ -233,6 +233,7 @@ fn describe(problem: &PathError) -> String {
     match problem {
         PathError::Failed(error) => kind(error),
         PathError::NotAbsolute { .. } => "NotAbsolute".to_owned(),
+        PathError::Outside { .. } => "Outside".to_owned(),
         other => format!("{other:?}"),
     }
 }

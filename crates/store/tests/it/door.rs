@@ -115,7 +115,7 @@ fn what_cannot_be_read_says_why() {
         "the path is not absolute; the path has a `..` component; no encoding has that label"
     );
     let error = why(world.directory.path().join("state/history.db").to_str().unwrap(), None);
-    assert!(matches!(error.problems.as_slice(), [Reason::Path(PathError::Outside)]), "{error:?}");
+    assert!(matches!(error.problems.as_slice(), [Reason::Path(PathError::Outside { .. })]), "{error:?}");
 }
 
 #[test]

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use mcp_text_editor_core::rejection::At;
-use mcp_text_editor_core::resolve::GuardedRange;
-use mcp_text_editor_store::Workspace;
+use mcp_text_editor_core::resolve::{GuardedRange, Patch};
+use mcp_text_editor_store::{Change, Workspace};
 use serde_json::{Map, Value, json};
 
 use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::render::edit::Hashes;
+use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
 /// The hint asks to read so many lines above and below the one that was named.
@@ -51,7 +52,7 @@ impl Call<'_> {
 }
 
 /// A file of a call, as the client named it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Named<'a> {
     /// Its path.
     pub(crate) file_path: &'a str,
@@ -59,6 +60,36 @@ pub(crate) struct Named<'a> {
     pub(crate) encoding: Option<&'a str>,
     /// The ranges that each of its patches names; empty for tools without patches.
     pub(crate) patches: &'a [&'a [GuardedRange]],
+    /// What is to be done to it, if it is to be changed.
+    pub(crate) change: Option<Change<'a>>,
+}
+
+impl<'a> Named<'a> {
+    /// Names a file by its path alone.
+    pub(crate) fn by_path(file_path: &'a str) -> Self {
+        Self { file_path, ..Self::default() }
+    }
+
+    /// Returns the caller's own text for the whole of a file that is not there, or holds nothing.
+    pub(super) fn whole_text(self) -> Option<&'a str> {
+        match self.change? {
+            Change::Create(text) | Change::Append(text) | Change::Insert(text, _) => Some(text),
+            Change::Patch([patch]) if names_nothing(patch) => Some(&patch.new_string),
+            _ => None,
+        }
+    }
+
+    /// Returns the new text of a patch that names nothing to replace.
+    pub(super) fn text_beside_nothing(self, at: At) -> Option<&'a str> {
+        let Change::Patch(patches) = self.change? else { return None };
+        patches.get(at.patch).filter(|patch| names_nothing(patch)).map(|patch| patch.new_string.as_str())
+    }
+}
+
+/// Whether a patch is for a file that holds nothing.
+fn names_nothing(patch: &Patch) -> bool {
+    patch.ranges.is_empty()
+        && patch.old_string.as_deref().is_some_and(|old| old.trim_matches('\n').is_empty())
 }
 
 /// Names the part of the call that is meant, as a prefix; empty where there is only one part.
@@ -91,4 +122,15 @@ fn read_call(named: Named<'_>, lines: Option<(u64, u64)>) -> Value {
     }
     call.extend(named.encoding.map(|encoding| ("encoding".to_owned(), json!(encoding))));
     Value::Object(call)
+}
+
+/// The most characters of a call that is spelled out with texts of the caller, and of one among others.
+const WHOLE: usize = 5_000;
+const AMONG_OTHERS: usize = 1_500;
+
+/// Spells out a call of a tool, texts that are too long for an error left out.
+pub(super) fn written(call: Call<'_>, tool: &str, arguments: &Part) -> String {
+    let most = if call.many_files { AMONG_OTHERS } else { WHOLE };
+    let told = arguments.told_within(most);
+    format!("{tool} {}{}", told.text, told.to_fill())
 }

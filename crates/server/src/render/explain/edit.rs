@@ -22,16 +22,16 @@ pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem
 /// Makes the problem of a file that is not read or not edited.
 pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Problem {
     match reason {
-        Reason::Path(problem) => path(call, named.file_path, problem),
+        Reason::Path(problem) => path(call, named, problem),
         Reason::UnknownEncoding => unknown_encoding(named),
-        Reason::Store(error) => store(call, named.file_path, error),
+        Reason::Store(error) => store(call, named, error),
         Reason::NotText(NotText::Binary { offset, .. }) if call.tool == ToolId::Remove => Problem::new(
             Code::BinaryFile,
             format!("{} is binary: it holds a NUL byte at offset {offset}", named.file_path),
             "only text is removed; a person can remove this file",
         ),
         Reason::NotText(fault) => not_text(named, fault),
-        Reason::Exists(existing) => exists(call, named.file_path, existing),
+        Reason::Exists(existing) => exists(call, named, existing),
         Reason::IsALink { target } => link(call, named, target),
         Reason::Taken { by, inside } => taken(call, named.file_path, by, inside.as_deref()),
         Reason::OfTarget(reason) => problem(call, named, reason),
@@ -54,7 +54,7 @@ pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Prob
             "read the file, and restore the lines you want by a patch",
         ),
         Reason::Rejected { rejection, digest, total_lines } => {
-            let mut problem = rejection::problem(call, named, rejection, *total_lines);
+            let mut problem = rejection::problem(call, named, rejection, digest.as_ref(), *total_lines);
             problem.file_hash = *digest;
             problem
         }

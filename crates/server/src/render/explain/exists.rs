@@ -2,20 +2,21 @@
 
 use std::path::Path;
 
-use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::Existing;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::call::{Call, Named};
+use super::call::{Call, Named, written};
 use crate::problem::{Code, Problem};
+use crate::render::part::Part;
 use crate::render::paths::shown;
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a name that is taken.
-pub(super) fn exists(call: Call<'_>, file_path: &str, existing: &Existing) -> Problem {
+pub(super) fn exists(call: Call<'_>, named: Named<'_>, existing: &Existing) -> Problem {
+    let file_path = named.file_path;
     match existing {
         Existing::DanglingLink { target } => {
-            let (what, hint) = dangling(call, target);
+            let (what, hint) = dangling(call, named, target);
             Problem::new(Code::AlreadyExists, format!("{file_path} already exists: it is {what}"), hint)
         }
         Existing::NotText { digest } => {
@@ -25,10 +26,22 @@ pub(super) fn exists(call: Call<'_>, file_path: &str, existing: &Existing) -> Pr
             problem
         }
         Existing::Text { digest, total_lines, lines_digest, encoding } => {
-            let replace = replacing(call, file_path, *total_lines, lines_digest, encoding.as_deref());
+            let replace = || {
+                let mut patch = vec![("new_string", own(named, "new_string"))];
+                if *total_lines == 0 {
+                    patch.insert(0, ("old_string", Part::Value(json!(""))));
+                } else {
+                    let range = json!({"start": 1, "range_hash": call.hashes.print(lines_digest)});
+                    patch.insert(0, ("ranges", Part::List(vec![Part::Value(range)])));
+                }
+                let patches = Part::List(vec![Part::Object(patch)]);
+                let mut file = vec![("file_path", Part::Value(json!(file_path))), ("patches", patches)];
+                file.extend(encoding.as_ref().map(|label| ("encoding", Part::Value(json!(label)))));
+                Part::Object(vec![("files", Part::List(vec![Part::Object(file)]))])
+            };
             let hint = call.naming(
                 ToolId::Patch,
-                |name| format!("to replace everything in it, call {name} {replace}"),
+                |name| format!("to replace everything in it, call {}", written(call, name, &replace())),
                 || "choose another name, or edit the file that is there".to_owned(),
             );
             let mut problem = Problem::new(Code::AlreadyExists, format!("{file_path} already exists"), hint)
@@ -100,37 +113,36 @@ pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Opti
     problem
 }
 
-/// Spells out the call that replaces everything in a text file.
-fn replacing(
-    call: Call<'_>,
-    file_path: &str,
-    total_lines: u64,
-    lines: &Digest,
-    encoding: Option<&str>,
-) -> Value {
-    let patch = if total_lines == 0 {
-        json!({"old_string": "", "new_string": "…"})
-    } else {
-        json!({"ranges": [{"start": 1, "range_hash": call.hashes.print(lines)}], "new_string": "…"})
-    };
-    let mut file = json!({"file_path": file_path, "patches": [patch]});
-    if let (Some(label), Some(file)) = (encoding, file.as_object_mut()) {
-        file.insert("encoding".to_owned(), json!(label));
-    }
-    json!({"files": [file]})
-}
-
 /// Says what a dangling link is, and which call creates its target.
-pub(super) fn dangling(call: Call<'_>, target: &Path) -> (String, String) {
+pub(super) fn dangling(call: Call<'_>, named: Named<'_>, target: &Path) -> (String, String) {
     let what = format!("a symbolic link to {}, which does not exist", shown(target));
     let check = || "check where the link leads; a person can change it".to_owned();
     let hint = target.to_str().map_or_else(check, |target| {
-        let create = json!({"file_path": target, "contents": "…"});
         call.naming(
             ToolId::Create,
-            |name| format!("to create the file that it leads to, call {name} {create}"),
+            |_| format!("to create the file that it leads to, call {}", creation(call, named, target)),
             check,
         )
     });
     (what, hint)
+}
+
+/// Spells out the call that creates a file at this path with the text that the caller has for it.
+pub(super) fn creation(call: Call<'_>, named: Named<'_>, file_path: &str) -> String {
+    let mut parts = vec![("file_path", Part::Value(json!(file_path))), ("contents", own(named, "contents"))];
+    parts.extend(named.encoding.map(|label| ("encoding", Part::Value(json!(label)))));
+    written(call, ToolId::Create.name(), &Part::Object(parts))
+}
+
+/// Returns the caller's text for the whole file, for an argument of this name.
+fn own(named: Named<'_>, argument: &str) -> Part {
+    let has_lone_cr = |text: &str| text.replace("\r\n", "").contains('\r');
+    match named.whole_text() {
+        None => Part::blank("the whole text of the file"),
+        // A creation takes such a text, and a patch does not.
+        Some(text) if argument == "new_string" && has_lone_cr(text) => {
+            Part::blank("the text as you gave it, without the CR that ends no line")
+        }
+        Some(text) => Part::Value(json!(text)),
+    }
 }

@@ -37,7 +37,7 @@ pub(crate) fn problems(
             SearchProblem::Globs(bad) => of_globs(globs, bad),
             SearchProblem::Refused { entry, reason } => {
                 let file_path = paths.get(*entry).copied().unwrap_or_default();
-                let mut problem = problem(call, Named { file_path, encoding, patches: &[] }, reason);
+                let mut problem = problem(call, Named { encoding, ..Named::by_path(file_path) }, reason);
                 problem.file_path = problem.file_path.filter(|path| !path.is_empty());
                 problem
             }

@@ -2,9 +2,9 @@
 
 use std::path::{Component, Path};
 
-use mcp_text_editor_store::{PathError, Protection, Unusable, UnusableName, Workspace};
+use mcp_text_editor_store::{Meant, PathError, Protection, Unusable, UnusableName, Workspace};
 
-use super::call::Call;
+use super::call::{Call, Named};
 use super::meant::which;
 use super::store::store;
 use crate::problem::{Code, Problem};
@@ -13,10 +13,11 @@ use crate::render::paths::{allowed, shown};
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a path that is refused.
-pub(crate) fn path(call: Call<'_>, file_path: &str, problem: &PathError) -> Problem {
+pub(crate) fn path(call: Call<'_>, named: Named<'_>, problem: &PathError) -> Problem {
+    let file_path = named.file_path;
     match problem {
         PathError::Protected(protection) => protected(file_path, protection),
-        PathError::Failed(error) => store(call, file_path, error),
+        PathError::Failed(error) => store(call, named, error),
         _ => misspelled(call.tool, call.workspace, file_path, problem),
     }
     .of_file(file_path)
@@ -63,18 +64,26 @@ pub(crate) fn misspelled(
             ),
             "a person has to restart the server, which then takes the directory that is there",
         ),
+        PathError::Outside { meant } => outside(tool, workspace, file_path, meant.as_deref()),
         // [`path`] words the other kinds.
-        _ => {
-            let hint = allowed("the allowed directories are", workspace);
-            let unserved = directories::also_unserved(workspace);
-            Problem::new(
-                Code::OutsideAllowedDirectories,
-                format!("{file_path} is not inside an allowed directory"),
-                format!("{hint}{unserved}; a person can add one to this server's command line"),
-            )
-        }
+        _ => outside(tool, workspace, file_path, None),
     }
     .of_file(file_path)
+}
+
+/// Makes the problem of a path that leads into no root. `meant` is in one, so that nothing is told of what is outside.
+fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, meant: Option<&Meant>) -> Problem {
+    let hint = allowed("the allowed directories are", workspace);
+    let unserved = directories::also_unserved(workspace);
+    let hint = match which(tool, meant) {
+        Some(which) => format!("{which} {hint}{unserved}"),
+        None => format!("{hint}{unserved}; a person can add one to this server's command line"),
+    };
+    Problem::new(
+        Code::OutsideAllowedDirectories,
+        format!("{file_path} is not inside an allowed directory"),
+        hint,
+    )
 }
 
 /// Says from where Windows takes a path that begins with a drive's letter or a separator alone; elsewhere there is none such.

@@ -3,16 +3,25 @@
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::rejection::{At, Fit, Rejection};
 
-use super::call::{AROUND, Call, Named, place, reading};
+use serde_json::{Value, json};
+
+use super::call::{AROUND, Call, Named, place, reading, written};
 use super::mismatch;
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Problem};
 use crate::render::layout::spelled;
 use crate::render::limits;
+use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a rejection.
-pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
+pub(super) fn problem(
+    call: Call<'_>,
+    named: Named<'_>,
+    rejection: &Rejection,
+    file_hash: Option<&Digest>,
+    total_lines: u64,
+) -> Problem {
     let place = |at: At| place(call, named, at);
     let mut problem = match rejection {
         Rejection::HashMismatch { actual, fit } => another_file(call, named, actual, fit, total_lines),
@@ -32,16 +41,13 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
             // An empty file has nothing to read, and the hint is about the tool that was called.
             if *total == 0 { problem } else { problem.suggest(ToolId::Get) }
         }
-        Rejection::EmptyOldString { .. } => Problem::new(
+        Rejection::EmptyOldString { at, lines } => Problem::new(
             Code::InvalidArguments,
             format!(
-                "an empty old_string without ranges stands for an empty file, and this one has {total_lines} lines"
+                "an empty old_string without ranges stands for an empty file, and this one has {}",
+                counted(total_lines)
             ),
-            call.naming(
-                ToolId::Insert,
-                |name| format!("say what to replace by its text or by ranges; to add lines, call {name}"),
-                || "say what to replace by its text or by ranges; to add lines, replace one by itself and them".to_owned(),
-            ),
+            beside_nothing(call, named, *at, file_hash, lines, total_lines),
         ),
         Rejection::ByteOrderMark { .. } => Problem::new(
             Code::InvalidArguments,
@@ -154,6 +160,45 @@ fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, to
         Fit::Broken => problem("and the call does not fit it any more", again(None)),
     };
     problem.suggest(ToolId::Get)
+}
+
+/// Says how a text is added to a file, and how it takes the place of all that the file holds.
+fn beside_nothing(
+    call: Call<'_>,
+    named: Named<'_>,
+    at: At,
+    file_hash: Option<&Digest>,
+    lines: &Digest,
+    total_lines: u64,
+) -> String {
+    let say_what = "say what to replace by its text or by ranges";
+    let (Some(text), Some(file_hash)) =
+        (named.text_beside_nothing(at).filter(|text| !text.is_empty()), file_hash)
+    else {
+        return say_what.to_owned();
+    };
+    let write = |tool: ToolId, parts: Vec<(&'static str, Value)>| {
+        let mut all = vec![("file_path", json!(named.file_path))];
+        all.extend(parts);
+        all.extend(named.encoding.map(|label| ("encoding", json!(label))));
+        let parts = all.into_iter().map(|(name, value)| (name, Part::Value(value)));
+        written(Call { many_files: true, ..call }, tool.name(), &Part::Object(parts.collect()))
+    };
+    let whole = json!([{"start": 1, "range_hash": call.hashes.print(lines)}]);
+    let replace = write(ToolId::Patch, vec![("ranges", whole), ("new_string", json!(text))]);
+    let insert = || {
+        let place = [
+            ("file_hash", json!(call.hashes.print(file_hash))),
+            ("contents", json!(text)),
+            ("after", json!(total_lines)),
+        ];
+        write(ToolId::Insert, place.into())
+    };
+    call.naming(
+        ToolId::Insert,
+        |_| format!("to add the text at the end (\"after\": 0: at the top), call {}; to replace all that the file holds by it, call {replace}", insert()),
+        || format!("{say_what}; to replace all that the file holds by the text, call {replace}"),
+    )
 }
 
 fn out_of_range_hint(call: Call<'_>, total: u64) -> String {

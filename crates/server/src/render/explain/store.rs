@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::{NameFault, SpecialFile, StoreError, StoreErrorKind};
 
-use super::call::Call;
-use super::exists::dangling;
+use super::call::{Call, Named};
+use super::exists::{creation, dangling};
 use super::file_system;
 use super::meant::which;
 use super::stopped::{cancelled, out_of_time};
@@ -19,11 +19,12 @@ use crate::tool_id::ToolId;
 const CASE_COUNTS: bool = !cfg!(any(windows, target_vendor = "apple"));
 
 /// Makes the problem of an error of the store.
-pub(crate) fn store(call: Call<'_>, file_path: &str, error: &StoreError) -> Problem {
+pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Problem {
+    let file_path = named.file_path;
     let (code, reason, hint) = match &error.kind {
-        _ if let Some(told) = of_name(call, file_path, error) => told,
+        _ if let Some(told) = of_name(call, named, error) => told,
         StoreErrorKind::NotFound => {
-            (Code::NotFound, format!("there is no file {file_path}"), missing(call, error))
+            (Code::NotFound, format!("there is no file {file_path}"), missing(call, named, error))
         }
         StoreErrorKind::AlreadyExists => {
             let hint = call.naming(
@@ -125,31 +126,42 @@ fn may_create(tool: ToolId) -> bool {
 }
 
 /// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call that creates it.
-fn missing(call: Call<'_>, error: &StoreError) -> String {
+fn missing(call: Call<'_>, named: Named<'_>, error: &StoreError) -> String {
     let check =
         || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();
     let meant = which(call.tool, error.meant.as_deref());
     if !may_create(call.tool) {
         return meant.unwrap_or_else(check);
     }
-    match meant {
-        None => call.naming(ToolId::Create, |name| format!("to create it, call {name}"), check),
-        Some(meant) => call.naming(
+    // A text for all of the file is written out.
+    let whole = |name: &str| match named.whole_text() {
+        Some(_) => creation(call, named, named.file_path),
+        None => name.to_owned(),
+    };
+    match (meant, named.whole_text()) {
+        (None, _) => call.naming(ToolId::Create, |name| format!("to create it, call {}", whole(name)), check),
+        (Some(meant), None) => call.naming(
             ToolId::Create,
             |name| format!("{meant} {name} creates the one that you named"),
+            || meant.clone(),
+        ),
+        (Some(meant), Some(_)) => call.naming(
+            ToolId::Create,
+            |name| format!("{meant} To create the one that you named, call {}", whole(name)),
             || meant.clone(),
         ),
     }
 }
 
 /// Words a dangling link, or a slash at the end of a path, if that is the reason of the error.
-fn of_name(call: Call<'_>, file_path: &str, error: &StoreError) -> Option<(Code, String, String)> {
+fn of_name(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Option<(Code, String, String)> {
+    let file_path = named.file_path;
     let ends_in_slash = file_path.ends_with(std::path::is_separator);
     let path = Path::new(file_path).components().collect::<PathBuf>();
     let path = path.display();
     match (error.name?, &error.kind) {
         (NameFault::DanglingLink, StoreErrorKind::NotFound) => {
-            let (what, create) = dangling(call, &error.path);
+            let (what, create) = dangling(call, named, &error.path);
             let reason = format!("{file_path} is {what}");
             let check = "check the path, and where the link leads".to_owned();
             Some((Code::NotFound, reason, if call.tool.is_read_only() { check } else { create }))

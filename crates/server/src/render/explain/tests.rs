@@ -12,7 +12,7 @@ use crate::render::edit::Hashes;
 use crate::render::layout;
 use crate::tool_id::ToolId;
 
-const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patches: &[] };
+const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patches: &[], change: None };
 
 /// What a call of the tool says of this error.
 fn said(tool: ToolId, error: StoreError) -> String {

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::reader::Reader;
-use super::{other, part::Part, patch};
+use super::{other, patch};
 use crate::arguments::other_name;
+use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
 /// Writes such a call anew, for the tool that does what it asks for. Returns nothing if it is none, or if that tool is

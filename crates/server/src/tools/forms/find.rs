@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::given::{Given, unspelled};
 use super::levels::{LIST_CALL, SEARCH_CALL};
-use super::part::Part;
 use super::reader::Reader;
 use crate::limits::{Limit, Limits};
+use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
 type Parts = Vec<(&'static str, Part)>;

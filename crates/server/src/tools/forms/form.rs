@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::given::Odd;
-use super::part::{Detail, Part};
 use super::reader::Reader;
 use super::{command, find, levels, other, patch};
 use crate::config::Output;
@@ -11,20 +10,12 @@ use crate::context::Context;
 use crate::limits::Limits;
 use crate::problem::{Code, Failure, Problem};
 use crate::render::layout;
+use crate::render::part::{Detail, Part};
 use crate::tool_id::ToolId;
 use crate::tools::{append, create, delete, get, insert, list, move_file, remove_file, search};
 
 /// The most characters of a call that is told.
 const MAX: usize = 5_000;
-
-/// How much of a call is told, the fullest first. More than [`MAX`] of anything is too much in any case.
-const DETAILS: [Detail; 5] = [
-    Detail { text: MAX, items: MAX },
-    Detail { text: 200, items: MAX },
-    Detail { text: 40, items: MAX },
-    Detail { text: 40, items: 3 },
-    Detail { text: 0, items: 1 },
-];
 
 /// No more names and notes than these are repeated.
 const MAX_NAMES: usize = 12;
@@ -46,7 +37,8 @@ pub fn in_another_form(context: &Context, tool: ToolId, values: &Map<String, Val
     if odd.names.is_empty() || !takes(meant, &call, &context.config.limits) {
         return None;
     }
-    let mut failures = DETAILS.iter().map(|detail| failure(context, tool, meant, &call, &odd, *detail));
+    let mut failures =
+        Detail::STEPS.into_iter().map(|detail| failure(context, tool, meant, &call, &odd, detail));
     let mut least = failures.next()?;
     while !is_told(&least, context) {
         match failures.next() {
@@ -103,8 +95,7 @@ fn failure(
 ) -> Failure {
     let told = call.told(detail);
     let verb = if meant == tool { "write".to_owned() } else { format!("call {}", meant.name()) };
-    let fill = if told.is_json { "" } else { ", and put in what <…> stands for" };
-    let hint = format!("{verb} {}{fill}", told.text);
+    let hint = format!("{verb} {}{}", told.text, told.to_fill());
     let mut reason =
         format!("{} does not take {}", tool.name(), listed(&[&odd.names[..], &odd.misspelled].concat()));
     for note in odd.notes.iter().take(MAX_NOTES) {

@@ -14,7 +14,6 @@ mod given;
 mod hunks;
 mod levels;
 mod other;
-mod part;
 mod patch;
 mod ranges;
 mod reader;

@@ -8,11 +8,11 @@ use super::levels::{
     APPEND_CALL, CREATE_CALL, DELETE_CALL, INSERT_CALL, MOVE_CALL, RANGE, READ_CALL, READ_FILE, READ_RANGE,
     REMOVE_CALL,
 };
-use super::part::Part;
 use super::ranges::{self, Range};
 use super::reader::Reader;
 use crate::arguments::spelled_integer;
 use crate::limits::Limit;
+use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
 type Parts = Vec<(&'static str, Part)>;

@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use super::given::{Given, quoted};
 use super::hunks::{Fate, FileDiff, Hunk};
 use super::levels::{Level, PATCH, PATCH_CALL, PATCH_FILE, RANGE};
-use super::part::Part;
 use super::reader::Reader;
 use super::{diff, ranges};
 use crate::arguments::spelled_integer;
 use crate::limits::Limit;
+use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
 /// Among no more files than these it is looked for one that was named before.

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::given::Given;
 use super::levels::Level;
-use super::part::Part;
 use super::reader::Reader;
+use crate::render::part::Part;
 
 /// The parts of a range.
 pub(super) type Range = Vec<(&'static str, Part)>;

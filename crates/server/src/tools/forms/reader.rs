@@ -6,9 +6,9 @@ use mcp_text_editor_store::{PathError, Purpose};
 use serde_json::{Value, json};
 
 use super::given::{Odd, quoted};
-use super::part::Part;
 use crate::context::Context;
 use crate::limits::{Limit, Limits};
+use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
 /// For no more files than this it is looked where a relative path leads.

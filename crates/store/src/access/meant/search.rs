@@ -1,6 +1,6 @@
 //! The search for the file that was meant by a path that leads to none: [`Search`].
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use mcp_text_editor_core::scan::Scanner;
@@ -66,10 +66,11 @@ impl<'a> Search<'a> {
         Self { roots, writing: roots.for_writing(), purpose, cancellation }
     }
 
-    /// The problem of a path, with the files that were meant if it was not absolute.
+    /// The problem of a path, with the files that were meant if it was not absolute, or led outside.
     pub(crate) fn of_path(&self, file_path: &str, problem: PathError) -> PathError {
         match problem {
             PathError::NotAbsolute { .. } => PathError::NotAbsolute { meant: self.meant(file_path) },
+            PathError::Outside { .. } => PathError::Outside { meant: self.inside(Path::new(file_path)) },
             other => other,
         }
     }
@@ -97,6 +98,38 @@ impl<'a> Search<'a> {
         let exact = self.targets(written.iter().chain(&readings));
         told(self.named(exact, |path| self.exact(path)), false)
             .or_else(|| self.alike(&self.grounds(&readings)))
+    }
+
+    /// The files that a path means which lies in no root by its text, if it was taken from another directory on than the
+    /// file system's: what follows one of its names leads to them from a root, the longest such end first. A single name is
+    /// an end where it is the whole path, or follows the root's name: else too many files have it.
+    ///
+    /// That text and what is in the roots are all that this depends on.
+    fn inside(&self, path: &Path) -> Option<Box<Meant>> {
+        if self.roots.named_paths().any(|(real, named)| path.starts_with(real) || path.starts_with(named)) {
+            return None;
+        }
+        let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+        let names: Vec<Component<'_>> = path.components().filter(is_name).collect();
+        if names.len() > NAMES || path.as_os_str().len() > PATH_LENGTH {
+            return None;
+        }
+        (0..names.len()).find_map(|left_out| {
+            let (before, end) = names.split_at_checked(left_out)?;
+            let is_end = |root: &&Path| {
+                let follows = before.last().is_some_and(|name| root.file_name() == Some(name.as_os_str()));
+                end.len() > 1 || before.is_empty() || follows
+            };
+            let targets =
+                self.roots.paths().filter(is_end).map(|root| root.join(end.iter().collect::<PathBuf>()));
+            told(
+                self.named(targets, |path| match self.purpose {
+                    Purpose::Creating => self.can_be_made(path),
+                    _ => self.exact(path),
+                }),
+                false,
+            )
+        })
     }
 
     /// The real path of what a path in another notation names.

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::render::escape::json_text;
+use super::escape::json_text;
 
 /// A part of a call.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// What was given, or follows from it.
     Value(Value),
     /// What was not given: words for it, and a value that the tool would take.
@@ -20,26 +20,38 @@ pub(super) enum Part {
 /// How much of a call is told. What is not has words in its place that no parser takes for JSON: a text that is cut
 /// within its quotes could be sent as it stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Detail {
+pub(crate) struct Detail {
     /// The most characters of a text.
-    pub(super) text: usize,
+    pub(crate) text: usize,
     /// The most items of a list.
-    pub(super) items: usize,
+    pub(crate) items: usize,
+}
+
+impl Detail {
+    /// How much of a call is told, the fullest first.
+    pub(crate) const STEPS: [Self; 5] = [
+        Self { text: 5_000, items: 5_000 },
+        Self { text: 200, items: 5_000 },
+        Self { text: 40, items: 5_000 },
+        Self { text: 40, items: 3 },
+        Self::LEAST,
+    ];
+    const LEAST: Self = Self { text: 0, items: 1 };
 }
 
 impl Part {
     /// Makes a blank for a text.
-    pub(super) fn blank(words: &'static str) -> Self {
+    pub(crate) fn blank(words: &'static str) -> Self {
         Self::Blank(words, json!("x"))
     }
 
     /// Makes a blank for a digest.
-    pub(super) fn blank_hash(words: &'static str) -> Self {
+    pub(crate) fn blank_hash(words: &'static str) -> Self {
         Self::Blank(words, json!("0123456789abcdef"))
     }
 
     /// Returns the call with something for each blank.
-    pub(super) fn filled(&self) -> Value {
+    pub(crate) fn filled(&self) -> Value {
         match self {
             Self::Value(value) | Self::Blank(_, value) => value.clone(),
             Self::Object(parts) => {
@@ -51,10 +63,23 @@ impl Part {
     }
 
     /// Returns the call in writing. It is JSON unless something in it stands in `<…>`.
-    pub(super) fn told(&self, detail: Detail) -> Told {
+    pub(crate) fn told(&self, detail: Detail) -> Told {
         let mut told = Told { text: String::new(), is_json: true };
         self.tell("text", detail, &mut told);
         told
+    }
+
+    /// Returns the fullest writing of the call that has no more characters than these, in a string of JSON, too; the least one if none
+    /// is so short.
+    pub(crate) fn told_within(&self, most: usize) -> Told {
+        let in_json = |text: &str| json_text(&Value::from(text)).chars().count();
+        let mut details = Detail::STEPS.into_iter();
+        loop {
+            let told = self.told(details.next().unwrap_or(Detail::LEAST));
+            if in_json(&told.text) <= most || details.len() == 0 {
+                return told;
+            }
+        }
     }
 
     fn tell(&self, name: &str, detail: Detail, told: &mut Told) {
@@ -97,14 +122,19 @@ impl Part {
 
 /// A call in writing.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(crate) struct Told {
     /// The text.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// Whether the text is all of the call, and JSON.
-    pub(super) is_json: bool,
+    pub(crate) is_json: bool,
 }
 
 impl Told {
+    /// Returns what is to be said behind a call that has something to fill in.
+    pub(crate) fn to_fill(&self) -> &'static str {
+        if self.is_json { "" } else { ", and put in what <…> stands for" }
+    }
+
     fn leave(&mut self, words: &str) {
         self.is_json = false;
         self.text.push('<');
