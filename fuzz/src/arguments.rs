@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use mcp_text_editor::config::Config;
-use mcp_text_editor::context::Context;
+use mcp_text_editor::context::{Cancel, Context};
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::{Code, Failure};
 use mcp_text_editor::render::layout;
@@ -65,7 +65,7 @@ fn form(tool: ToolId, values: &Map<String, Value>) {
             Workspace::builder().build().expect("a workspace without directories"),
         )
     });
-    let Some(failure) = in_another_form(&CONTEXT, tool, values) else { return };
+    let Some(failure) = in_another_form(&CONTEXT, tool, values, &Cancel::never()) else { return };
     assert!(!is_taken(tool, values.clone()), "{failure:?}");
     let [problem] = failure.problems.as_slice() else { panic!("{failure:?}") };
     let told = problem.hint.split_once('{').map(|(_, rest)| format!("{{{rest}"));

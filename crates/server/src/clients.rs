@@ -137,7 +137,17 @@ pub const ADDED_KEYS: &[AddedKey] = &[
     // Gemini CLI puts it into the schema of every tool for its own scheduler, and sends it to the server with its
     // value.
     AddedKey { name: "wait_for_previous", seen_in: "Gemini CLI 0.61.0, 2026-11-22" },
+    // What models say of a call because tools of these clients demand it of them: their habit, and no slip of this call.
+    AddedKey { name: "instruction", seen_in: "Gemini CLI 0.61.0, of its `replace`, 2026-11-22" },
+    AddedKey { name: "explanation", seen_in: "Copilot in VS Code, of `insert_edit_into_file`, 2026-11-23" },
+    AddedKey { name: "description", seen_in: "Windsurf, of `replace_file_content`, 2026-11-23" },
 ];
+
+/// Whether a key is one that clients add, in whichever case it is written.
+#[must_use]
+pub fn is_added(name: &str) -> bool {
+    ADDED_KEYS.iter().any(|key| key.name.eq_ignore_ascii_case(name))
+}
 
 #[cfg(test)]
 mod tests {

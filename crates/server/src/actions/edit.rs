@@ -1,6 +1,7 @@
 //! Edits files: replaces, appends, inserts and deletes text.
 
 use mcp_text_editor_core::digest::DigestPrefix;
+use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 use mcp_text_editor_store::{Change, Control, EditProblem, Edited, FileEdit, Reason};
 
@@ -17,6 +18,20 @@ pub struct PatchRequest {
     pub files: Vec<PatchFile>,
     /// Whether to write nothing.
     pub dry_run: bool,
+}
+
+impl PatchRequest {
+    fn edits(&self) -> Vec<FileEdit<'_>> {
+        let files = self.files.iter();
+        files
+            .map(|file| FileEdit {
+                file_path: &file.file_path,
+                encoding: file.encoding.as_deref(),
+                file_hash: file.file_hash.as_ref(),
+                change: Change::Patch(&file.patches),
+            })
+            .collect()
+    }
 }
 
 /// What to replace in a file.
@@ -81,17 +96,15 @@ pub struct DeleteRequest {
 
 /// Replaces text in files.
 pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let edits: Vec<FileEdit<'_>> = request
-        .files
-        .iter()
-        .map(|file| FileEdit {
-            file_path: &file.file_path,
-            encoding: file.encoding.as_deref(),
-            file_hash: file.file_hash.as_ref(),
-            change: Change::Patch(&file.patches),
-        })
-        .collect();
-    edit_files(context, ToolId::Patch, &edits, request.dry_run, cancel)
+    edit_files(context, ToolId::Patch, &request.edits(), request.dry_run, cancel)
+}
+
+/// Returns the lines that a patch call replaces in each of its files, as it would be done now; `None` if it would be refused.
+pub(crate) fn replaced(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Option<Vec<LineRange>> {
+    let is_cancelled = || cancel.is_cancelled();
+    let control = Control::of(ToolId::Patch.name()).cancelled_by(&is_cancelled);
+    let planned = context.workspace.plan(&request.edits(), control).ok()?;
+    Some(planned.files.iter().flat_map(|file| file.regions.iter().map(|region| region.replaced)).collect())
 }
 
 /// Adds lines to the end of a file.

@@ -10,7 +10,7 @@ use super::deferred::Named;
 use super::names::meant;
 use super::notes::Notes;
 use super::values::{is_absent, is_empty_list, kind, line_of, shown, whole};
-use crate::clients::ADDED_KEYS;
+use crate::clients::is_added;
 use crate::limits::Limit;
 use crate::problem::{Code, Problem};
 use crate::wire::json_weight::weigh;
@@ -50,9 +50,7 @@ impl<'n> Fields<'n> {
     /// Takes the arguments of a call.
     #[must_use]
     pub fn top(notes: &'n Notes<'n>, mut values: Map<String, Value>) -> Self {
-        for key in ADDED_KEYS {
-            values.shift_remove(key.name);
-        }
+        values.retain(|name, _| !is_added(name));
         Self { notes, place: String::new(), file: None, values, asked: Vec::new() }
     }
 

@@ -16,6 +16,6 @@ mod notes;
 mod values;
 
 pub use self::fields::{Ends, Fields, each};
-pub(crate) use self::names::{meant, other_name};
+pub(crate) use self::names::{fold as folded, meant, other_name};
 pub use self::notes::Notes;
 pub(crate) use self::values::{is_absent, is_empty_list, spelled_integer};

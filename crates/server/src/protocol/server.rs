@@ -146,7 +146,7 @@ impl Server {
         let context = context.clone();
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            match tools::in_another_form(&context, tool.id, &arguments) {
+            match tools::in_another_form(&context, tool.id, &arguments, &cancel) {
                 Some(failure) => Err(failure),
                 None => (tool.run)(&context, arguments, &cancel),
             }

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use mcp_text_editor::actions::edit::PatchRequest;
 use mcp_text_editor::config::{Config, Output};
-use mcp_text_editor::context::Context;
+use mcp_text_editor::context::{Cancel, Context};
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::layout;
 use mcp_text_editor::tool_id::ToolId;
 use mcp_text_editor::tools::{
-    append, create, delete, get, in_another_form, insert, list, move_file, patch, remove_file, search,
+    append, create, delete, edits, get, in_another_form, insert, list, move_file, patch, remove_file, search,
+    undo,
 };
 use mcp_text_editor_store::Workspace;
 use proptest::prelude::*;
@@ -45,7 +46,8 @@ fn parse(tool: ToolId, call: &Value) -> Result<String, Failure> {
         ToolId::List => list::parse(values, limits).map(|request| format!("{request:?}")),
         ToolId::Move => move_file::parse(values, limits).map(|request| format!("{request:?}")),
         ToolId::Remove => remove_file::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Edits | ToolId::Undo => panic!("{tool:?}"),
+        ToolId::Edits => edits::parse(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Undo => undo::parse(values, limits).map(|request| format!("{request:?}")),
     }
 }
 
@@ -59,12 +61,15 @@ fn told(tool: ToolId, failure: &Failure) -> Option<(ToolId, Value)> {
         (ToolId::named(name).unwrap(), call)
     };
     assert_eq!(failure.suggestion, named.name());
+    let mut values = serde_json::Deserializer::from_str(call).into_iter::<Value>();
+    let first = values.next().unwrap();
+    let rest = &call[values.byte_offset()..];
     if call.ends_with(BLANKS) {
-        let call = call.strip_suffix(BLANKS).unwrap();
-        assert!(serde_json::from_str::<Value>(call).is_err(), "can be sent as it stands: {call}");
+        assert!(first.is_err() || rest.starts_with("; then "), "can be sent as it stands: {call}");
         return None;
     }
-    Some((named, serde_json::from_str(call).unwrap_or_else(|error| panic!("{error}: {call}"))))
+    assert!(rest.is_empty() || rest.starts_with("; then call "), "{call}");
+    Some((named, first.unwrap_or_else(|error| panic!("{error}: {call}"))))
 }
 
 /// Shows what each call is answered for its form, or else for its arguments.
@@ -72,7 +77,7 @@ fn check(name: &str, tool: ToolId, calls: &[Value]) {
     let context = context(Config::default());
     let mut out = String::new();
     for call in calls {
-        let said = match in_another_form(&context, tool, &map(call)) {
+        let said = match in_another_form(&context, tool, &map(call), &Cancel::never()) {
             Some(failure) => {
                 if let Some((tool, call)) = told(tool, &failure) {
                     parse(tool, &call).unwrap();
@@ -217,7 +222,11 @@ fn commands_of_other_tools() {
         json!({"command": "insert", "path": "/a", "insert_line": 3, "insert_text": "y"}),
         json!({"patch": "*** Add File: /a\n+x\n"}),
     ] {
-        assert_eq!(in_another_form(&patch_alone, ToolId::Patch, &map(&call)), None, "{call}");
+        assert_eq!(
+            in_another_form(&patch_alone, ToolId::Patch, &map(&call), &Cancel::never()),
+            None,
+            "{call}"
+        );
     }
 }
 
@@ -325,7 +334,7 @@ fn a_long_call_is_told_with_blanks() {
             [(1_000, 500, 1), (1_800, 20, 1), (3_000, 100, 1), (9_000, 9_000, 1), (10, 10, 200), (150, 5, 40)]
         {
             let call = call(old, new, count);
-            let failure = in_another_form(&context, ToolId::Patch, &map(&call)).unwrap();
+            let failure = in_another_form(&context, ToolId::Patch, &map(&call), &Cancel::never()).unwrap();
             let whole = told(ToolId::Patch, &failure);
             if let Some((_, whole)) = &whole {
                 assert_eq!(whole.as_object().unwrap().values().filter(|value| value.is_string()).count(), 3);
@@ -423,7 +432,7 @@ proptest! {
             call["dry_run"] = json!(dry_run);
             expected["dry_run"] = json!(dry_run);
         }
-        let failure = in_another_form(&context(Config::default()), ToolId::Patch, &map(&call)).unwrap();
+        let failure = in_another_form(&context(Config::default()), ToolId::Patch, &map(&call), &Cancel::never()).unwrap();
         let (tool, told) = told(ToolId::Patch, &failure).unwrap();
         prop_assert_eq!(tool, ToolId::Patch);
         prop_assert_eq!(request(&told), request(&expected));
@@ -448,7 +457,7 @@ proptest! {
             };
             patches.push(json!({"old_string": before, "new_string": after}));
         }
-        let failure = in_another_form(&context(Config::default()), ToolId::Patch, &map(&json!({ "patch": diff }))).unwrap();
+        let failure = in_another_form(&context(Config::default()), ToolId::Patch, &map(&json!({ "patch": diff })), &Cancel::never()).unwrap();
         let (_, told) = told(ToolId::Patch, &failure).unwrap();
         prop_assert_eq!(request(&told), request(&json!({"files": [{"file_path": "/a", "patches": patches}]})));
     }
@@ -458,7 +467,7 @@ proptest! {
     fn no_right_call_is_told_in_another_form(call in any_call(), tool in prop::sample::select(ToolId::ALL), output in prop::sample::select(vec![Output::Text, Output::Json])) {
         let context = context(Config { output, ..Config::default() });
         let Value::Object(values) = &call else { return Ok(()) };
-        let Some(failure) = in_another_form(&context, tool, values) else { return Ok(()) };
+        let Some(failure) = in_another_form(&context, tool, values, &Cancel::never()) else { return Ok(()) };
         prop_assert!(parse(tool, &call).is_err(), "{:?}", failure);
         if let Some((tool, told)) = told(tool, &failure) {
             prop_assert!(parse(tool, &told).is_ok(), "{}", told);

@@ -16,6 +16,7 @@ mod directories;
 mod documents;
 mod errors;
 mod find;
+mod foreign;
 mod forms;
 mod hints;
 mod history;

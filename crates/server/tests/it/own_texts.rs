@@ -224,9 +224,13 @@ fn no_hint_has_a_placeholder_in_quotes() {
     let mut pending = vec![here.join("tests/it"), here.join("../../scenarios")];
     while let Some(directory) = pending.pop() {
         for entry in directory.read_dir().unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
+            let entry = entry.unwrap();
+            let path = entry.path();
+            if entry.file_type().unwrap().is_dir() {
                 pending.push(path);
+                continue;
+            }
+            if !path.extension().is_some_and(|extension| extension == "snap" || extension == "rs") {
                 continue;
             }
             let text = std::fs::read_to_string(&path).unwrap();

@@ -429,8 +429,7 @@ fn a_path_from_another_top_is_one_from_a_root() {
     let check = |purpose, path: &str, expected: &str| {
         assert_eq!(world.meant_for(purpose, &top(path)), expected, "{path}");
     };
-    use Purpose::{Creating, Editing, Finding, Reading};
-    for purpose in [Reading, Editing, Finding] {
+    for purpose in [Purpose::Reading, Purpose::Editing, Purpose::Finding] {
         check(purpose, "/src/app.py", "@/root/src/app.py");
         check(purpose, "/workspace/repo/src/app.py", "@/root/src/app.py");
         check(purpose, "/README.md", "@/root/README.md");
@@ -441,11 +440,11 @@ fn a_path_from_another_top_is_one_from_a_root() {
         check(purpose, "/root/lib/x.py", "");
         check(purpose, "/", "");
     }
-    check(Finding, "/repo/src", "");
-    check(Finding, "/src/", "@/root/src");
-    check(Creating, "/src/new.py", "@/root/src/new.py");
-    check(Creating, "/new.py", "@/root/new.py");
-    check(Creating, "/lib/new.py", "");
+    check(Purpose::Finding, "/repo/src", "");
+    check(Purpose::Finding, "/src/", "@/root/src");
+    check(Purpose::Creating, "/src/new.py", "@/root/src/new.py");
+    check(Purpose::Creating, "/new.py", "@/root/new.py");
+    check(Purpose::Creating, "/lib/new.py", "");
     // By its text it lies in the root, and it leads outside.
     #[cfg(unix)]
     {

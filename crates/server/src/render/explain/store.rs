@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::{NameFault, SpecialFile, StoreError, StoreErrorKind};
+use serde_json::json;
 
 use super::call::{Call, Named};
 use super::exists::{creation, dangling};
@@ -35,7 +36,7 @@ pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Pro
             (Code::AlreadyExists, format!("{file_path} already exists"), hint)
         }
         StoreErrorKind::IsADirectory => {
-            (Code::IsADirectory, format!("{file_path} is a directory"), "name a file in it".to_owned())
+            (Code::IsADirectory, format!("{file_path} is a directory"), in_directory(call, file_path))
         }
         StoreErrorKind::NotADirectory => (
             Code::NotADirectory,
@@ -112,11 +113,27 @@ pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Pro
     match code {
         Code::NotFound if may_create(call.tool) && error.meant.is_none() => problem.suggest(ToolId::Create),
         Code::AlreadyExists => problem.suggest(ToolId::Patch),
+        Code::IsADirectory if call.tool == ToolId::Get && error.name.is_none() => {
+            problem.suggest(ToolId::List)
+        }
         Code::Conflict => problem.suggest(ToolId::Get),
         _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(ToolId::Patch),
         // The hint says to read the files again.
         _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(ToolId::Get),
         _ => problem,
+    }
+}
+
+/// Says what to do about a directory where a file is needed.
+fn in_directory(call: Call<'_>, file_path: &str) -> String {
+    let name_one = || "name a file in it".to_owned();
+    match call.tool {
+        ToolId::Get => call.naming(
+            ToolId::List,
+            |name| format!("to see what is in it, call {name} {}", json!({"path": file_path})),
+            name_one,
+        ),
+        _ => name_one(),
     }
 }
 

@@ -14,10 +14,15 @@ type Parts = Vec<(&'static str, Part)>;
 
 /// Writes a search anew.
 pub(super) fn search(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
+    let values = &with_pattern(values);
     let mut given = Given::of(values, &SEARCH_CALL, &mut reader.odd)?;
     reader.purpose = Purpose::Finding;
     let pattern = given.take("pattern").cloned().map_or_else(|| Part::blank("what to find"), Part::Value);
     let mut parts = vec![("pattern", pattern)];
+    let is_regex = given.take("is_regex");
+    if !given.has("literal") && is_regex.is_some_and(is_false) {
+        parts.push(("literal", Part::Value(json!(true))));
+    }
     parts.extend(rest(&mut given, &["literal"]));
     if let Some(value) = given.take("paths") {
         let spelled = unspelled(value, reader.limits());
@@ -44,6 +49,19 @@ pub(super) fn search(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     parts.extend(rest(&mut given, &["context", "hashes", "max_results", "offset", "encoding"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::Search, Part::Object(parts)))
+}
+
+/// Returns the arguments with a `query` beside a `pattern` as `pattern` and `glob`, as rust-mcp-filesystem has it, where a query is
+/// plain text unless it says otherwise.
+fn with_pattern(values: &Map<String, Value>) -> Map<String, Value> {
+    let mut out = values.clone();
+    if let (Some(query), Some(pattern)) = (values.get("query"), values.get("pattern")) {
+        out.shift_remove("query");
+        out.insert("pattern".to_owned(), query.clone());
+        out.entry("file_pattern").or_insert_with(|| pattern.clone());
+        out.entry("is_regex").or_insert(json!(false));
+    }
+    out
 }
 
 /// Writes a list anew.

@@ -4,15 +4,15 @@ use serde_json::{Map, Value};
 
 use super::given::Odd;
 use super::reader::Reader;
-use super::{command, find, levels, other, patch};
+use super::{command, find, foreign, levels, other, patch};
 use crate::config::Output;
-use crate::context::Context;
+use crate::context::{Cancel, Context};
 use crate::limits::Limits;
 use crate::problem::{Code, Failure, Problem};
 use crate::render::layout;
 use crate::render::part::{Detail, Part};
 use crate::tool_id::ToolId;
-use crate::tools::{append, create, delete, get, insert, list, move_file, remove_file, search};
+use crate::tools::{append, create, delete, edits, get, insert, list, move_file, remove_file, search, undo};
 
 /// The most characters of a call that is told.
 const MAX: usize = 5_000;
@@ -24,21 +24,37 @@ const MAX_NOTES: usize = 4;
 /// Returns the failure of a call that is in another form than the tool takes, with the call as it would be taken.
 /// Returns nothing for any other call, be it right or wrong.
 #[must_use]
-pub fn in_another_form(context: &Context, tool: ToolId, values: &Map<String, Value>) -> Option<Failure> {
+pub fn in_another_form(
+    context: &Context,
+    tool: ToolId,
+    values: &Map<String, Value>,
+    cancel: &Cancel,
+) -> Option<Failure> {
     if levels::of(tool)?.holds(values) {
         return None;
     }
-    let mut reader = Reader::new(context);
-    let (meant, call) = match values.get("command") {
+    let mut reader = Reader::new(context, cancel);
+    let plain = foreign::unwrapped(values, &mut reader);
+    let values = plain.as_ref().unwrap_or(values);
+    let first = match values.get("command") {
         Some(_) => command::call(values, &mut reader)?,
         None => form(tool, values, &mut reader)?,
     };
-    let odd = reader.odd;
-    if odd.names.is_empty() || !takes(meant, &call, &context.config.limits) {
+    let Reader { odd, then, shown, .. } = reader;
+    let calls: Vec<(ToolId, Part)> = [first].into_iter().chain(then).collect();
+    let limits = &context.config.limits;
+    if odd.names.is_empty() || !calls.iter().all(|(tool, call)| takes(*tool, call, limits)) {
         return None;
     }
-    let mut failures =
-        Detail::STEPS.into_iter().map(|detail| failure(context, tool, meant, &call, &odd, detail));
+    let told = |detail| {
+        let mut failure = failure(context, tool, &calls, &odd, detail);
+        if let (Some(problem), Some(shown)) = (failure.problems.first_mut(), &shown) {
+            problem.lines = Some(shown.of);
+            problem.actual = Some(shown.clone());
+        }
+        failure
+    };
+    let mut failures = Detail::STEPS.into_iter().map(told);
     let mut least = failures.next()?;
     while !is_told(&least, context) {
         match failures.next() {
@@ -54,6 +70,9 @@ fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> O
     match tool {
         ToolId::Get => other::read(values, reader),
         ToolId::Patch if inserts && reader.offers(ToolId::Insert) => other::insert(values, reader),
+        ToolId::Patch if other::appends(values) && reader.offers(ToolId::Append) => {
+            other::append(values, reader)
+        }
         ToolId::Patch => patch::call(values, reader),
         ToolId::Create => other::create(values, reader),
         ToolId::Append => other::append(values, reader),
@@ -63,7 +82,8 @@ fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> O
         ToolId::List => find::list(values, reader),
         ToolId::Move => other::moving(values, reader),
         ToolId::Remove => other::remove(values, reader),
-        ToolId::Edits | ToolId::Undo => None,
+        ToolId::Undo => command::undo(values, reader),
+        ToolId::Edits => None,
     }
 }
 
@@ -81,21 +101,29 @@ fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
         ToolId::List => list::parse(values, limits).is_ok(),
         ToolId::Move => move_file::parse(values, limits).is_ok(),
         ToolId::Remove => remove_file::parse(values, limits).is_ok(),
-        ToolId::Edits | ToolId::Undo => false,
+        ToolId::Undo => undo::parse(values, limits).is_ok(),
+        ToolId::Edits => edits::parse(values, limits).is_ok(),
     }
 }
 
-fn failure(
-    context: &Context,
-    tool: ToolId,
-    meant: ToolId,
-    call: &Part,
-    odd: &Odd,
-    detail: Detail,
-) -> Failure {
-    let told = call.told(detail);
-    let verb = if meant == tool { "write".to_owned() } else { format!("call {}", meant.name()) };
-    let hint = format!("{verb} {}{}", told.text, told.to_fill());
+fn failure(context: &Context, tool: ToolId, calls: &[(ToolId, Part)], odd: &Odd, detail: Detail) -> Failure {
+    let mut hint = String::new();
+    let mut to_fill = "";
+    for (index, (meant, call)) in calls.iter().enumerate() {
+        let told = call.told(detail);
+        hint.push_str(if index > 0 { "; then " } else { "" });
+        if *meant == tool && index == 0 {
+            hint.push_str("write ");
+        } else {
+            hint.push_str("call ");
+            hint.push_str(meant.name());
+            hint.push(' ');
+        }
+        hint.push_str(&told.text);
+        to_fill = if to_fill.is_empty() { told.to_fill() } else { to_fill };
+    }
+    hint.push_str(to_fill);
+    let meant = calls.first().map_or(tool, |(meant, _)| *meant);
     let mut reason =
         format!("{} does not take {}", tool.name(), listed(&[&odd.names[..], &odd.misspelled].concat()));
     for note in odd.notes.iter().take(MAX_NOTES) {

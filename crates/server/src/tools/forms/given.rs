@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::levels::Level;
-use crate::arguments::{is_absent, is_empty_list, meant, other_name};
-use crate::clients::ADDED_KEYS;
+use crate::arguments::{folded, is_absent, is_empty_list, meant, other_name};
+use crate::clients::is_added;
 use crate::limits::{Limit, Limits};
 use crate::wire::json_weight::weigh;
 
@@ -13,8 +13,17 @@ const MAX_KEYS: usize = 20;
 /// No more of what is odd is kept than this.
 const MAX_KEPT: usize = 100;
 /// Arguments that are in no form of this server, and are understood all the same.
-const STRANGE: &[&str] =
-    &["line", "expected_replacements", "limit", "head", "tail", "case_sensitive", "exclude", "recursive"];
+const STRANGE: &[&str] = &[
+    "line",
+    "expected_replacements",
+    "limit",
+    "head",
+    "tail",
+    "case_sensitive",
+    "is_regex",
+    "exclude",
+    "recursive",
+];
 /// No more of a name than this is repeated.
 const MAX_NAME: usize = 40;
 
@@ -71,6 +80,8 @@ pub(super) fn quoted(name: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Given<'v> {
     values: Vec<(&'static str, &'v Value)>,
+    /// What the caller named them, where that is another name.
+    named: Vec<(&'static str, &'v str)>,
 }
 
 impl<'v> Given<'v> {
@@ -79,13 +90,12 @@ impl<'v> Given<'v> {
         if values.len() > MAX_KEYS {
             return None;
         }
-        let says = |(name, value): &(&String, &Value)| {
-            !is_absent(name, value) && !ADDED_KEYS.iter().any(|key| key.name == name.as_str())
-        };
+        let says = |(name, value): &(&String, &Value)| !is_absent(name, value) && !is_added(name);
         let own = |name: &str| level.own.iter().find(|own| **own == name).copied();
         let mut out: Vec<(&'static str, &'v Value)> =
             values.iter().filter(says).filter_map(|(name, value)| Some((own(name)?, value))).collect();
         let known = [level.own, level.also].concat();
+        let mut named = Vec::new();
         for (name, value) in values.iter().filter(says).filter(|(name, _)| own(name).is_none()) {
             let moved = level.also.iter().find(|also| **also == name.as_str()).copied();
             let renamed = moved.or_else(|| other_name(name, &known));
@@ -100,17 +110,29 @@ impl<'v> Given<'v> {
                         add(&mut odd.misspelled, quoted(name));
                     }
                     out.push((meaning, value));
+                    named.push((meaning, name.as_str()));
                 }
                 None => odd.leave_out(name),
             }
         }
-        Some(Self { values: out })
+        Some(Self { values: out, named })
+    }
+
+    /// Returns the name that the caller gave a value which has this one here, spelled as these are.
+    pub(super) fn name_of(&self, name: &str) -> String {
+        let named = self.named.iter().find(|(known, _)| *known == name);
+        named.map_or_else(|| name.to_owned(), |(_, named)| folded(named))
     }
 
     /// Takes a value.
     pub(super) fn take(&mut self, name: &str) -> Option<&'v Value> {
         let index = self.values.iter().position(|(known, _)| *known == name)?;
         Some(self.values.swap_remove(index).1)
+    }
+
+    /// Returns a text that is given, and was not taken.
+    pub(super) fn text_of(&self, name: &str) -> Option<&'v str> {
+        self.values.iter().find(|(known, _)| *known == name)?.1.as_str()
     }
 
     /// Takes a value that says something: not an empty list.

@@ -28,6 +28,17 @@ pub(super) struct Hunk {
     pub(super) old: String,
     /// The new text.
     pub(super) new: String,
+    /// The lines above it that the diff names, the outermost first: they tell equal places apart.
+    pub(super) headers: Vec<String>,
+    /// The number that the diff gives its first line. Models count wrongly, so it only tells equal places apart.
+    pub(super) line: Option<u64>,
+}
+
+impl Hunk {
+    /// Makes a hunk of which nothing more is told.
+    pub(super) fn new(old: String, new: String) -> Self {
+        Self { old, new, headers: Vec::new(), line: None }
+    }
 }
 
 impl<'t> FileDiff<'t> {
@@ -85,7 +96,7 @@ impl<'t> Lines<'t> {
             }
             text
         };
-        let hunk = Hunk { old: text(Side::New), new: text(Side::Old) };
+        let hunk = Hunk::new(text(Side::New), text(Side::Old));
         (hunk.old != hunk.new).then_some(hunk)
     }
 }

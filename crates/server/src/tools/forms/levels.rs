@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::arguments::is_absent;
-use crate::clients::ADDED_KEYS;
+use crate::clients::is_added;
 use crate::tool_id::ToolId;
 
 /// An object of a call.
@@ -118,7 +118,7 @@ pub(super) static SEARCH_CALL: Level = Level {
         "offset",
         "encoding",
     ],
-    also: &["case_sensitive", "exclude"],
+    also: &["case_sensitive", "is_regex", "exclude"],
     lists: &[],
 };
 
@@ -136,6 +136,9 @@ pub(super) static MOVE_CALL: Level = Level { own: &["from", "to", "dry_run"], al
 pub(super) static REMOVE_CALL: Level =
     Level { own: &["file_path", "file_hash", "dry_run"], also: &[], lists: &[] };
 
+/// An undo.
+pub(super) static UNDO_CALL: Level = Level { own: &["edit_id", "dry_run"], also: &["file_path"], lists: &[] };
+
 /// Returns the arguments of a tool; `None` for a tool that has no like elsewhere.
 pub(super) fn of(tool: ToolId) -> Option<&'static Level> {
     match tool {
@@ -149,7 +152,8 @@ pub(super) fn of(tool: ToolId) -> Option<&'static Level> {
         ToolId::List => Some(&LIST_CALL),
         ToolId::Move => Some(&MOVE_CALL),
         ToolId::Remove => Some(&REMOVE_CALL),
-        ToolId::Edits | ToolId::Undo => None,
+        ToolId::Undo => Some(&UNDO_CALL),
+        ToolId::Edits => None,
     }
 }
 
@@ -164,7 +168,7 @@ impl Level {
 
     fn holds_value(&self, name: &str, value: &Value) -> bool {
         if !self.own.contains(&name) {
-            return is_absent(name, value) || ADDED_KEYS.iter().any(|key| key.name == name);
+            return is_absent(name, value) || is_added(name);
         }
         if name == "paths" {
             return value.is_null() || value.is_array();

@@ -9,12 +9,15 @@
 mod command;
 mod diff;
 mod find;
+mod foreign;
 mod form;
 mod given;
 mod hunks;
 mod levels;
+mod look;
 mod other;
 mod patch;
+mod place;
 mod ranges;
 mod reader;
 mod search_replace;

@@ -8,6 +8,7 @@ use super::levels::{
     APPEND_CALL, CREATE_CALL, DELETE_CALL, INSERT_CALL, MOVE_CALL, RANGE, READ_CALL, READ_FILE, READ_RANGE,
     REMOVE_CALL,
 };
+use super::look::Look;
 use super::ranges::{self, Range};
 use super::reader::Reader;
 use crate::arguments::spelled_integer;
@@ -31,19 +32,33 @@ pub(super) fn create(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 /// Writes an append anew.
 pub(super) fn append(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, &APPEND_CALL, &mut reader.odd)?;
-    let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
+    let mut parts = vec![path(&mut given, reader)];
+    parts.push(file_hash(&mut given, reader, &parts));
     parts.push(text(&mut given, "contents", "the lines to add"));
     parts.extend(rest(&mut given, &["encoding", "dry_run"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::Append, Part::Object(parts)))
 }
 
+/// Whether a call is one that adds its text to the end of a file.
+pub(super) fn appends(values: &Map<String, Value>) -> bool {
+    values.get("mode").and_then(Value::as_str).is_some_and(|mode| matches!(mode, "append" | "a"))
+}
+
 /// Writes an insertion anew.
 pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, &INSERT_CALL, &mut reader.odd)?;
-    let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
+    // Cline's editor counts the line before which the text comes, all others that after which it does.
+    let is_before = given.name_of("after") == "insert_line" && given.name_of("contents") == "new_text";
+    let mut parts = vec![path(&mut given, reader)];
+    parts.push(file_hash(&mut given, reader, &parts));
     parts.push(text(&mut given, "contents", "the lines to add"));
-    let place = rest(&mut given, &["after", "before"]);
+    let mut place = rest(&mut given, &["after", "before"]);
+    if is_before {
+        for (name, _) in &mut place {
+            *name = "before";
+        }
+    }
     if place.is_empty() {
         parts.push(("after", Part::Blank("the line after which they come", json!(0))));
     }
@@ -56,7 +71,8 @@ pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 /// Writes a deletion anew.
 pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, &DELETE_CALL, &mut reader.odd)?;
-    let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
+    let mut parts = vec![path(&mut given, reader)];
+    parts.push(file_hash(&mut given, reader, &parts));
     let mut lines = ranges::of(&mut given, &RANGE, reader)?;
     if lines.is_empty() {
         lines.push(vec![
@@ -64,14 +80,9 @@ pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
             ("end", Part::Blank("the last line", json!(1))),
         ]);
     }
-    for range in &mut lines {
-        if range.iter().all(|(name, _)| *name != "range_hash") {
-            range.push((
-                "range_hash",
-                Part::blank_hash("the range_hash that a read of exactly these lines shows"),
-            ));
-        }
-    }
+    let path = parts.first().map_or_else(|| Part::blank(""), |(_, path)| path.clone());
+    let encoding = given.text_of("encoding");
+    ranges::guard(&path, encoding, lines.iter_mut().collect(), reader);
     parts.push(("ranges", Part::List(lines.into_iter().map(Part::Object).collect())));
     parts.extend(rest(&mut given, &["encoding", "dry_run"]));
     given.leave_rest(&mut reader.odd);
@@ -97,7 +108,8 @@ pub(super) fn moving(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 /// Writes a removal anew.
 pub(super) fn remove(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, &REMOVE_CALL, &mut reader.odd)?;
-    let mut parts = vec![path(&mut given, reader), file_hash(&mut given)];
+    let mut parts = vec![path(&mut given, reader)];
+    parts.push(file_hash(&mut given, reader, &parts));
     parts.extend(rest(&mut given, &["dry_run"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::Remove, Part::Object(parts)))
@@ -116,6 +128,15 @@ pub(super) fn read(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
         parts.push(("files", Part::List(files.collect::<Option<_>>()?)));
     } else {
         let path = path(&mut given, reader);
+        if reader.offers(ToolId::List)
+            && matches!(reader.look(&path.1, given.text_of("encoding")), Look::Directory)
+        {
+            reader.odd.say("a directory");
+            return Some((
+                ToolId::List,
+                Part::Object(vec![("path", path.1), ("depth", Part::Value(json!(2)))]),
+            ));
+        }
         let is_listed = given.has("ranges");
         let ranges = read_lines(&mut given, reader)?;
         if is_listed && !is_plain(&ranges) {
@@ -201,8 +222,12 @@ fn path(given: &mut Given<'_>, reader: &mut Reader<'_>) -> (&'static str, Part) 
     ("file_path", reader.path(path))
 }
 
-fn file_hash(given: &mut Given<'_>) -> (&'static str, Part) {
-    let hash = given.take("file_hash").cloned().map(Part::Value);
+/// Returns the digest that was given, else the one that the file has now.
+fn file_hash(given: &mut Given<'_>, reader: &mut Reader<'_>, parts: &Parts) -> (&'static str, Part) {
+    let hash = given.take("file_hash").cloned();
+    let encoding = given.text_of("encoding");
+    let known = || parts.first().and_then(|(_, path)| reader.file_hash(path, encoding));
+    let hash = hash.or_else(known).map(Part::Value);
     ("file_hash", hash.unwrap_or_else(|| Part::blank_hash("the file_hash that a read of this file shows")))
 }
 

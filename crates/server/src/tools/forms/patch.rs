@@ -1,12 +1,14 @@
 //! Replacements in another form, as a patch call.
 
+use mcp_text_editor_core::line::LineRange;
 use serde_json::{Map, Value, json};
 
 use super::given::{Given, quoted};
-use super::hunks::{Fate, FileDiff, Hunk};
+use super::hunks::{Fate, FileDiff};
 use super::levels::{Level, PATCH, PATCH_CALL, PATCH_FILE, RANGE};
+use super::look::Look;
 use super::reader::Reader;
-use super::{diff, ranges};
+use super::{diff, other, place, ranges};
 use crate::arguments::spelled_integer;
 use crate::limits::Limit;
 use crate::render::part::Part;
@@ -48,19 +50,24 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     match &listed {
         Some(listed) => {
             for item in listed.as_array().filter(|items| reader.admits(Limit::Files, items.len()))? {
-                let mut one = Draft { files: std::mem::take(&mut draft.files), ..Draft::default() };
+                let mut one = Draft {
+                    files: std::mem::take(&mut draft.files),
+                    dry_run: draft.dry_run.clone(),
+                    ..Draft::default()
+                };
                 file(item.as_object()?, &PATCH_FILE, reader, &mut one)?;
                 draft.files = one.files;
-                note_added(&one.added, reader);
+                create(one.added, draft.dry_run.as_ref(), reader);
             }
         }
         None => file(values, &PATCH_CALL, reader, &mut draft)?,
     }
     let Draft { mut files, added, dry_run } = draft;
+    create(added, dry_run.as_ref(), reader);
     if files.is_empty() {
-        return create(added, dry_run, reader);
+        return (!reader.then.is_empty()).then(|| reader.then.remove(0));
     }
-    note_added(&added, reader);
+    guard(&mut files, reader);
     let call = match files.as_mut_slice() {
         [File { path, facts, patches }] if patches.len() == 1 => {
             let mut parts = vec![("file_path", reader.path(path.take()))];
@@ -78,7 +85,74 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
             vec![("files", Part::List(files.collect()))]
         }
     };
-    Some((ToolId::Patch, Part::Object(call.into_iter().chain(dry_run).collect())))
+    let call = Part::Object(call.into_iter().chain(dry_run).collect());
+    Some((ToolId::Patch, by_text_alone(&call, reader).unwrap_or(call)))
+}
+
+/// Gives lines that are replaced whatever they hold their digests, where they can be shown.
+fn guard(files: &mut [File], reader: &mut Reader<'_>) {
+    let is_alone = files.len() == 1;
+    for File { path, facts, patches } in files {
+        let mut bare: Vec<&mut ranges::Range> = Vec::new();
+        for patch in patches.iter_mut().filter(|patch| patch.iter().all(|(name, _)| *name != "old_string")) {
+            for (_, part) in patch.iter_mut().filter(|(name, _)| *name == "ranges") {
+                let Part::List(items) = part else { continue };
+                bare.extend(items.iter_mut().filter_map(|item| match item {
+                    Part::Object(range) => Some(range),
+                    _ => None,
+                }));
+            }
+        }
+        // What is shown is of one file.
+        let path = if is_alone { reader.path(path.clone()) } else { Part::blank("") };
+        ranges::guard(&path, label(facts).as_deref(), bare, reader);
+    }
+}
+
+/// Returns the label of the encoding among the facts of a file.
+fn label(facts: &[(&'static str, Part)]) -> Option<String> {
+    let (_, part) = facts.iter().find(|(name, _)| *name == "encoding")?;
+    let Part::Value(Value::String(label)) = part else { return None };
+    Some(label.clone())
+}
+
+/// Returns a call for one file without the lines beside its texts, where these do not hold the text exactly, and it stands in them all
+/// the same: to other tools lines say where to look.
+fn by_text_alone(call: &Part, reader: &mut Reader<'_>) -> Option<Part> {
+    let Part::Object(parts) = call else { return None };
+    let mut named = Vec::new();
+    let mut without = |parts: &[(&'static str, Part)]| {
+        let has_text =
+            parts.iter().any(|(name, part)| *name == "old_string" && matches!(part, Part::Value(_)));
+        let is_left_out = |part: &(&str, Part)| has_text && part.0 == "ranges";
+        for (_, part) in parts.iter().filter(|part| is_left_out(part)) {
+            let Part::List(items) = part else { continue };
+            named.extend(items.iter().filter_map(|item| match item {
+                Part::Object(range) => ranges::lines_of(range),
+                _ => None,
+            }));
+        }
+        parts.iter().filter(|part| !is_left_out(part)).cloned().collect::<Vec<_>>()
+    };
+    let mut out = without(parts);
+    if let Some((_, Part::List(files))) = out.iter_mut().find(|(name, _)| *name == "files") {
+        let [Part::Object(file)] = files.as_mut_slice() else { return None };
+        for (_, part) in file.iter_mut().filter(|(name, _)| *name == "patches") {
+            let Part::List(patches) = part else { continue };
+            for patch in patches {
+                if let Part::Object(parts) = patch {
+                    *parts = without(parts);
+                }
+            }
+        }
+    }
+    if named.is_empty() || reader.replaced(call).is_some() {
+        return None;
+    }
+    let out = Part::Object(out);
+    let replaced = reader.replaced(&out)?;
+    let is_there = |lines: &LineRange| named.iter().any(|named| named.overlaps(*lines));
+    replaced.iter().all(is_there).then_some(out)
 }
 
 impl Draft<'_> {
@@ -87,32 +161,63 @@ impl Draft<'_> {
     }
 }
 
-/// Says of the files that a diff adds that the call leaves them out.
-fn note_added(added: &[FileDiff<'_>], reader: &mut Reader<'_>) {
+/// Writes the creation of each file that a diff adds, if the tool is offered; else says that it is left out.
+fn create(added: Vec<FileDiff<'_>>, dry_run: Option<&(&'static str, Part)>, reader: &mut Reader<'_>) {
     for file in added {
-        let path = quoted(file.path.unwrap_or_default());
-        let maker = Some(ToolId::Create).filter(|tool| reader.offers(*tool));
-        let how = maker.map_or_else(String::new, |tool| format!(", which takes a call of {}", tool.name()));
-        reader.odd.note(format!("the new file {path} is left out{how}"));
+        if !reader.offers(ToolId::Create) {
+            reader.odd.note(format!("the new file {} is left out", quoted(file.path.unwrap_or_default())));
+            continue;
+        }
+        let contents = file.hunks.into_iter().map(|hunk| hunk.new).collect::<String>();
+        let path = reader.new_path(file.path.map(Value::from));
+        let parts = vec![("file_path", path), ("contents", Part::Value(Value::from(contents)))];
+        reader.then.push((ToolId::Create, Part::Object(parts.into_iter().chain(dry_run.cloned()).collect())));
     }
 }
 
-/// Writes the creation of the first of the new files.
-fn create(
-    added: Vec<FileDiff<'_>>,
-    dry_run: Option<(&'static str, Part)>,
+/// Writes a text for all of a file: its creation, or the replacement of all that it holds.
+fn whole(
+    path: Option<Value>,
+    text: Value,
+    facts: &[(&'static str, Part)],
     reader: &mut Reader<'_>,
-) -> Option<(ToolId, Part)> {
-    let mut added = added.into_iter();
-    let first = added.next().filter(|_| reader.offers(ToolId::Create))?;
-    note_added(added.as_slice(), reader);
-    let contents = first.hunks.into_iter().map(|hunk| hunk.new).collect::<String>();
-    let mut parts = vec![
-        ("file_path", reader.path(first.path.map(Value::from))),
-        ("contents", Part::Value(Value::from(contents))),
-    ];
-    parts.extend(dry_run);
-    Some((ToolId::Create, Part::Object(parts)))
+) -> Option<Whole> {
+    let path = reader.new_path(path);
+    let encoding = label(facts);
+    match reader.look(&path, encoding.as_deref()) {
+        Look::Missing if reader.offers(ToolId::Create) => {
+            let mut parts = vec![("file_path", path), ("contents", Part::Value(text))];
+            parts.extend(encoding.map(|label| ("encoding", Part::Value(json!(label)))));
+            Some(Whole::Creation(Part::Object(parts)))
+        }
+        Look::Text { lines: 0, .. } => Some(Whole::Replacement(vec![
+            ("old_string", Part::Value(json!(""))),
+            ("new_string", Part::Value(text)),
+        ])),
+        Look::Text { hashes: [_, hash], .. } => {
+            reader.odd.note("a text alone takes the place of all that the file holds".to_owned());
+            let range = json!([{"start": 1, "range_hash": hash.short()}]);
+            Some(Whole::Replacement(vec![("new_string", Part::Value(text)), ("ranges", Part::Value(range))]))
+        }
+        _ => None,
+    }
+}
+
+/// The names of arguments that hold all of a file in tools which write one.
+const WHOLE: &[&str] = &["content", "contents", "file_text", "code_content"];
+
+/// Whether an object holds a text for all of a file, and nothing that says where it comes.
+fn is_whole(given: &Given<'_>, values: &Map<String, Value>) -> bool {
+    let places = ["old_string", "ranges", "start", "end", "line", "range_hash", "replace_all"];
+    WHOLE.contains(&given.name_of("new_string").as_str())
+        && !places.iter().any(|name| given.has(name))
+        && !other::appends(values)
+}
+
+/// What a text for all of a file is told as.
+enum Whole {
+    Creation(Part),
+    Replacement(Vec<(&'static str, Part)>),
 }
 
 /// Reads the object of a file, or of a call for one file.
@@ -167,7 +272,17 @@ fn file<'v>(
             out.patches.push(patch(&mut Given::of(&values, &PATCH, &mut reader.odd)?, reader)?);
         }
         Some(_) => return None,
-        None => out.patches.push(patch(&mut given, reader)?),
+        None => match is_whole(&given, values).then(|| given.take("new_string")).flatten() {
+            Some(text) => match whole(out.path.clone(), text.clone(), &out.facts, reader) {
+                Some(Whole::Replacement(parts)) => out.patches.push(parts),
+                Some(Whole::Creation(call)) => reader.then.push((ToolId::Create, call)),
+                None => {
+                    let old = Part::blank("the text to replace");
+                    out.patches.push(vec![("old_string", old), ("new_string", Part::Value(text.clone()))]);
+                }
+            },
+            None => out.patches.push(patch(&mut given, reader)?),
+        },
     }
     given.leave_rest(&mut reader.odd);
     if !out.patches.is_empty() {
@@ -208,11 +323,11 @@ fn take_diff<'v>(
         let named = file.path.map(Value::from);
         match file.fate {
             Fate::Changed => {
-                if let Some(moved_to) = file.moved_to {
-                    reader.odd.note(format!("no file is moved to {}", quoted(moved_to)));
-                }
                 let path = if alone { path.take().or(named) } else { named.or_else(|| path.clone()) };
-                let patches: Vec<_> = file.hunks.into_iter().map(hunk).collect();
+                if let Some(to) = file.moved_to {
+                    moving(path.clone(), to, reader);
+                }
+                let patches = place::patches(file.hunks, path.as_ref(), label(&facts).as_deref(), reader);
                 if !patches.is_empty() {
                     add(&mut draft.files, File { path, facts: std::mem::take(&mut facts), patches });
                 }
@@ -223,37 +338,39 @@ fn take_diff<'v>(
                 }
                 draft.added.push(file);
             }
-            Fate::Removed => {
-                let path = quoted(file.path.unwrap_or_default());
-                reader.odd.note(format!("the file {path} is not removed"));
-            }
+            Fate::Removed => removing(file.path.unwrap_or_default(), reader),
         }
     }
 }
 
-fn hunk(hunk: Hunk) -> Vec<(&'static str, Part)> {
-    let old = if hunk.old.is_empty() {
-        Part::blank("the line beside which the new text comes")
-    } else {
-        Part::Value(Value::from(hunk.old))
-    };
-    vec![("old_string", old), ("new_string", Part::Value(Value::from(hunk.new)))]
+/// Writes the removal of a file, to be called after the rest.
+fn removing(path: &str, reader: &mut Reader<'_>) {
+    if !reader.offers(ToolId::Remove) {
+        reader.odd.note(format!("the file {} is not removed", quoted(path)));
+        return;
+    }
+    let path = reader.path(Some(json!(path)));
+    let hash = reader.file_hash(&path, None).map(Part::Value);
+    let hash = hash.unwrap_or_else(|| Part::blank_hash("the file_hash that a read of this file shows"));
+    reader.then.push((ToolId::Remove, Part::Object(vec![("file_path", path), ("file_hash", hash)])));
+}
+
+/// Writes the move of a file, to be called after the rest.
+fn moving(from: Option<Value>, to: &str, reader: &mut Reader<'_>) {
+    if !reader.offers(ToolId::Move) {
+        reader.odd.note(format!("no file is moved to {}", quoted(to)));
+        return;
+    }
+    let from = reader.path(from);
+    let to = reader.new_path(Some(json!(to)));
+    reader.then.push((ToolId::Move, Part::Object(vec![("from", from), ("to", to)])));
 }
 
 fn patch(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Vec<(&'static str, Part)>> {
     let mut out = Vec::new();
     let old = given.take("old_string").cloned();
     let new = given.take("new_string").cloned();
-    let mut ranges = ranges::of(given, &RANGE, reader)?;
-    let is_unguarded = old.is_none();
-    for range in ranges.iter_mut().filter(|_| is_unguarded) {
-        if range.iter().all(|(name, _)| *name != "range_hash") {
-            range.push((
-                "range_hash",
-                Part::blank_hash("the range_hash that a read of exactly these lines shows"),
-            ));
-        }
-    }
+    let ranges = ranges::of(given, &RANGE, reader)?;
     match old {
         Some(old) => out.push(("old_string", Part::Value(old))),
         None if ranges.is_empty() => out.push(("old_string", Part::blank("the text to replace"))),

@@ -1,10 +1,12 @@
 //! Lines that a call names: a list of ranges, or a start and an end a level too high.
 
+use mcp_text_editor_core::line::LineRange;
 use serde_json::{Value, json};
 
 use super::given::Given;
 use super::levels::Level;
 use super::reader::Reader;
+use crate::arguments::spelled_integer;
 use crate::render::part::Part;
 
 /// The parts of a range.
@@ -22,6 +24,9 @@ pub(super) fn of(given: &mut Given<'_>, level: &Level, reader: &mut Reader<'_>) 
     let start = given.take("start").or(line);
     let end = given.take("end").or(line);
     let hash = given.take("range_hash");
+    if let Some(range) = anchored(start, end, reader) {
+        return Some(vec![range]);
+    }
     if start.is_none() && end.is_none() {
         if hash.is_some() {
             reader.odd.leave_out("range_hash");
@@ -34,6 +39,38 @@ pub(super) fn of(given: &mut Given<'_>, level: &Level, reader: &mut Reader<'_>) 
     Some(vec![parts.collect()])
 }
 
+/// Gives each range that lacks one its digest, if all of the lines from the first of them to the last can be shown beside the call:
+/// no digest vouches for lines that nobody saw. Else it is left to fill in.
+pub(super) fn guard(path: &Part, encoding: Option<&str>, ranges: Vec<&mut Range>, reader: &mut Reader<'_>) {
+    let bare = ranges.into_iter().filter(|range| range.iter().all(|(name, _)| *name != "range_hash"));
+    let bare: Vec<&mut Range> = bare.collect();
+    let lines: Option<Vec<LineRange>> = bare.iter().map(|range| lines_of(range)).collect();
+    let span = lines.as_ref().and_then(|lines| {
+        let first = lines.iter().map(|lines| lines.start().get()).min()?;
+        LineRange::inclusive(first, lines.iter().map(|lines| lines.end()).max()?)
+    });
+    let are_shown = span.is_some_and(|span| reader.show(path, encoding, span));
+    let lines = lines.filter(|_| are_shown).unwrap_or_default();
+    for (index, range) in bare.into_iter().enumerate() {
+        let hash = lines.get(index).and_then(|lines| reader.range_hash(path, encoding, *lines));
+        let part = match hash {
+            Some(hash) => Part::Value(hash.short().into()),
+            None => Part::blank_hash("the range_hash that a read of exactly these lines shows"),
+        };
+        range.push(("range_hash", part));
+    }
+}
+
+/// Returns the lines of a range whose start and end are numbers.
+pub(super) fn lines_of(range: &Range) -> Option<LineRange> {
+    let number = |wanted: &str| {
+        let (_, part) = range.iter().find(|(name, _)| *name == wanted)?;
+        let Part::Value(value) = part else { return None };
+        spelled_integer(value).and_then(|number| u64::try_from(number).ok())
+    };
+    LineRange::inclusive(number("start")?, number("end")?)
+}
+
 fn list(value: &Value, level: &Level, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
     match value {
         Value::Array(items) => match pair(items) {
@@ -43,6 +80,15 @@ fn list(value: &Value, level: &Level, reader: &mut Reader<'_>) -> Option<Vec<Ran
             }
             None => items.iter().map(|item| one(item, level, reader)).collect(),
         },
+        Value::String(text) => {
+            let (start, end) = text.split_once(['-', ':', ','])?;
+            let line = |text: &str| text.trim().parse::<u64>().ok();
+            reader.odd.say("a range as a text");
+            Some(vec![vec![
+                ("start", Part::Value(json!(line(start)?))),
+                ("end", Part::Value(json!(line(end)?))),
+            ]])
+        }
         one_alone => {
             let range = one(one_alone, level, reader)?;
             reader.odd.say("a range without a list");
@@ -66,6 +112,21 @@ fn one(item: &Value, level: &Level, reader: &mut Reader<'_>) -> Option<Range> {
         }
         _ => None,
     }
+}
+
+/// Reads lines that are named by anchors, a number with a digest of the line behind it (`12:a3f`), as tilth has them. That digest is
+/// none of ours, and is left out.
+fn anchored(start: Option<&Value>, end: Option<&Value>, reader: &mut Reader<'_>) -> Option<Range> {
+    let line = |anchor: &Value| {
+        let (number, digest) = anchor.as_str()?.split_once([':', '#', '|'])?;
+        let is_digest =
+            (1..=16).contains(&digest.len()) && digest.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        number.trim().parse::<u64>().ok().filter(|_| is_digest)
+    };
+    let start = start.and_then(line)?;
+    let end = end.map_or(Some(start), line)?;
+    reader.odd.say("an anchor for a line");
+    Some(vec![("start", Part::Value(json!(start))), ("end", Part::Value(json!(end)))])
 }
 
 /// Reads `[start, end]`.

@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
+use mcp_text_editor_core::rejection::Excerpt;
 use mcp_text_editor_store::{PathError, Purpose};
 use serde_json::{Value, json};
 
 use super::given::{Odd, quoted};
-use crate::context::Context;
+use crate::context::{Cancel, Context};
 use crate::limits::{Limit, Limits};
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
-/// For no more files than this it is looked where a relative path leads.
-const MAX_LOOKS: usize = 20;
+/// No more often than this it is looked where a relative path leads, or what is in a file.
+const MAX_LOOKS: usize = 40;
 
 /// Reads a call that is in another form.
 #[derive(Debug)]
@@ -22,13 +23,25 @@ pub(super) struct Reader<'c> {
     pub(super) odd: Odd,
     /// What the files are wanted for, where a path is relative.
     pub(super) purpose: Purpose,
+    /// The calls that belong to it besides the first, in their order.
+    pub(super) then: Vec<(ToolId, Part)>,
+    /// Lines that the call names by their digest.
+    pub(super) shown: Option<Excerpt>,
+    pub(super) cancel: &'c Cancel,
     looks: usize,
 }
 
 impl<'c> Reader<'c> {
     /// Begins a call.
-    pub(super) fn new(context: &'c Context) -> Self {
-        Self { context, odd: Odd::default(), purpose: Purpose::Editing, looks: 0 }
+    pub(super) fn new(context: &'c Context, cancel: &'c Cancel) -> Self {
+        let (odd, then, purpose) = (Odd::default(), Vec::new(), Purpose::Editing);
+        Self { context, odd, purpose, then, shown: None, cancel, looks: 0 }
+    }
+
+    /// Counts a look at a file. Returns whether there may be one more.
+    pub(super) fn count_look(&mut self) -> bool {
+        self.looks += 1;
+        self.looks <= MAX_LOOKS && !self.cancel.is_cancelled()
     }
 
     /// Returns how much a call may ask for.
@@ -46,6 +59,14 @@ impl<'c> Reader<'c> {
         self.context.config.tools.contains(tool)
     }
 
+    /// Returns the path of a file that may be made.
+    pub(super) fn new_path(&mut self, given: Option<Value>) -> Part {
+        let purpose = std::mem::replace(&mut self.purpose, Purpose::Creating);
+        let path = self.path(given);
+        self.purpose = purpose;
+        path
+    }
+
     /// Returns the path of a file: that of the only file that a relative one can mean.
     pub(super) fn path(&mut self, given: Option<Value>) -> Part {
         let Some(value) = given else { return Part::blank("the absolute path of the file") };
@@ -53,11 +74,10 @@ impl<'c> Reader<'c> {
         let Some(path) = value.as_str().filter(|path| !is_absolute(path)) else {
             return Part::Value(value);
         };
-        self.looks += 1;
-        let problems = if self.looks > MAX_LOOKS {
-            Vec::new()
-        } else {
+        let problems = if self.count_look() {
             self.context.workspace.check_spelling(path, self.purpose)
+        } else {
+            Vec::new()
         };
         let meant = problems.into_iter().find_map(|problem| match problem {
             PathError::NotAbsolute { meant: Some(meant) } => match (meant.paths.as_slice(), meant.are_all) {

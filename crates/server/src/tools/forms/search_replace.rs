@@ -9,19 +9,24 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     let mut name = None;
     let mut part = Part::Between;
     let (mut old, mut new) = (String::new(), String::new());
+    let mut number = None;
     for line in text.split('\n') {
         let said = bare(line);
         match part {
             Part::Between if begins(said) => part = Part::Old { is_head: true },
             Part::Between => name = file_name(said).or(name.filter(|_| is_frame(said))),
-            Part::Old { is_head: true } if is_hint(said) => {}
+            Part::Old { is_head: true } if is_hint(said) => {
+                let start = said.strip_prefix(":start_line:").and_then(|number| number.trim().parse().ok());
+                number = start.or(number);
+            }
             Part::Old { .. } if said == "=======" => part = Part::New,
             Part::Old { .. } => {
                 part = Part::Old { is_head: false };
                 add(&mut old, line);
             }
             Part::New if ends(said) => {
-                let hunk = Hunk { old: std::mem::take(&mut old), new: std::mem::take(&mut new) };
+                let hunk = Hunk::new(std::mem::take(&mut old), std::mem::take(&mut new));
+                let hunk = Hunk { line: number.take(), ..hunk };
                 match (name.take(), files.last_mut()) {
                     (None, Some(file)) => file.hunks.push(hunk),
                     (path, _) => {

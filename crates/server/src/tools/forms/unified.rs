@@ -1,7 +1,7 @@
 //! Unified diffs, as `diff -u` and git write them, and as models do, who count lines wrongly: `@@` begins a hunk,
 //! whatever numbers stand there.
 
-use super::hunks::{Fate, FileDiff, Lines, bare};
+use super::hunks::{Fate, FileDiff, Hunk, Lines, bare};
 
 /// Where a file is named that is not there.
 const NOWHERE: &str = "/dev/null";
@@ -12,6 +12,7 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     let mut files: Vec<FileDiff<'_>> = Vec::new();
     let mut lines = Lines::default();
     let mut in_hunk = false;
+    let mut number = None;
     let mut rest = all.as_slice();
     while let Some((line, after)) = rest.split_first() {
         rest = after;
@@ -29,9 +30,10 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
             continue;
         }
         if let (Some(hunk), Some(file)) = (lines.end(), files.last_mut()) {
-            file.hunks.push(hunk);
+            file.hunks.push(Hunk { line: number, ..hunk });
         }
         in_hunk = begins;
+        number = first_line(said).filter(|_| begins);
         if file.is_some() {
             rest = after.get(1..).unwrap_or_default();
         } else if begins && files.is_empty() {
@@ -39,9 +41,15 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
         }
         files.extend(file);
     }
-    let hunk = lines.end();
+    let hunk = lines.end().map(|hunk| Hunk { line: number, ..hunk });
     files.last_mut()?.hunks.extend(hunk);
     files.iter().any(|file| !file.hunks.is_empty()).then_some(files)
+}
+
+/// Reads the number of the first old line behind `@@`.
+fn first_line(header: &str) -> Option<u64> {
+    let digits = header.strip_prefix("@@ -")?.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok()
 }
 
 /// Reads the two lines that name a file.

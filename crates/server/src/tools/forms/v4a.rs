@@ -1,9 +1,8 @@
 //! The notation of `apply_patch` (V4A): `*** Update File: PATH`, then `@@ PLACE` and lines behind `-`, `+` or a blank.
 //!
-//! As Codex CLI describes it to its models. What stands behind `@@` helps to find a place, and is not used: the text of
-//! a hunk must be unique here.
+//! As Codex CLI describes it to its models. What stands behind `@@` is a line above the place; it tells equal places apart.
 
-use super::hunks::{Fate, FileDiff, Lines, bare};
+use super::hunks::{Fate, FileDiff, Hunk, Lines, bare};
 
 const UPDATE: &str = "*** Update File:";
 const ADD: &str = "*** Add File:";
@@ -14,6 +13,7 @@ const MOVE: &str = "*** Move to:";
 pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     let mut files: Vec<FileDiff<'_>> = Vec::new();
     let mut lines = Lines::default();
+    let mut headers = Vec::new();
     for line in text.split('\n') {
         let said = bare(line);
         let path = |lead: &str| Some(said.strip_prefix(lead)?.trim());
@@ -25,16 +25,22 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
             lines.push(line);
             continue;
         }
-        let hunk = lines.end();
+        let hunk = lines.end().map(|hunk| Hunk { headers: std::mem::take(&mut headers), ..hunk });
         if let Some(file) = files.last_mut() {
             file.hunks.extend(hunk);
             if let Some(path) = path(MOVE) {
                 file.moved_to = Some(path);
             }
         }
+        match said.strip_prefix("@@") {
+            Some(header) => {
+                headers.extend(Some(header.trim().to_owned()).filter(|header| !header.is_empty()));
+            }
+            None => headers.clear(),
+        }
         files.extend(begun.map(|(path, fate)| FileDiff::new(Some(path), fate)));
     }
-    let hunk = lines.end();
+    let hunk = lines.end().map(|hunk| Hunk { headers, ..hunk });
     files.last_mut()?.hunks.extend(hunk);
     Some(files)
 }
