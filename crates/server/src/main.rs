@@ -82,11 +82,12 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             install::install(&request, &machine, &command.state_options, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
-        Action::Doctor { client, project } => {
+        Action::Doctor { client, project, is_trusted } => {
             let machine =
                 cli::current_dir().and_then(install::machine::Machine::this).map_err(anyhow::Error::msg)?;
             let state = &command.state_options;
-            let is_well = doctor::doctor(client.as_deref(), project.as_deref(), &machine, state, &mut out)?;
+            let (client, project) = (client.as_deref(), project.as_deref());
+            let is_well = doctor::doctor(client, project, is_trusted, &machine, state, &mut out)?;
             Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {

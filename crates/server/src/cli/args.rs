@@ -398,6 +398,12 @@ pub(super) enum Subcommands {
         /// The project in which the client is used [default: the current directory]
         #[arg(long, value_name = "DIR")]
         project: Option<PathBuf>,
+        /// Start all that the project's entries name, and in the project: for one that you trust wholly
+        ///
+        /// Else what a project's entry names is started only if it is this program, and serves the project by options that do no harm; and other
+        /// programs of your own entries are started in an empty directory.
+        #[arg(long)]
+        trust_project: bool,
     },
     /// Print the tools as clients see them
     Tools {

@@ -75,6 +75,8 @@ pub enum Action {
         client: Option<String>,
         /// The project in which it is used; absolute. `None`: the current directory.
         project: Option<PathBuf>,
+        /// Whether what the project holds may be run.
+        is_trusted: bool,
     },
     /// Print the tools.
     Tools {
@@ -180,8 +182,9 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         Some(Subcommands::Install(install)) => {
             Action::Install(request(install, chosen, access.read_only, typed)?)
         }
-        Some(Subcommands::Doctor { client, project }) => {
-            Action::Doctor { client, project: project.map(absolute_without_dots).transpose()? }
+        Some(Subcommands::Doctor { client, project, trust_project: is_trusted }) => {
+            let project = project.map(absolute_without_dots).transpose()?;
+            Action::Doctor { client, project, is_trusted }
         }
         Some(Subcommands::Call { roots, tool, values, json }) => {
             directories.extend(roots);
@@ -267,19 +270,28 @@ fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     (chosen.as_ref() != Some(&other)).then_some(other)
 }
 
-/// Returns the directory in which the process was started. All files of the machine, of its system or of a person are never
-/// served unasked: clients that are told of no directory start their servers there.
+/// Returns the directory in which the process was started, if it is served unasked.
 fn default_root() -> Result<PathBuf, Unserved> {
-    let not = |path, why| Unserved { named: PathBuf::new(), path, why };
-    let current = std_current_dir()
-        .map_err(|error| not(PathBuf::new(), WhyUnserved::NoCurrentDirectory(error.to_string())))?;
+    let current = std_current_dir().map_err(|error| {
+        let why = WhyUnserved::NoCurrentDirectory(error.to_string());
+        Unserved { named: PathBuf::new(), path: PathBuf::new(), why }
+    })?;
+    served_unasked(current)
+}
+
+/// Returns the directory in which a server is started, if it is served unasked. All files of the machine, of its system or of a person never
+/// are: clients that are told of no directory start their servers there.
+pub(super) fn served_unasked(current: PathBuf) -> Result<PathBuf, Unserved> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     let is_home = home.as_ref().is_some_and(|home| is_same_directory(home, &current));
     let home = home.map(|home| real_path(&home));
     let of_system: Vec<PathBuf> = of_system().iter().map(|path| real_path(path)).collect();
     let whose = only_when_named(&real_path(&current), home.as_deref(), &of_system);
     match whose.or(is_home.then_some(Whose::Person)) {
-        Some(whose) => Err(not(current, WhyUnserved::OnlyWhenNamed(whose))),
+        Some(whose) => {
+            let why = WhyUnserved::OnlyWhenNamed(whose);
+            Err(Unserved { named: PathBuf::new(), path: current, why })
+        }
         None => Ok(current),
     }
 }

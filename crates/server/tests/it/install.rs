@@ -6,95 +6,14 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use mcp_text_editor::cli::install::Syntax;
 use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Known, Starts};
 
+use crate::person::Person;
 use crate::session::BINARY;
 
-/// A person's home, with a project and what that person has set in the environment.
-struct Person {
-    _directory: tempfile::TempDir,
-    home: PathBuf,
-    project: PathBuf,
-    variables: Vec<(&'static str, String)>,
-}
-
 impl Person {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let top = directory.path().canonicalize().unwrap();
-        let (home, project) = (top.join("home"), top.join("project"));
-        for made in [&home, &project] {
-            std::fs::create_dir(made).unwrap();
-        }
-        Self { _directory: directory, home, project, variables: Vec::new() }
-    }
-
-    /// Runs the program in the project; its exit code, and what it wrote.
-    fn run(&self, arguments: &[&str]) -> (i32, String) {
-        let output = Command::new(BINARY)
-            .args(arguments)
-            .current_dir(&self.project)
-            .env_clear()
-            .env("HOME", &self.home)
-            .env("PATH", "/usr/bin:/bin")
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
-        (output.status.code().unwrap(), self.masked(&said))
-    }
-
-    fn succeed(&self, arguments: &[&str]) -> String {
-        let (code, said) = self.run(arguments);
-        assert_eq!(code, 0, "{arguments:?}: {said}");
-        said
-    }
-
-    fn masked(&self, text: &str) -> String {
-        let text = text.replace(BINARY, "$PROGRAM").replace(self.project.to_str().unwrap(), "$PROJECT");
-        let text = text.replace(self.home.to_str().unwrap(), "$HOME");
-        let mut masked = String::new();
-        for line in text.lines() {
-            match line.split_once("mcp-text-editor undo ") {
-                Some((before, _)) => {
-                    writeln!(masked, "{before}mcp-text-editor undo EDIT_ID takes it back").unwrap();
-                }
-                None => writeln!(masked, "{line}").unwrap(),
-            }
-        }
-        masked
-    }
-
-    /// Every file but the server's own, with its text.
-    fn files(&self) -> Vec<(String, String)> {
-        let mut found = Vec::new();
-        let mut left = vec![self.home.clone(), self.project.clone()];
-        while let Some(directory) = left.pop() {
-            for entry in directory.read_dir().unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() && !path.ends_with("mcp-text-editor") {
-                    left.push(path);
-                } else if path.is_file() {
-                    found
-                        .push((self.masked(path.to_str().unwrap()), std::fs::read_to_string(&path).unwrap()));
-                }
-            }
-        }
-        found.sort();
-        found
-    }
-
-    fn shown(&self) -> String {
-        let files = self.files().into_iter();
-        files.fold(String::new(), |shown, (name, text)| {
-            format!("{shown}== {}\n{}", name.trim_end(), self.masked(&text))
-        })
-    }
-
     /// Puts a text into each configuration of a client: comments, and another server. Returns the files.
     fn configure(&self, client: &Client) -> Vec<(String, String)> {
         self.succeed(&install(client));
@@ -326,7 +245,7 @@ fn doctor_says_what_is_wrong() {
     change(&home, ".codex/config.toml", "env_vars", "enabled = false\nenv_vars");
     check(&home, "switched off, and asked for each call", "codex");
     home.succeed(&["install", "windsurf", "."]);
-    change(&home, ".codeium/windsurf/mcp_config.json", BINARY, "gone/mcp-text-editor");
+    change(&home, ".codeium/windsurf/mcp_config.json", BINARY, "/gone/mcp-text-editor");
     check(&home, "a command that is not there", "windsurf");
     home.succeed(&["install", "jetbrains", "."]);
     change(&home, ".junie/mcp/mcp.json", home.project.to_str().unwrap(), "/not/there");
@@ -340,39 +259,6 @@ fn doctor_says_what_is_wrong() {
     std::fs::remove_file(home.home.join(".claude/settings.json")).unwrap();
     check(&home, "no permission", "claude-code");
     insta::assert_snapshot!("wrong", story.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
-}
-
-/// A project that somebody else has made can name any program; one that the person names is asked for.
-#[test]
-fn doctor_starts_nothing_that_only_a_project_names() {
-    let home = Person::new();
-    let ran = home.project.join("ran");
-    let script = format!("touch {}", ran.display());
-    let entry = |command: &str, args: &[&str], env: &str| {
-        let args = serde_json::to_string(args).unwrap();
-        format!(
-            "{{\"mcpServers\": {{\"text-editor\": {{\"command\": \"{command}\", \"args\": {args}, \"env\": {env}}}}}}}"
-        )
-    };
-    std::fs::create_dir(home.project.join(".junie")).unwrap();
-    std::fs::create_dir(home.project.join(".junie/mcp")).unwrap();
-    let file = home.project.join(".junie/mcp/mcp.json");
-    for text in [
-        entry("sh", &["-c", &script, "mcp-text-editor"], "{}"),
-        entry(BINARY, &[], "{\"LD_PRELOAD\": \"./x.so\"}"),
-    ] {
-        std::fs::write(&file, text).unwrap();
-        for arguments in [&["doctor"][..], &["doctor", "jetbrains"]] {
-            let (code, said) = home.run(arguments);
-            assert!(code == 1 && said.contains("that is not started unasked"), "{said}");
-        }
-    }
-    std::fs::write(&file, entry("sh", &["-c", &script, "mcp-text-editor"], "{}")).unwrap();
-    assert!(!ran.exists());
-    home.run(&["doctor", "jetbrains", "--project", "."]);
-    assert!(ran.exists(), "what is to run when asked for");
-    std::fs::write(&file, entry(BINARY, &[home.project.to_str().unwrap()], "{}")).unwrap();
-    home.succeed(&["doctor"]);
 }
 
 #[test]

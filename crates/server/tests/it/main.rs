@@ -32,6 +32,8 @@ mod manners;
 mod many;
 mod oddities;
 mod own_texts;
+#[cfg(target_os = "linux")]
+mod person;
 mod places;
 mod progress;
 mod protected;
@@ -41,6 +43,8 @@ mod scenarios;
 mod schemas;
 mod session;
 mod stdio;
+#[cfg(target_os = "linux")]
+mod strangers;
 mod world;
 
 use std::path::Path;

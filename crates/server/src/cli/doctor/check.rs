@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::neutral::Neutral;
 use super::session::{Answers, Start, ask};
 use super::trust;
 use crate::cli::install::clients::{Client, STATE_VARIABLES, Starts};
 use crate::cli::install::entry::Words;
 use crate::cli::install::machine::Machine;
-use crate::cli::install::{Syntax, at};
+use crate::cli::install::{Syntax, at, expanded, harmless};
+use crate::cli::resolve::served_unasked;
+use crate::render::directories;
 use crate::tool_id::ToolId;
 
 /// What is wrong, and what mends it.
@@ -31,9 +34,9 @@ pub(super) struct Entry<'a> {
     pub(super) project: &'a Path,
     /// Whether the file is the project's.
     pub(super) is_project: bool,
-    /// Whether whatever it names is started: it is the person's own, or of a project that the person has named. Any other
-    /// project could name any program.
-    pub(super) may_start: bool,
+    /// Whether the person has said that they trust the project: then all is started in it that the entry names. Else nothing that a project
+    /// holds is run.
+    pub(super) is_trusted: bool,
     /// Reads another configuration.
     pub(super) read: &'a dyn Fn(&Path, Syntax) -> Option<Value>,
 }
@@ -92,9 +95,23 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
         }
     }
     let path = variables.get(&OsString::from("PATH"));
-    let program = words.first().and_then(|name| machine.find_program(name, path));
-    let Some(program) = program else {
-        let name = words.first().map(String::as_str).unwrap_or_default();
+    let name = words.first().map(String::as_str).unwrap_or_default();
+    let is_relative = Path::new(name).components().count() > 1 && Path::new(name).is_relative();
+    if is_relative && !entry.is_project && !entry.is_trusted {
+        wrong(
+            format!(
+                "its command {name} is relative: in each project the one that this holds would be started"
+            ),
+            format!("name the whole path; {again} names that of this program"),
+        );
+        return Some(report);
+    }
+    let found = if is_relative {
+        entry.project.join(name).to_str().and_then(|name| machine.find_program(name, None))
+    } else {
+        machine.find_program(name, path)
+    };
+    let Some(mut program) = found else {
         let path = path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         wrong(
             format!(
@@ -105,28 +122,60 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
         );
         return Some(report);
     };
-    if !entry.may_start && !is_this_program(machine, &program, &own, there) {
+    let expanded = expanded(client, &words, entry.project);
+    let is_own = own.start.len() == 1 && is_same(&program, &machine.program);
+    if is_own {
+        // What was looked at, and not what a link of the project leads to by then.
+        program.clone_from(&machine.program);
+    }
+    if let Err(why) = unasked(entry, there, &expanded, is_own) {
         wrong(
-            format!("it is the project's, and starts {}: that is not started unasked", own.start.join(" ")),
             format!(
-                "look at it; then mcp-text-editor doctor {} --project {}",
+                "it is the project's, and starts {}: that is not started unasked, since {why}",
+                words.join(" ")
+            ),
+            format!(
+                "look at it; then mcp-text-editor doctor {} --project {} --trust-project",
                 client.name,
                 entry.project.display()
             ),
         );
         return Some(report);
     }
-    let expanded = expanded(client, &words, entry.project);
-    let arguments = expanded.get(1..).unwrap_or_default();
-    let directory =
+    let of_client =
         if client.starts == Starts::Anywhere { machine.home.clone() } else { entry.project.to_owned() };
-    let served = Words::of(&expanded).map(|words| words.directories).unwrap_or_default();
-    let mut served: Vec<PathBuf> = served.iter().map(|root| directory.join(root)).collect();
+    let named = Words::of(&expanded).unwrap_or_default();
+    let mut served: Vec<PathBuf> = named.directories.iter().map(|root| of_client.join(root)).collect();
     if served.is_empty() {
-        served.push(directory.clone());
+        match served_unasked(of_client.clone()) {
+            Ok(root) => served.push(root),
+            Err(unserved) => {
+                let mend = format!("{again} DIR, with the directories that it may read and edit");
+                wrong(directories::why(&unserved), mend);
+                return Some(report);
+            }
+        }
     }
+    let place = if is_own || entry.is_trusted { Ok(None) } else { Neutral::new().map(Some) };
+    let neutral = match place {
+        Ok(neutral) => neutral,
+        Err(error) => {
+            let mend = format!("{again}, which names this program");
+            wrong(format!("there is no directory in which other programs could be started: {error}"), mend);
+            return Some(report);
+        }
+    };
+    let arguments = match &neutral {
+        None => expanded.get(1..).unwrap_or_default().to_vec(),
+        // What was relative to the client's directory would be another one here.
+        Some(_) => {
+            let directories = served.iter().map(|root| root.to_string_lossy().into_owned()).collect();
+            Words { directories, ..named }.all().split_off(1)
+        }
+    };
+    let directory = neutral.as_ref().map_or(of_client.as_path(), Neutral::path);
     for root in &served {
-        let start = Start { program: &program, arguments, variables: &variables, directory: &directory };
+        let start = Start { program: &program, arguments: &arguments, variables: &variables, directory };
         match ask(&start, |tools| call(tools, root)) {
             Err(why) => {
                 let mend =
@@ -136,18 +185,37 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
             Ok(answers) => judge(&mut report, &answers, root, &again),
         }
     }
-    report.done.insert(0, format!("starts {} in {}", own.all().join(" "), directory.display()));
+    let started = match neutral {
+        None => format!("starts {} in {}", own.all().join(" "), of_client.display()),
+        Some(_) => format!(
+            "starts {} {} in an empty directory, not as {} does in {}: what is not this program may run what a project holds \
+             (--trust-project starts it there)",
+            program.display(),
+            arguments.join(" "),
+            client.program,
+            of_client.display()
+        ),
+    };
+    report.done.insert(0, started);
     report.wrong.dedup();
     Some(report)
 }
 
-/// Whether an entry starts this very program, by itself and with nothing that changes what it does before it begins.
-fn is_this_program(machine: &Machine, program: &Path, own: &Words, there: &Value) -> bool {
-    let has_variables = ["env", "environment"].into_iter().any(|name| {
-        there.get(name).and_then(Value::as_object).is_some_and(|variables| !variables.is_empty())
-    });
-    let is_same = matches!((program.canonicalize(), machine.program.canonicalize()), (Ok(one), Ok(other)) if one == other);
-    own.start.len() == 1 && is_same && !has_variables
+/// Says why an entry is not started without being asked for: a project can come from anybody, so what it starts has to be this very program,
+/// by itself, which serves and does no harm.
+fn unasked(entry: &Entry<'_>, there: &Value, expanded: &[String], is_own: bool) -> Result<(), String> {
+    if !entry.is_project || entry.is_trusted {
+        return Ok(());
+    }
+    if !is_own {
+        return Err("it is another program than this one".to_owned());
+    }
+    harmless::members(entry.client, there)?;
+    harmless::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Returns what the client would ask a person for, with what mends it where `install` does not.
@@ -200,16 +268,6 @@ fn variables(entry: &Entry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
         Some((machine.system.variable_name(name), OsString::from(value.as_str()?)))
     });
     own.chain(added).collect()
-}
-
-/// The words with the project in the place of the client's variable for it.
-fn expanded(client: &Client, words: &[String], project: &Path) -> Vec<String> {
-    match client.starts {
-        Starts::Names(variable) => {
-            words.iter().map(|word| word.replace(variable, &project.to_string_lossy())).collect()
-        }
-        Starts::InProject | Starts::Anywhere => words.to_vec(),
-    }
 }
 
 /// Chooses a call that reads a file of a directory and changes nothing: a file that is there, or one that is not.

@@ -8,13 +8,15 @@ use serde_json::Value;
 use super::check::{Entry, Report, Wrong, check};
 use crate::cli::install::clients::{CLIENTS, Client};
 use crate::cli::install::machine::Machine;
-use crate::cli::install::{InstallError, Syntax, configuration, files_of};
+use crate::cli::install::{InstallError, Syntax, configuration, files_of, harmless};
 use crate::config::StateOptions;
 
-/// Looks at the entries of a client, or of all: a person's own, and that of the project. Returns whether all is well.
+/// Looks at the entries of a client, or of all: a person's own, and that of the project. Of the project nothing is run unless the person trusts
+/// it. Returns whether all is well.
 pub fn doctor(
     client: Option<&str>,
     project: Option<&Path>,
+    is_trusted: bool,
     machine: &Machine,
     state: &StateOptions,
     out: &mut impl Write,
@@ -29,7 +31,6 @@ pub fn doctor(
     let read = |path: &Path, syntax: Syntax| -> Option<Value> {
         syntax.read(&configuration(path, state).ok().flatten()?).ok()
     };
-    let is_named = project.is_some();
     let project = project.unwrap_or(&machine.here);
     let (mut is_well, mut count) = (true, 0);
     for client in clients {
@@ -37,20 +38,20 @@ pub fn doctor(
         let of_project =
             files_of(client, machine, Some(project)).unwrap_or_default().into_iter().map(|file| (file, true));
         for (file, is_project) in own.chain(of_project) {
-            let report = match configuration(&file, state).and_then(|text| {
-                let text = text.unwrap_or_default();
-                client
-                    .syntax
-                    .read(&text)
-                    .map_err(|broken| format!("{} cannot be read: {broken}", file.display()))
-            }) {
+            let stays = if is_project { harmless::inside(project, &file) } else { Ok(()) };
+            let text = stays.and_then(|()| configuration(&file, state));
+            let said = text.and_then(|text| {
+                let said = client.syntax.read(&text.unwrap_or_default());
+                said.map_err(|broken| format!("{} cannot be read: {broken}", file.display()))
+            });
+            let report = match said {
                 Ok(said) => check(&Entry {
                     client,
                     machine,
                     said: &said,
                     project,
                     is_project,
-                    may_start: is_named || !is_project,
+                    is_trusted,
                     read: &read,
                 }),
                 Err(what) => {

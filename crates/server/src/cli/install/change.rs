@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::broken::{Broken, at};
 use super::clients::{Client, Item, NAME, Starts};
 use super::entry::Words;
+use super::harmless;
 use super::json;
 use super::machine::Machine;
 
@@ -19,6 +20,9 @@ pub(super) enum Refused {
     /// An entry of our name starts something else.
     #[error("its entry `{NAME}` starts something else: {0}; --force replaces it")]
     Foreign(String),
+    /// The project's entry does what a project may not choose unasked.
+    #[error("its entry `{NAME}` came with the project, and is not taken over: {0}; --force replaces it")]
+    NotHarmless(String),
     /// The client starts servers anywhere, so an entry must name directories.
     #[error("{0} starts servers in no particular directory: name those that it may read and edit")]
     NoDirectory(&'static str),
@@ -38,8 +42,8 @@ pub(super) struct Wanted<'a> {
     pub(super) directories: Vec<String>,
     /// What the server is to have in its environment, and would not get from the client.
     pub(super) variables: Vec<(String, String)>,
-    /// Whether it is for a project.
-    pub(super) is_project: bool,
+    /// The project that it is for, if it is not a person's own.
+    pub(super) project: Option<&'a Path>,
     /// Whether another program's entry is replaced.
     pub(super) is_forced: bool,
 }
@@ -71,9 +75,17 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
     let entry = client.entry();
     let there = at(&said, &entry);
     let words = there.map(|there| Client::words(there).unwrap_or_default());
-    let own = words.as_ref().and_then(|words| Words::of(words));
+    let mut own = words.as_ref().and_then(|words| Words::of(words));
     if let (Some(words), None, false) = (&words, &own, wanted.is_forced) {
         return Err(Refused::Foreign(words.join(" ")));
+    }
+    if let (Some(there), Some(words), Some(project)) = (there, &own, wanted.project)
+        && let Err(why) = left_is_harmless(wanted, there, words, project)
+    {
+        if !wanted.is_forced {
+            return Err(Refused::NotHarmless(why));
+        }
+        own = None;
     }
     let is_new = own.is_none();
     let mut words = own.unwrap_or_default();
@@ -88,7 +100,7 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
         words.directories = match client.starts {
             Starts::Names(variable) => vec![variable.to_owned()],
             Starts::InProject => Vec::new(),
-            Starts::Anywhere if wanted.is_project => Vec::new(),
+            Starts::Anywhere if wanted.project.is_some() => Vec::new(),
             Starts::Anywhere => return Err(Refused::NoDirectory(client.program)),
         };
     }
@@ -117,6 +129,28 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
         new = client.syntax.set(&new, &path, &value)?;
     }
     Ok((new, words))
+}
+
+/// Says why what is left of a project's entry, beside what the person has typed, may not be taken over unasked.
+fn left_is_harmless(wanted: &Wanted<'_>, there: &Value, words: &Words, project: &Path) -> Result<(), String> {
+    let mut left = words.clone();
+    left.drop_options(wanted.options);
+    if !wanted.directories.is_empty() {
+        left.directories.clear();
+    }
+    harmless::members(wanted.client, there)?;
+    harmless::arguments(wanted.client, &expanded(wanted.client, &left.arguments(), project), project)
+}
+
+/// Returns words with the project in the place of the client's variable for it.
+#[must_use]
+pub fn expanded(client: &Client, words: &[String], project: &Path) -> Vec<String> {
+    match client.starts {
+        Starts::Names(variable) => {
+            words.iter().map(|word| word.replace(variable, &project.to_string_lossy())).collect()
+        }
+        Starts::InProject | Starts::Anywhere => words.to_vec(),
+    }
 }
 
 /// Returns the text without the entry; unchanged if there is none.

@@ -52,8 +52,8 @@ impl Words {
         Some(found)
     }
 
-    /// Gives the server these options, each with its values, in the place of what it has of them.
-    pub fn set_options(&mut self, options: &[(String, Vec<String>)]) {
+    /// Takes these options away, with their values.
+    pub fn drop_options(&mut self, options: &[(String, Vec<String>)]) {
         let names: Vec<&str> = options.iter().map(|(name, _)| name.as_str()).collect();
         let mut kept = Vec::new();
         let mut rest = std::mem::take(&mut self.options).into_iter();
@@ -68,14 +68,25 @@ impl Words {
                 kept.extend([Some(word), value].into_iter().flatten());
             }
         }
+        self.options = kept;
+    }
+
+    /// Gives the server these options, each with its values, in the place of what it has of them.
+    pub fn set_options(&mut self, options: &[(String, Vec<String>)]) {
+        self.drop_options(options);
         for (name, values) in options {
             if values.is_empty() {
-                kept.push(name.clone());
+                self.options.push(name.clone());
             }
             // In one word, since a value may begin with a hyphen.
-            kept.extend(values.iter().map(|value| format!("{name}={value}")));
+            self.options.extend(values.iter().map(|value| format!("{name}={value}")));
         }
-        self.options = kept;
+    }
+
+    /// Returns the server's own arguments.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<String> {
+        self.all().split_off(self.start.len())
     }
 
     /// Puts them together.

@@ -8,6 +8,7 @@ use super::broken::at;
 use super::change::{self, Refused, Wanted, files_of, place_of};
 use super::clients::{CLIENTS, Client, Item, Known, STATE_VARIABLES, Starts};
 use super::entry::{Words, start_of};
+use super::harmless;
 use super::machine::Machine;
 use super::syntax::Syntax;
 use crate::config::{StateOptions, ToolSet};
@@ -75,6 +76,10 @@ pub fn install(
     })?;
     let files = files_of(client, machine, request.project.as_deref()).map_err(InstallError::Failed)?;
     let items = (client.approval)(machine, request.project.as_deref());
+    for file in files.iter().chain(items.iter().map(|item| &item.file)) {
+        let stays = request.project.as_ref().map_or(Ok(()), |project| harmless::inside(project, file));
+        stays.map_err(InstallError::Failed)?;
+    }
     if request.is_removal {
         return remove(request, client, &files, &items, state, out);
     }
@@ -86,7 +91,7 @@ pub fn install(
         options: &request.options,
         directories: request.directories.iter().map(|path| in_words(path)).collect::<Result<_, _>>()?,
         variables: variables(client, machine, request.project.is_some()),
-        is_project: request.project.is_some(),
+        project: request.project.as_deref(),
         is_forced: request.is_forced,
     };
     let mut words = Words::default();

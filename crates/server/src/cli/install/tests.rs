@@ -22,7 +22,7 @@ fn wanted(client: &'static Client) -> Wanted<'static> {
         options: &[],
         directories: vec!["/work".to_owned()],
         variables: Vec::new(),
-        is_project: false,
+        project: None,
         is_forced: false,
     }
 }

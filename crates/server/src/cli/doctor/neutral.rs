@@ -1,0 +1,51 @@
+//! A directory in which a program that is not this one can be started: empty, and with nothing above it that a project holds.
+//!
+//! Package runners run and believe what lies in the directory that they are started in and above it: npx `node_modules/.bin`, `package.json` and
+//! `.npmrc`, uvx `uv.toml` and `.python-version`. So do wrappers that choose a version of Node or Python.
+
+use std::fs::DirBuilder;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// How many names are tried, where one is left of a process that was killed.
+const TRIES: u32 = 64;
+
+/// An empty directory of this process's own; it is gone with all that is in it once this is dropped.
+#[derive(Debug)]
+pub(super) struct Neutral(PathBuf);
+
+impl Neutral {
+    /// Makes one where a person's programs keep what they can do without: below the home directory, and not where everybody's temporary files
+    /// are, since others could put a `node_modules` there.
+    pub(super) fn new() -> io::Result<Self> {
+        let cache = dirs::cache_dir().ok_or(ErrorKind::NotFound)?.join("mcp-text-editor");
+        let mut one = DirBuilder::new();
+        let mut all = DirBuilder::new();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::DirBuilderExt as _;
+            one.mode(0o700);
+            all.mode(0o700);
+        }
+        all.recursive(true).create(&cache)?;
+        for number in 0..TRIES {
+            let path = cache.join(format!("doctor-{}-{number}", std::process::id()));
+            match one.create(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                done => return done.map(|()| Self(path)),
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Neutral {
+    fn drop(&mut self) {
+        // What is left there does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,228 @@
+//! Whether an entry that a project holds can be used unasked. A project can come from anybody, and the words of an entry can do whatever
+//! this program can: call a tool, forget the history, serve the home directory.
+//!
+//! What is known to do no harm is listed, and what is listed nowhere is refused: an option or a member that comes later, too.
+
+use std::path::Path;
+
+use clap::builder::Resettable;
+use clap::parser::ValueSource;
+use clap::{Command, CommandFactory as _};
+use serde_json::Value;
+
+use super::clients::{Client, Starts};
+use super::entry::Words;
+use crate::cli::args::Arguments;
+
+/// The arguments that do no harm, by their names in the definition of the command line: they choose what is offered and told, or take away.
+/// The directories are looked at one by one.
+const HARMLESS: &[&str] = &[
+    "directories",
+    "limit",
+    "log_format",
+    "log_level",
+    "max_line_bytes",
+    "max_response_bytes",
+    "mode",
+    "output",
+    "protect",
+    "read_only",
+    "strict",
+    "tools",
+];
+
+/// Members of an entry that say whether it is used, which several clients have.
+const SWITCHES: &[&str] = &["disabled", "enabled"];
+
+/// Members that hold variables; empty ones do no harm.
+const VARIABLES: &[&str] = &["env", "environment"];
+
+/// How many directories a project's entry names at most.
+const MOST_DIRECTORIES: usize = 8;
+
+/// How long the arguments are at most, all together, in bytes.
+const LONGEST: usize = 4_096;
+
+/// Says why the members of a project's entry, besides its command and arguments, cannot be used unasked.
+pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
+    let written = client.members(&Words::default());
+    for (name, value) in entry.as_object().into_iter().flatten() {
+        let is_empty = value.as_object().is_some_and(serde_json::Map::is_empty);
+        let is_written = written.iter().any(|(known, _)| known == name);
+        if VARIABLES.contains(&name.as_str()) {
+            if !is_empty {
+                return Err(format!("`{name}` sets variables"));
+            }
+        } else if !is_written && !SWITCHES.contains(&name.as_str()) {
+            return Err(format!("it has `{name}`, which `install` does not write"));
+        }
+    }
+    Ok(())
+}
+
+/// Says why the arguments of a project's entry cannot be used unasked: they have to serve over standard input and output, by harmless
+/// options, and directories in the project alone.
+pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Result<(), String> {
+    if arguments.iter().map(String::len).sum::<usize>() > LONGEST {
+        return Err(format!("its arguments are longer than {LONGEST} bytes"));
+    }
+    // What is set in this process's environment is not the entry's.
+    let command = Arguments::command().mut_args(|argument| argument.env(Resettable::Reset));
+    let words = std::iter::once("mcp-text-editor").chain(arguments.iter().map(String::as_str));
+    let matches = command.clone().try_get_matches_from(words).map_err(|error| {
+        let said = error.to_string();
+        let said = said.lines().next().unwrap_or_default();
+        format!("its arguments do not serve: {}", said.strip_prefix("error: ").unwrap_or(said))
+    })?;
+    if let Some(name) = matches.subcommand_name() {
+        return Err(format!("it runs the subcommand `{name}`, and serves nothing"));
+    }
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    for id in ids(&command) {
+        if is_given(&id) && !HARMLESS.contains(&id.as_str()) {
+            return Err(format!("it has the option --{}", id.replace('_', "-")));
+        }
+    }
+    let named: Vec<&std::path::PathBuf> = matches.get_many("directories").into_iter().flatten().collect();
+    if named.len() > MOST_DIRECTORIES {
+        return Err(format!("it names more than {MOST_DIRECTORIES} directories"));
+    }
+    let inside = |directory: &Path| {
+        // Where a client of this kind starts the server, nobody knows.
+        let is_known = directory.is_absolute() || client.starts != Starts::Anywhere;
+        let real = project.join(directory).canonicalize().ok().filter(|_| is_known);
+        real.zip(project.canonicalize().ok()).is_some_and(|(real, project)| real.starts_with(project))
+    };
+    match named.into_iter().find(|directory| !inside(directory)) {
+        Some(outside) => Err(format!("it names {}, which is no directory of the project", outside.display())),
+        None => Ok(()),
+    }
+}
+
+/// Says why a file of a project cannot be used: a link leads out of the project, so that it is another file than its name says.
+pub fn inside(project: &Path, file: &Path) -> Result<(), String> {
+    let real = file.ancestors().find_map(|path| path.canonicalize().ok());
+    match (real, project.canonicalize()) {
+        (Some(real), Ok(project)) if real.starts_with(&project) => Ok(()),
+        (Some(real), Ok(_)) => {
+            Err(format!("{} is a link that leads out of the project, to {}", file.display(), real.display()))
+        }
+        _ => Err(format!("{} cannot be looked up", file.display())),
+    }
+}
+
+/// The names of all arguments of the command itself, and of all options that it has.
+fn ids(command: &Command) -> Vec<String> {
+    command.get_arguments().map(|argument| argument.get_id().to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new option stands nowhere here until somebody has decided: harmless, and then in the list above, or not.
+    #[test]
+    fn of_every_option_somebody_has_decided_whether_a_project_may_set_it() {
+        let mut refused = ids(&Arguments::command());
+        refused.sort();
+        let known = refused.len();
+        refused.retain(|id| !HARMLESS.contains(&id.as_str()));
+        assert_eq!(known, refused.len() + HARMLESS.len(), "each harmless one is there");
+        insta::assert_snapshot!(refused.join(" "), @"allow_host allow_origin durability help help_all history_days history_size http in_place landlock no_history no_history_for state_dir token_file unprotect version");
+    }
+
+    #[test]
+    fn arguments_of_a_project_serve_and_do_no_harm() {
+        let directory = tempfile::tempdir().unwrap();
+        let project = directory.path().join("project");
+        #[expect(clippy::disallowed_methods, reason = "a test sets its directories up")]
+        std::fs::create_dir_all(project.join("src")).unwrap();
+        let check = |client: &str, words: &str| {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            let said = arguments(Client::named(client).unwrap(), &words, &project);
+            said.map_or_else(|why| why, |()| "harmless".to_owned())
+        };
+        let mut said = String::new();
+        for words in [
+            "",
+            "--tools claude-code",
+            "--tools=all --strict --read-only --limit files=5 --protect *.lock -- src",
+            ". src ./src/../src",
+            "..",
+            "/",
+            "~",
+            "not-there",
+            ". . . . . . . . .",
+            "call create_text_file file_path=/tmp/x contents=x",
+            "--strict history forget",
+            "install cursor --force --command evil",
+            "man",
+            "doctor",
+            "--http 127.0.0.1:0",
+            "--unprotect .git",
+            "--state-dir src",
+            "--history-days 1",
+            "--history-size=1048576",
+            "--no-history",
+            "--in-place *",
+            "--landlock off",
+            "--token-file x",
+            "--help",
+            "--tolls all",
+            "--output evil",
+        ] {
+            said += &format!("{words}: {}\n", check("cursor", words));
+        }
+        said += &format!("{}\n", check("zed", "src"));
+        said += &format!("{}\n", check("zed", project.to_str().unwrap()));
+        said += &format!("{}\n", check("cursor", &"-".repeat(5_000)));
+        insta::assert_snapshot!(said, @r"
+        : harmless
+        --tools claude-code: harmless
+        --tools=all --strict --read-only --limit files=5 --protect *.lock -- src: harmless
+        . src ./src/../src: harmless
+        ..: it names .., which is no directory of the project
+        /: it names /, which is no directory of the project
+        ~: it names ~, which is no directory of the project
+        not-there: it names not-there, which is no directory of the project
+        . . . . . . . . .: it names more than 8 directories
+        call create_text_file file_path=/tmp/x contents=x: it runs the subcommand `call`, and serves nothing
+        --strict history forget: it runs the subcommand `history`, and serves nothing
+        install cursor --force --command evil: it runs the subcommand `install`, and serves nothing
+        man: it runs the subcommand `man`, and serves nothing
+        doctor: it runs the subcommand `doctor`, and serves nothing
+        --http 127.0.0.1:0: it has the option --http
+        --unprotect .git: it has the option --unprotect
+        --state-dir src: it has the option --state-dir
+        --history-days 1: it has the option --history-days
+        --history-size=1048576: it has the option --history-size
+        --no-history: it has the option --no-history
+        --in-place *: it has the option --in-place
+        --landlock off: it has the option --landlock
+        --token-file x: it has the option --token-file
+        --help: its arguments do not serve: An MCP server through which a language model reads and edits text files
+        --tolls all: its arguments do not serve: unexpected argument '--tolls' found
+        --output evil: its arguments do not serve: invalid value 'evil' for '--output <FOR>'
+        it names src, which is no directory of the project
+        harmless
+        its arguments are longer than 4096 bytes
+        ");
+    }
+
+    #[test]
+    fn members_are_those_that_install_writes() {
+        let check = |client: &str, entry: Value| members(Client::named(client).unwrap(), &entry);
+        let own = |entry: &str| serde_json::from_str::<Value>(entry).unwrap();
+        assert_eq!(check("gemini", own(r#"{"command": "x", "args": [], "trust": true, "env": {}}"#)), Ok(()));
+        for (client, entry) in [
+            ("gemini", r#"{"command": "x", "env": {"LD_PRELOAD": "x"}}"#),
+            ("gemini", r#"{"command": "x", "env": [["LD_PRELOAD", "x"]]}"#),
+            ("opencode", r#"{"command": ["x"], "environment": {"PATH": "."}}"#),
+            ("vscode", r#"{"command": "x", "envFile": ".env"}"#),
+            ("gemini", r#"{"command": "x", "cwd": "/"}"#),
+            ("cursor", r#"{"command": "x", "trust": true}"#),
+        ] {
+            assert!(check(client, own(entry)).is_err(), "{entry}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What a project that comes from anybody can do to the commands of a person who works in it: nothing of it is run or believed unasked.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the server"
+)]
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor::cli::install::Syntax;
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Shape};
+use serde_json::{Value, json};
+
+use crate::person::Person;
+use crate::session::BINARY;
+
+/// Writes a file, and the directories above it.
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// Writes a program that a shell runs.
+fn script(path: &Path, text: &str) {
+    write(path, &format!("#!/bin/sh\n{text}\n"));
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Puts an entry of these words into the project's configuration of a client, with more members.
+fn plant(home: &Person, client: &Client, words: &[&str], more: &Value) -> PathBuf {
+    let file = home.project.join(client.project.unwrap());
+    let mut entry = match client.shape {
+        Shape::CommandList => json!({"type": "local", "command": words}),
+        Shape::CommandAndArgs { .. } => json!({"command": words[0], "args": &words[1..]}),
+    };
+    entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let text = match client.syntax {
+        Syntax::Json => json!({client.servers[0]: {"text-editor": entry}}).to_string(),
+        Syntax::Toml => {
+            let members: Vec<String> = entry
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(name, value)| format!("{name} = {}\n", value.to_string().replace("\":", "\" = ")))
+                .collect();
+            format!("[{}.text-editor]\n{}", client.servers[0], members.concat())
+        }
+    };
+    write(&file, &text);
+    file
+}
+
+/// Words after the program that do something else than to serve the project harmlessly.
+fn harmful(home: &Person) -> Vec<Vec<String>> {
+    let planted = format!("file_path={}", home.home.join(".config/autostart/x.desktop").display());
+    let root = home.home.to_str().unwrap();
+    let lines: &[&[&str]] = &[
+        &["call", "--root", root, "create_text_file", &planted, "contents=[Desktop Entry]"],
+        &["install", "cursor", "--force", "--command", "evil"],
+        &["--strict", "history", "forget"],
+        &["--history-days", "1"],
+        &["--state-dir", "state"],
+        &["--unprotect", "**"],
+        &["--http", "127.0.0.1:0"],
+        &["--no-such-option"],
+        &[root],
+        &["/"],
+    ];
+    lines.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect()
+}
+
+#[test]
+fn doctor_starts_what_a_project_names_only_if_it_serves_and_does_no_harm() {
+    let home = Person::new();
+    home.succeed(&["install", "windsurf", "."]);
+    let (files, history) = (home.files(), home.succeed(&["history"]));
+    for client in CLIENTS.iter().filter(|client| client.project.is_some()) {
+        let refused = |words: &[&str], more: &Value| {
+            let file = plant(&home, client, words, more);
+            let (code, said) = home.run(&["doctor", client.name]);
+            assert!(code == 1 && said.contains("that is not started unasked, since "), "{words:?}: {said}");
+            let mend = format!("doctor {} --project $PROJECT --trust-project", client.name);
+            assert!(said.contains(&mend), "{said}");
+            std::fs::remove_file(file).unwrap();
+        };
+        for words in harmful(&home) {
+            let words: Vec<&str> = std::iter::once(BINARY).chain(words.iter().map(String::as_str)).collect();
+            refused(&words, &json!({}));
+        }
+        refused(&["sh", "-c", "touch ran", "mcp-text-editor"], &json!({}));
+        refused(&["npx", "-y", "mcp-text-editor-rs"], &json!({}));
+        refused(&[BINARY], &json!({"env": {"LD_PRELOAD": "./x.so"}}));
+        refused(&[BINARY], &json!({"cwd": "/"}));
+        assert_eq!(home.files(), files, "{}", client.name);
+        assert_eq!(home.succeed(&["history"]), history, "{}", client.name);
+    }
+}
+
+#[test]
+fn doctor_starts_a_projects_entry_that_does_no_harm_and_every_one_of_a_project_that_is_trusted() {
+    let home = Person::new();
+    let junie = Client::named("jetbrains").unwrap();
+    plant(&home, junie, &[BINARY, "--strict", home.project.to_str().unwrap()], &json!({}));
+    home.succeed(&["doctor"]);
+    plant(&home, Client::named("cursor").unwrap(), &["sh", "-c", "touch ran", "mcp-text-editor"], &json!({}));
+    home.run(&["doctor", "cursor", "--project", "."]);
+    assert!(!home.project.join("ran").exists());
+    home.run(&["doctor", "cursor", "--trust-project"]);
+    assert!(home.project.join("ran").exists(), "what is to run when asked for");
+}
+
+/// What npx does: it looks for the program in `node_modules` of the directory in which it is started, and of those above it.
+const NPX: &str = r#"at=$PWD
+shift
+while [ "$at" ]; do
+  [ -x "$at/node_modules/.bin/$1" ] && exec "$at/node_modules/.bin/$1"
+  at=${at%/*}
+done
+shift
+"#;
+
+#[test]
+fn doctor_runs_nothing_of_a_project_by_way_of_a_persons_own_programs() {
+    let mut home = Person::new();
+    let programs = home.home.join("bin");
+    let ran = home.project.join("ran");
+    script(&home.project.join("node_modules/.bin/mcp-text-editor-rs"), &format!("touch {}", ran.display()));
+    script(&home.project.join("a-helper"), &format!("touch {}", ran.display()));
+    script(&programs.join("npx"), &format!("{NPX}exec {BINARY} \"$@\""));
+    script(&programs.join("mcp-text-editor"), &format!("a-helper 2> /dev/null\nexec {BINARY} \"$@\""));
+    home.variables.push(("PATH", format!(".::{}:/usr/bin:/bin", programs.display())));
+    write(&home.project.join("a.txt"), "a\n");
+    let mut story = String::new();
+    for command in ["npx -y mcp-text-editor-rs", "mcp-text-editor"] {
+        home.succeed(&["install", "claude-code", "--command", command]);
+        let said = home.succeed(&["doctor", "claude-code"]);
+        story += &said.replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        assert!(!ran.exists(), "{command}");
+        home.run(&["doctor", "claude-code", "--trust-project"]);
+        assert!(ran.exists(), "{command}: as the client does");
+        std::fs::remove_file(&ran).unwrap();
+    }
+    assert_eq!(home.home.join(".cache/mcp-text-editor").read_dir().unwrap().count(), 0, "nothing is left");
+    home.succeed(&["install", "claude-code", "--command", "node_modules/.bin/mcp-text-editor-rs"]);
+    let (code, said) = home.run(&["doctor", "claude-code"]);
+    assert!(code == 1 && !ran.exists(), "{said}");
+    insta::assert_snapshot!(story + &said, @r"
+    Claude Code: $HOME/.claude.json
+      starts $HOME/bin/npx -y mcp-text-editor-rs --tools claude-code $PROJECT in an empty directory, not as Claude Code does in $PROJECT: what is not this program may run what a project holds (--trust-project starts it there)
+      answers as version VERSION, with patch_text_file_contents
+      reads files in $PROJECT
+      all is well
+    Claude Code: $HOME/.claude.json
+      starts $HOME/bin/mcp-text-editor --tools claude-code $PROJECT in an empty directory, not as Claude Code does in $PROJECT: what is not this program may run what a project holds (--trust-project starts it there)
+      answers as version VERSION, with patch_text_file_contents
+      reads files in $PROJECT
+      all is well
+    Claude Code: $HOME/.claude.json
+      wrong: its command node_modules/.bin/mcp-text-editor-rs is relative: in each project the one that this holds would be started
+        mend: name the whole path; mcp-text-editor install claude-code names that of this program
+    ");
+}
+
+#[test]
+fn install_takes_over_nothing_harmful_from_a_project() {
+    let home = Person::new();
+    for client in CLIENTS.iter().filter(|client| client.project.is_some()) {
+        let (mut planted, evil) = (harmful(&home), json!({"env": {"LD_PRELOAD": "./x.so"}}));
+        planted.retain(|words| words[0] != "--no-such-option");
+        let entries = planted.iter().map(|words| (words.as_slice(), json!({}))).chain([(&[][..], evil)]);
+        for (words, more) in entries {
+            let words: Vec<&str> = std::iter::once(BINARY).chain(words.iter().map(String::as_str)).collect();
+            let file = plant(&home, client, &words, &more);
+            let before = home.files();
+            let (code, said) = home.run(&["install", client.name, "--project", "."]);
+            assert!(
+                code == 1 && said.contains("came with the project, and is not taken over: "),
+                "{words:?}: {said}"
+            );
+            assert_eq!(home.files(), before, "{words:?}");
+            home.succeed(&["install", client.name, "--project", ".", "--force"]);
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(
+                !text.contains("LD_PRELOAD")
+                    && words.iter().skip(1).all(|word| !text.contains(&json!(word).to_string())),
+                "{text}"
+            );
+            home.succeed(&["install", client.name, "--project", "."]);
+        }
+    }
+    let claude = Client::named("claude-code").unwrap();
+    let file =
+        plant(&home, claude, &["old", "--strict", "mcp-text-editor", "--protect", "*.lock", "."], &json!({}));
+    home.succeed(&["install", "claude-code", "--project", ".", "--unprotect", ".git", "--history-days", "9"]);
+    let text = home.masked(&std::fs::read_to_string(file).unwrap());
+    insta::assert_snapshot!(text, @r#"{"mcpServers":{"text-editor":{"command":"$PROGRAM","args":["--protect", "*.lock", "--unprotect=.git", "--history-days=9", "."], "type": "stdio"}}}"#);
+}
+
+#[test]
+fn install_follows_no_link_out_of_a_project() {
+    let home = Person::new();
+    let own = home.home.join("settings.json");
+    write(&own, "{}\n");
+    let plain = |path: &Path| {
+        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_dir_all(path);
+    };
+    for (client, link, target) in [
+        ("claude-code", ".mcp.json", own.clone()),
+        ("claude-code", ".claude", home.home.clone()),
+        ("cursor", ".cursor", home.home.clone()),
+        ("codex", ".codex", home.home.join("not-there")),
+        ("gemini", ".gemini/settings.json", own),
+    ] {
+        let link = home.project.join(link);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(target, &link).unwrap();
+        let before = home.files();
+        let (code, said) = home.run(&["install", client, "--project", "."]);
+        assert_eq!((code, home.files()), (1, before.clone()), "{said}");
+        let (_, said) = home.run(&["install", client, "--project", ".", "--remove"]);
+        assert_eq!(home.files(), before, "{said}");
+        plain(&link);
+    }
+    // One that stays in the project is followed.
+    write(&home.project.join("shared/mcp.json"), "{}\n");
+    symlink("shared/mcp.json", home.project.join(".mcp.json")).unwrap();
+    home.succeed(&["install", "claude-code", "--project", "."]);
+    assert!(std::fs::read_to_string(home.project.join("shared/mcp.json")).unwrap().contains("text-editor"));
+}
