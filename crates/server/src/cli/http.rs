@@ -14,6 +14,10 @@ const MAX_TOKEN: u64 = 4_096;
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
+/// The user who can read every file in any case.
+#[cfg(unix)]
+const ROOT: u32 = 0;
+
 /// What was typed.
 #[derive(Debug)]
 pub(super) struct Typed<'a> {
@@ -65,18 +69,33 @@ fn token(path: &Path) -> Result<Token, String> {
     Token::new(&text).map_err(|error| fail(&error.to_string()))
 }
 
+/// Opens the file without waiting, as a FIFO would have it.
+#[cfg(unix)]
+fn open(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+#[cfg(not(unix))]
 #[expect(clippy::disallowed_methods, reason = "the token is a person's, and lies in no root")]
 fn open(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Refuses a file that others can read: whoever knows the token can edit all that is served.
+/// Refuses a file that others can read, or that is another user's: whoever knows the token can edit all that is served.
 #[cfg(unix)]
 fn check_private(file: &File) -> Result<(), String> {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let metadata = file.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() {
         return Err("it is no regular file".to_owned());
+    }
+    let (own, owner) = (rustix::process::geteuid().as_raw(), metadata.uid());
+    if owner != own && owner != ROOT {
+        return Err(format!(
+            "it belongs to another user ({owner}), who knows and can change it; chown makes it yours"
+        ));
     }
     let mode = metadata.permissions().mode() & 0o777;
     let is_private = mode & OTHERS == 0;

@@ -77,6 +77,28 @@ fn a_token_file_that_others_can_read_is_refused() {
     );
 }
 
+/// What another user could change, or would have the program wait, is no token.
+#[cfg(unix)]
+#[test]
+fn a_token_file_is_a_regular_one_of_this_user() {
+    let world = World::new();
+    let why = |path: &std::path::Path| {
+        let path = path.to_str().unwrap();
+        let (code, said) = refused(&["--http", "127.0.0.1:0", "--token-file", path, "/"]);
+        assert_eq!(code, Some(2), "{said}");
+        said.replace(&format!("mcp-text-editor: --token-file {path}: "), "")
+    };
+    let fifo = world.path("fifo");
+    assert!(Command::new("mkfifo").args(["-m", "600"]).arg(&fifo).status().unwrap().success());
+    insta::assert_snapshot!(why(&fifo), @"it is no regular file");
+    insta::assert_snapshot!(why(std::path::Path::new("/dev/null")), @"it is no regular file");
+    let file = write_token(&world, "secret", 0o600);
+    if let Err(error) = std::os::unix::fs::chown(&file, Some(12_345), None) {
+        return eprintln!("skipped: {error}");
+    }
+    insta::assert_snapshot!(why(std::path::Path::new(&file)), @"it belongs to another user (12345), who knows and can change it; chown makes it yours");
+}
+
 #[cfg(unix)]
 #[test]
 fn who_has_no_token_gets_nothing() {
