@@ -1,15 +1,18 @@
 //! The program: reads the command line, starts the log, and does what was asked for.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use mcp_text_editor::cli::call::CallError;
 use mcp_text_editor::cli::confine::confine;
+use mcp_text_editor::cli::install::machine::Machine;
+use mcp_text_editor::cli::install::{InstallError, Request};
 use mcp_text_editor::cli::{
-    self, Action, HistoryAction, by_hand, call, doctor, documents, history, install, log, tools, workspace,
+    self, Action, HistoryAction, by_hand, call, doctor, documents, history, install, log, terminal, tools,
+    workspace,
 };
-use mcp_text_editor::config::LogFormat;
+use mcp_text_editor::config::{LogFormat, StateOptions};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::transport::{http, stdio};
@@ -52,7 +55,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         }
     }
     let server = |workspace| Server::new(Context::new(command.config, workspace));
-    let mut out = io::stdout();
+    let mut out = terminal::Output::new();
     match command.action {
         Action::Serve => {
             if let (Some(listener), Some(settings)) = (listening, command.http) {
@@ -76,15 +79,9 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             let done = call::call(server(workspace), tool, arguments, &mut out)?;
             Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
-        Action::Install(request) => {
-            let machine =
-                cli::current_dir().and_then(install::machine::Machine::this).map_err(anyhow::Error::msg)?;
-            install::install(&request, &machine, &command.state_options, &mut out)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Action::Install(request) => install(&request, &command.state_options, &mut out),
         Action::Doctor { client, project, is_trusted } => {
-            let machine =
-                cli::current_dir().and_then(install::machine::Machine::this).map_err(anyhow::Error::msg)?;
+            let machine = cli::current_dir().and_then(Machine::this).map_err(anyhow::Error::msg)?;
             let state = &command.state_options;
             let (client, project) = (client.as_deref(), project.as_deref());
             let is_well = doctor::doctor(client, project, is_trusted, &machine, state, &mut out)?;
@@ -102,7 +99,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             documents::write(&document, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
-        // Writes the bytes unchanged: `anstream` would take escape sequences out of them.
+        // Writes the bytes unchanged, but at a terminal: `anstream` would take escape sequences out of them.
         Action::History(HistoryAction::Contents { edit_id }) => {
             history::contents(&workspace, &edit_id, &mut out)?;
             Ok(ExitCode::SUCCESS)
@@ -128,9 +125,19 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     }
 }
 
+fn install(request: &Request, state: &StateOptions, out: &mut terminal::Output) -> anyhow::Result<ExitCode> {
+    let machine = cli::current_dir().and_then(Machine::this).map_err(anyhow::Error::msg)?;
+    match install::install(request, &machine, state, out) {
+        Err(InstallError::ByHand { why, added }) => {
+            terminal::tell(&why, &added);
+            Ok(ExitCode::FAILURE)
+        }
+        done => Ok(done.map(|()| ExitCode::SUCCESS)?),
+    }
+}
+
 /// Writes a message to the person who started the program.
 fn complain(message: &str, code: u8) -> ExitCode {
-    // An error of writing is ignored: the exit code still tells that the program failed.
-    let _ = writeln!(io::stderr(), "mcp-text-editor: {message}");
+    terminal::tell(message, "");
     ExitCode::from(code)
 }

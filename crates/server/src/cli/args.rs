@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::{FalseyValueParser, OsStringValueParser, TypedValueParser as _};
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{
     ArgAction, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
@@ -13,8 +14,12 @@ use clap::{
 use clap_complete::Shell;
 use mcp_text_editor_store::HistorySettings;
 
-use super::help;
+use super::{help, terminal};
 use crate::config::{Landlock, LogFormat, LogLevel, Output, ToolSet};
+use crate::render::escape::on_one_line;
+
+/// The exit code where what was typed is wrong.
+const WRONG: i32 = 2;
 
 /// The option that shows all of the help.
 const HELP_ALL: &str = "--help-all";
@@ -61,10 +66,29 @@ impl Arguments {
         if !typed.iter().any(|argument| argument == HELP_ALL) {
             command = briefly(command);
         }
-        let matches = command.get_matches_from(typed);
+        let matches = command.try_get_matches_from(typed).unwrap_or_else(|error| {
+            if !error.use_stderr() {
+                error.exit();
+            }
+            terminal::show(&with_plain_words(error).to_string());
+            std::process::exit(WRONG)
+        });
         let read = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         Self { typed: typed_options(&matches), ..read }
     }
+}
+
+/// Returns an error with what was typed on one line: a shell puts names of files there, which are whatever others have called them.
+fn with_plain_words(mut error: clap::Error) -> clap::Error {
+    let plain = |(kind, value): (ContextKind, &ContextValue)| match value {
+        ContextValue::String(typed) => Some((kind, ContextValue::String(on_one_line(typed)))),
+        _ => None,
+    };
+    let typed: Vec<_> = error.context().filter_map(plain).collect();
+    for (kind, value) in typed {
+        error.insert(kind, value);
+    }
+    error
 }
 
 /// Returns the options of a subcommand, or of the command itself, that every command has, as far as they were typed.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use mcp_text_editor_store::Workspace;
 use serde_json::json;
 
-use crate::render::escape::on_one_line;
+use crate::render::escape::{json_text, on_one_line};
 
 /// Says on standard error what this is and how it is connected, if both standard input and standard error are a
 /// terminal: no client is on the other side then.
@@ -31,7 +31,7 @@ fn greeting(program: &str, roots: &[String], is_read_only: bool) -> String {
             format!("It {edits} the files in {}.", shown.join(", "))
         }
     };
-    let entry = json!({"mcpServers": {"text-editor": {"command": program, "args": roots}}});
+    let entry = json_text(&json!({"mcpServers": {"text-editor": {"command": program, "args": roots}}}));
     format!(
         "mcp-text-editor {} is an MCP server: a client starts it, and speaks with it here. {end} it; --help tells more.\n\
          {files}\n\
@@ -52,10 +52,10 @@ mod tests {
                 .replace(env!("CARGO_PKG_VERSION"), "VERSION")
                 .replace("Ctrl-Z and Enter end", "Ctrl-D ends")
         };
-        insta::assert_snapshot!(check(&["/home/ada/app", "/srv/a \"b\"\n"], false), @r#"
+        insta::assert_snapshot!(check(&["/home/ada/app", "/srv/a \"b\"\n\u{202e}"], false), @r#"
         mcp-text-editor VERSION is an MCP server: a client starts it, and speaks with it here. Ctrl-D ends it; --help tells more.
-        It reads and edits the files in /home/ada/app, /srv/a "b"\n.
-        To connect a client, run `mcp-text-editor install CLIENT`, or put this entry into its configuration: {"mcpServers":{"text-editor":{"command":"/bin/mcp-text-editor","args":["/home/ada/app","/srv/a \"b\"\n"]}}}
+        It reads and edits the files in /home/ada/app, /srv/a "b"\n\u202e.
+        To connect a client, run `mcp-text-editor install CLIENT`, or put this entry into its configuration: {"mcpServers":{"text-editor":{"command":"/bin/mcp-text-editor","args":["/home/ada/app","/srv/a \"b\"\n\u202e"]}}}
         "#);
         insta::assert_snapshot!(check(&["/srv"], true).lines().nth(1).unwrap(), @"It reads the files in /srv.");
         insta::assert_snapshot!(check(&[], false).lines().nth(1).unwrap(), @"It serves no directory.");

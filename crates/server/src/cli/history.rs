@@ -17,6 +17,7 @@ use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::render::edit::{Hashes, words};
+use crate::render::escape::{on_lines, on_one_line};
 use crate::render::explain::Call;
 use crate::render::history::{help, kind, undo_problems};
 use crate::tool_id::ToolId;
@@ -72,7 +73,7 @@ pub fn show(workspace: &Workspace, path: Option<&Path>, limit: usize, out: &mut 
     entries.truncate(limit);
     if entries.is_empty() {
         match path {
-            Some(path) => writeln!(out, "no edits of {} are kept", plain(&path.to_string_lossy()))?,
+            Some(path) => writeln!(out, "no edits of {} are kept", on_one_line(&path.to_string_lossy()))?,
             None => writeln!(out, "no edits are kept")?,
         }
     }
@@ -86,7 +87,7 @@ pub fn show(workspace: &Workspace, path: Option<&Path>, limit: usize, out: &mut 
 }
 
 fn show_entry(entry: &Entry, out: &mut impl Write) -> Done {
-    let (id, tool) = (&entry.id, plain(&entry.tool));
+    let (id, tool) = (&entry.id, on_one_line(&entry.tool));
     write!(out, "{ID}edit {id}{ID:#}  {}  {tool}", local_time(entry))?;
     if let Some(undoes) = &entry.undoes {
         write!(out, "  undoes {ID}{undoes}{ID:#}")?;
@@ -126,7 +127,7 @@ fn show_diff(diff: &str, out: &mut impl Write) -> Done {
             Some(b'\\') => ASIDE,
             _ => Style::new(),
         };
-        writeln!(out, "{style}{}{style:#}", plain(line))?;
+        writeln!(out, "{style}{}{style:#}", on_lines(line))?;
     }
     Ok(())
 }
@@ -193,7 +194,7 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
     if let Some((from, to)) = undone.entry.moved() {
         writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", shown(to), shown(from))?;
         for warning in undone.outcome.files.iter().flat_map(|edited| &edited.warnings) {
-            writeln!(out, "{}", plain(&words(warning)))?;
+            writeln!(out, "{}", on_one_line(&words(warning)))?;
         }
         return Ok(());
     }
@@ -201,7 +202,7 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
         let Some(file) = undone.entry.files.get(edited.entry) else { continue };
         writeln!(out, "{STRONG}{} {}{STRONG:#}", undone_kind(file), shown(file))?;
         for warning in edited.warnings.iter().filter(|warning| **warning != Warning::Removed) {
-            writeln!(out, "{}", plain(&words(warning)))?;
+            writeln!(out, "{}", on_one_line(&words(warning)))?;
         }
         show_diff(edited.diff.as_deref().unwrap_or_default(), out)?;
     }
@@ -210,7 +211,7 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
 
 /// The path of a file, as a terminal may have it.
 fn shown(file: &EntryFile) -> String {
-    plain(&file.path.to_string_lossy())
+    on_one_line(&file.path.to_string_lossy())
 }
 
 fn undone_kind(file: &EntryFile) -> &'static str {
@@ -237,12 +238,12 @@ fn not_undone(
     let call = Call { tool, workspace, state, many_files, limits, cancel, offered, hashes };
     let problems = undo_problems(call, found);
     for (_, problem) in &problems {
-        writeln!(out, "{STRONG}{}{STRONG:#}", plain(&problem.reason))?;
+        writeln!(out, "{STRONG}{}{STRONG:#}", on_one_line(&problem.reason))?;
         let Some(conflict) = &problem.conflict else { continue };
         writeln!(out, "the edit to be undone:")?;
         show_diff(&conflict.diff, out).or_else(only_io)?;
         if let Some(later) = &conflict.later {
-            let (id, tool) = (&later.edit_id, plain(&later.tool));
+            let (id, tool) = (&later.edit_id, on_one_line(&later.tool));
             writeln!(out, "in the way: {ID}edit {id}{ID:#}, made {} by {tool}", later.time)?;
             show_diff(&later.diff, out).or_else(only_io)?;
         }
@@ -269,7 +270,7 @@ fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>), HistoryEr
 }
 
 fn unknown(id: &str) -> HistoryError {
-    let id = plain(id);
+    let id = on_one_line(id);
     HistoryError::Failed(format!("no edit {id} is kept; mcp-text-editor history lists those that are"))
 }
 
@@ -285,17 +286,6 @@ fn unreadable(workspace: &Workspace, reason: &NotKept) -> HistoryError {
 fn local_time(entry: &Entry) -> String {
     let stamp = Timestamp::try_from(entry.time).unwrap_or(Timestamp::UNIX_EPOCH);
     stamp.to_zoned(TimeZone::system()).strftime("%a %Y-%m-%d %H:%M:%S").to_string()
-}
-
-/// Replaces control characters, so that the text of a file cannot give orders to the terminal.
-fn plain(text: &str) -> String {
-    text.chars()
-        .map(|character| match character {
-            '\t' => '\t',
-            character if character.is_control() => '\u{fffd}',
-            character => character,
-        })
-        .collect()
 }
 
 #[cfg(test)]

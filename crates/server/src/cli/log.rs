@@ -6,6 +6,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use super::terminal::Log;
 use crate::config::{LogFormat, LogLevel};
 
 /// Starts the log on standard error, since standard output belongs to the protocol. No text of a file may get there:
@@ -24,7 +25,7 @@ pub fn start(level: LogLevel, format: LogFormat) {
     let sdk = if level > LevelFilter::WARN { LevelFilter::WARN } else { level.min(LevelFilter::ERROR) };
     let targets = Targets::new().with_default(level).with_target("rmcp", sdk);
     let log = tracing_subscriber::registry().with(targets);
-    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| Log(io::stderr())).with_ansi(false);
     match format {
         LogFormat::Text => log.with(lines).init(),
         LogFormat::Json => log.with(lines.json().flatten_event(true)).init(),

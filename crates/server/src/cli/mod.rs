@@ -13,6 +13,7 @@ pub mod install;
 pub mod limits;
 pub mod log;
 mod resolve;
+pub mod terminal;
 pub mod tools;
 pub mod workspace;
 

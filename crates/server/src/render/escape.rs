@@ -25,6 +25,12 @@ pub(crate) fn on_one_line(text: &str) -> String {
     out
 }
 
+/// Returns text of several lines for a terminal: what could give orders to it, or is not seen, is spelled out; line ends and tabs stay.
+pub(crate) fn on_lines(text: &str) -> String {
+    let escaped = |part: &str| part.split('\t').map(on_one_line).collect::<Vec<_>>().join("\t");
+    text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
+}
+
 /// Returns a path that stands by itself: unchanged or, if anything in it must be spelled out, as a JSON string, which
 /// can be sent back as it stands.
 pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
@@ -105,6 +111,7 @@ mod tests {
     #[test]
     fn what_is_not_seen_is_spelled_out() {
         assert_eq!(on_one_line("a\n\t\u{1b}\u{202e}\u{e0001}é"), r"a\n\t\u001b\u202e\udb40\udc01é");
+        assert_eq!(on_lines("a\n\t\u{1b}[8m\r\u{202e}\u{9b}é\n"), "a\n\t\\u001b[8m\\r\\u202e\\u009bé\n");
         assert_eq!(path_by_itself("/a/é \"b\".txt"), "/a/é \"b\".txt");
         assert_eq!(path_by_itself("/a/\u{202e}\"b\".txt"), r#""/a/\u202e\"b\".txt""#);
     }

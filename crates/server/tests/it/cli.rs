@@ -118,6 +118,15 @@ fn wrong_options_are_refused() {
     check(&["--protect", "a["], "--protect: `a[` is no pattern");
     check(&["--in-place", "a["], "--in-place: `a[` is no pattern");
     check(&["--unprotect", "a["], "--unprotect: `a[` is no pattern");
+    check(&["--no-history-for", "a["], "--no-history-for: `a[` is no pattern");
+    for option in ["--protect", "--unprotect", "--in-place", "--no-history-for"] {
+        let variable =
+            format!("MCP_TEXT_EDITOR_{}", option.trim_start_matches('-').replace('-', "_").to_uppercase());
+        let long = format!("*.x;a[{}", "x".repeat(20_000));
+        let (code, out, error) = run_in(here.path(), &[], &[(&variable, &long)]);
+        assert_eq!((code, out.as_str()), (2, ""), "{variable}");
+        assert!(error.starts_with(&format!("mcp-text-editor: {option}: ")) && error.len() < 5_000, "{error}");
+    }
 }
 
 #[test]

@@ -80,19 +80,25 @@ fn exit_codes_tell_what_failed() {
     }
 }
 
-/// Starts the program at a terminal of its own, ends its input, and returns what it said there and on standard output.
+/// A terminal: the end at which a person sits, and ends for a program, as many as it wants.
 #[cfg(unix)]
-fn by_hand(arguments: &[&str]) -> (String, String) {
-    use std::io::{Read as _, Write as _};
-    use std::os::fd::OwnedFd;
-
+pub(crate) fn terminal() -> (std::fs::File, impl Fn() -> std::os::fd::OwnedFd) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
     let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&near).unwrap();
     unlockpt(&near).unwrap();
     let name = ptsname(&near, Vec::new()).unwrap().into_string().unwrap();
-    let far = || OwnedFd::from(std::fs::OpenOptions::new().read(true).write(true).open(&name).unwrap());
+    let far = move || std::fs::OpenOptions::new().read(true).write(true).open(&name).unwrap().into();
+    (near.into(), far)
+}
+
+/// Starts the program at a terminal of its own, ends its input, and returns what it said there and on standard output.
+#[cfg(unix)]
+fn by_hand(arguments: &[&str]) -> (String, String) {
+    use std::io::{Read as _, Write as _};
+
+    let (mut near, far) = terminal();
     let mut child = Command::new(BINARY)
         .args(arguments)
         .stdin(far())
@@ -100,7 +106,6 @@ fn by_hand(arguments: &[&str]) -> (String, String) {
         .stderr(far())
         .spawn()
         .unwrap();
-    let mut near = std::fs::File::from(near);
     let mut said = Vec::new();
     let mut block = [0; 1024];
     // The entry is the last that is said; without it the input ends where nothing more comes.

@@ -4,15 +4,18 @@
     reason = "a test sets its files up, and looks at them, without the server"
 )]
 
+use std::io::Read as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use mcp_text_editor::cli::install::Syntax;
 use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Shape};
 use serde_json::{Value, json};
 
+use crate::manners::terminal;
 use crate::person::Person;
-use crate::session::BINARY;
+use crate::session::{BINARY, started};
 
 /// Writes a file, and the directories above it.
 fn write(path: &Path, text: &str) {
@@ -227,4 +230,144 @@ fn install_follows_no_link_out_of_a_project() {
     symlink("shared/mcp.json", home.project.join(".mcp.json")).unwrap();
     home.succeed(&["install", "claude-code", "--project", "."]);
     assert!(std::fs::read_to_string(home.project.join("shared/mcp.json")).unwrap().contains("text-editor"));
+}
+
+/// What gives orders to a terminal, forges a line, or is not seen.
+const EVIL: &str = "\u{1b}]0;x\u{7}\u{9b}8m\r\u{202e}\u{2066}\u{200b}\u{feff}\n  all is well";
+
+/// Holds a text against the law of all that people are shown.
+fn check_plain(said: &str) {
+    let is_evil = |character: char| {
+        let is_unseen = matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        (character.is_control() && character != '\n' && character != '\t') || is_unseen
+    };
+    assert!(!said.contains(is_evil) && !said.contains("\n  all is well"), "{said:?}");
+}
+
+#[test]
+fn nothing_that_others_made_gives_orders_to_a_terminal() {
+    let mut home = Person::new();
+    let check = |home: &Person, arguments: &[&str]| {
+        let (_, said) = home.run(arguments);
+        assert!(
+            said.contains(r"\u001b]0;x\u0007\u009b8m\r\u202e\u2066\u200b\ufeff"),
+            "{arguments:?}: {said:?}"
+        );
+        check_plain(&said);
+        said
+    };
+    // What a project's entry says, where it is shown, refused, kept, and taken out.
+    let cursor = Client::named("cursor").unwrap();
+    let file = plant(&home, cursor, &[BINARY, &format!("--unprotect={EVIL}")], &json!({}));
+    check(&home, &["doctor"]);
+    plant(&home, cursor, &[EVIL, "mcp-text-editor"], &json!({}));
+    check(&home, &["doctor", "cursor"]);
+    plant(&home, cursor, &["x", EVIL], &json!({}));
+    check(&home, &["install", "cursor", "--project", "."]);
+    plant(&home, cursor, &["mcp-text-editor", "--protect", EVIL], &json!({}));
+    check(&home, &["install", "cursor", "--project", ".", "--print"]);
+    write(&file, &format!("{{\n\"a{EVIL}\": 1,\n\"b\": 2\n}}\n").replace("\n  all", "  all"));
+    check(&home, &["install", "cursor", "--project", ".", "--print"]);
+    let codex = home.project.join(".codex/config.toml");
+    write(&codex, &format!("a = 1\n\"{EVIL}\" = [1, 2\n"));
+    check_plain(&home.run(&["doctor", "codex"]).1);
+    std::fs::remove_file(file).unwrap();
+    // What a server says that a person has named.
+    script(
+        &home.home.join("mcp-text-editor"),
+        "printf '\\033]0;x\\007\\302\\2338m\\r\\342\\200\\256\\342\\201\\246\\342\\200\\213\\357\\273\\277' >&2",
+    );
+    home.succeed(&["install", "cursor", "--command", home.home.join("mcp-text-editor").to_str().unwrap()]);
+    check(&home, &["doctor", "cursor"]);
+    // Names, in errors, in the log, and in what is said of wrong words.
+    let name = format!("dir{EVIL}");
+    check(&home, &["call", "--root", &name, "get_text_file_contents"]);
+    check(&home, &["history", "forget", &name, &name]);
+    check(&home, &["history", &name]);
+    let evil = home.project.join(&name);
+    std::fs::create_dir(&evil).unwrap();
+    home.variables.push(("MCP_TEXT_EDITOR_STATE_DIR", evil.join("state").to_str().unwrap().to_owned()));
+    write(&evil.join("state/history.sqlite3"), "no database");
+    check(&home, &["history"]);
+    for format in ["text", "json"] {
+        let call = ["call", "--root", ".", "list_text_files", "--log-format", format, "--log-level", "trace"];
+        let (_, said) = home.run(&call);
+        assert!(said.contains("edits have no journal") && said.contains(r"\u202e"), "{said:?}");
+        check_plain(&said);
+    }
+}
+
+/// A reply goes to a program as it is, and to a person spelled out.
+#[test]
+fn what_a_file_holds_gives_no_orders_to_a_terminal() {
+    let home = Person::new();
+    let path = home.project.join("a.txt");
+    let text = EVIL.replace(['\r', '\n'], "") + "\t";
+    write(&path, &(text.clone() + "\n"));
+    let call =
+        ["call", "get_text_file_contents", "line_numbers=false", &format!("file_path={}", path.display())];
+    assert!(home.succeed(&call).contains(&text));
+    let edit = [
+        "call",
+        "patch_text_file_contents",
+        &format!("file_path={}", path.display()),
+        "old_string=well",
+        "new_string=WELL",
+    ];
+    home.succeed(&edit);
+    let history = home.succeed(&["history"]);
+    check_plain(&history);
+    assert!(history.contains(r"+\u001b]0;x\u0007\u009b8m\u202e"), "{history}");
+    let id = history.split_whitespace().nth(1).unwrap();
+    for arguments in [&["undo", "--dry-run", id][..], &call] {
+        let (mut near, far) = terminal();
+        let mut command = Command::new(BINARY);
+        command.args(arguments).env("HOME", &home.home).env("NO_COLOR", "1").current_dir(&home.project);
+        let mut child = started(command.stdin(Stdio::null()).stdout(far()).stderr(far()));
+        drop(command);
+        let mut said = Vec::new();
+        // At its end a terminal answers with an error.
+        let _ = near.read_to_end(&mut said);
+        assert!(child.wait().unwrap().success());
+        // The terminal itself makes a line end of each `\n`.
+        let said = String::from_utf8(said).unwrap().replace("\r\n", "\n");
+        check_plain(&said);
+        assert!(said.contains(r"\u001b]0;x\u0007\u009b8m\u202e"), "{said}");
+    }
+}
+
+#[test]
+fn a_configuration_is_bounded_before_it_is_parsed() {
+    let home = Person::new();
+    let many = "1,".repeat(260_000);
+    let long = " ".repeat(17 << 20);
+    for (client, file, text, why) in [
+        ("cursor", ".cursor/mcp.json", format!("{{\"a\": [{many}1]}}"), "250 000 values"),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            format!("{{\"a\": {}1{}}}", "[".repeat(5_000), "]".repeat(5_000)),
+            "nesting",
+        ),
+        ("cursor", ".cursor/mcp.json", format!("{{{long}}}"), "16 MiB"),
+        ("codex", ".codex/config.toml", format!("a = [{many}1]\n"), "250 000 values"),
+        ("codex", ".codex/config.toml", format!("{} = 1\n", vec!["a"; 300_000].join(".")), "250 000 values"),
+        ("codex", ".codex/config.toml", format!("{} = 1\n", vec!["a"; 5_000].join(".")), "recursion"),
+        ("codex", ".codex/config.toml", format!("a = 1\n{long}\n"), "16 MiB"),
+    ] {
+        let path = home.home.join(file);
+        write(&path, &text);
+        for arguments in [&["install", client][..], &["install", client, "--remove"], &["doctor", client]] {
+            let (code, said) = home.run(arguments);
+            assert!(code == 1 && said.contains(why), "{arguments:?}: {said}");
+        }
+        assert!(std::fs::read_to_string(&path).unwrap() == text);
+        std::fs::remove_file(path).unwrap();
+    }
+    // Blank lines are no values, and are as many as there is room for.
+    let text = format!("{{\"a\": 1{}}}", "\n".repeat(1 << 20));
+    write(&home.home.join(".cursor/mcp.json"), &text);
+    home.succeed(&["install", "cursor"]);
+    home.succeed(&["install", "cursor", "--remove"]);
+    assert!(std::fs::read_to_string(home.home.join(".cursor/mcp.json")).unwrap() == text);
 }

@@ -1,12 +1,14 @@
 //! The subcommand `doctor`: starts the server as a client would, and says what is wrong, with what mends it.
 //!
-//! `session` speaks with a server that runs; `neutral` is where what is not this program is started; `trust` looks for what a client must have been told; `check` has all that can
-//! be wrong; `run` does what was typed, and tells it.
+//! `check` has all that can be wrong, `start` what is found by starting it; `session` speaks with a server that runs, `neutral` is where what is not
+//! this program is started, `trust` looks for what a client must have been told, `entry` is what is looked at; `run` does what was typed, and tells it.
 
 mod check;
+mod entry;
 mod neutral;
 mod run;
 mod session;
+mod start;
 mod trust;
 
 pub use self::run::doctor;

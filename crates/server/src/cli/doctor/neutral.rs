@@ -19,18 +19,14 @@ impl Neutral {
     /// are, since others could put a `node_modules` there.
     pub(super) fn new() -> io::Result<Self> {
         let cache = dirs::cache_dir().ok_or(ErrorKind::NotFound)?.join("mcp-text-editor");
-        let mut one = DirBuilder::new();
-        let mut all = DirBuilder::new();
+        let mut builder = DirBuilder::new();
         #[cfg(unix)]
-        {
-            use std::os::unix::fs::DirBuilderExt as _;
-            one.mode(0o700);
-            all.mode(0o700);
-        }
-        all.recursive(true).create(&cache)?;
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(&cache)?;
+        builder.recursive(false);
         for number in 0..TRIES {
             let path = cache.join(format!("doctor-{}-{number}", std::process::id()));
-            match one.create(&path) {
+            match builder.create(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 done => return done.map(|()| Self(path)),
             }

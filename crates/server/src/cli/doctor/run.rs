@@ -5,11 +5,17 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::check::{Entry, Report, Wrong, check};
+use super::check::check;
+use super::entry::{Entry, Report, Wrong};
 use crate::cli::install::clients::{CLIENTS, Client};
 use crate::cli::install::machine::Machine;
 use crate::cli::install::{InstallError, Syntax, configuration, files_of, harmless};
+use crate::cli::terminal::clipped;
 use crate::config::StateOptions;
+use crate::render::escape::on_one_line;
+
+/// The longest line that is shown, in characters: what a project or a server says is as long as it likes.
+const LONGEST: usize = 2_000;
 
 /// Looks at the entries of a client, or of all: a person's own, and that of the project. Of the project nothing is run unless the person trusts
 /// it. Returns whether all is well.
@@ -76,15 +82,20 @@ pub fn doctor(
 }
 
 fn tell(client: &Client, file: &Path, report: &Report, out: &mut impl Write) -> Result<(), InstallError> {
-    writeln!(out, "{}: {}", client.program, file.display())?;
+    writeln!(out, "{}: {}", client.program, shown(&file.to_string_lossy()))?;
     for done in &report.done {
-        writeln!(out, "  {done}")?;
+        writeln!(out, "  {}", shown(done))?;
     }
     for Wrong { what, mend } in &report.wrong {
-        writeln!(out, "  wrong: {what}\n    mend: {mend}")?;
+        writeln!(out, "  wrong: {}\n    mend: {}", shown(what), shown(mend))?;
     }
     if report.wrong.is_empty() {
         writeln!(out, "  all is well")?;
     }
     Ok(())
+}
+
+/// A line that may have words of a project, or of a server, in it.
+fn shown(text: &str) -> String {
+    on_one_line(&clipped(text, LONGEST))
 }

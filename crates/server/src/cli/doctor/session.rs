@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +21,12 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The most that is kept of what a server says to standard error, in bytes.
 const SAID: u64 = 16 << 10;
+
+/// The longest line that it is let write to standard output, in bytes; what is longer is no message.
+const LONGEST: u64 = 4 << 20;
+
+/// How many messages that answer nothing are passed over.
+const SKIPPED: usize = 1_000;
 
 /// How a server is started.
 #[derive(Debug)]
@@ -88,11 +94,15 @@ pub(super) fn ask(
 
 /// Reads what a server writes, line by line, on a thread of its own.
 fn lines_of(child: &mut Child) -> Receiver<String> {
-    let (sender, lines) = channel();
+    let (sender, lines) = sync_channel(1);
     if let Some(stdout) = child.stdout.take() {
         thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
+            let mut stdout = BufReader::new(stdout);
+            loop {
+                let mut line = Vec::new();
+                let read = (&mut stdout).take(LONGEST).read_until(b'\n', &mut line);
+                let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                if !read.is_ok_and(|bytes| bytes > 0) || sender.send(line).is_err() {
                     break;
                 }
             }
@@ -146,7 +156,7 @@ fn request(id: u32, method: &str, params: &Value) -> Value {
 
 /// Waits for the answer to a request; all else that comes is skipped.
 fn answer(lines: &Receiver<String>, id: u32) -> Result<Value, String> {
-    loop {
+    for _ in 0..SKIPPED {
         let line = lines.recv_timeout(PATIENCE).map_err(|_| "it ended, or did not answer".to_owned())?;
         let Ok(message) = serde_json::from_str::<Value>(&line) else {
             return Err(format!("it writes to standard output what is no message: {line}"));
@@ -162,4 +172,5 @@ fn answer(lines: &Receiver<String>, id: u32) -> Result<Value, String> {
             )),
         };
     }
+    Err(format!("it writes {SKIPPED} messages, and does not answer"))
 }

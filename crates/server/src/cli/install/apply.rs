@@ -9,13 +9,11 @@ use mcp_text_editor_core::resolve::{GuardedRange, Patch};
 use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_store::{Change, Control, Entry, FileEdit, ReadFile, Workspace, path_in_history};
 
+use super::broken::LONGEST;
 use crate::config::StateOptions;
 
 /// As what the history lists edits of configurations.
 const ORIGIN: &str = "install";
-
-/// The longest configuration that is read, in bytes.
-const LONGEST: usize = 64 << 20;
 
 /// How many edits of ours are taken back, at most, to get to the file as it was.
 const STEPS: usize = 32;
@@ -48,6 +46,10 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Found>, S
     }
     if path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Err(format!("{} is a link to what is not there", path.display()));
+    }
+    // Nothing of it is read then, however long it is.
+    if path.metadata().is_ok_and(|metadata| metadata.len() > LONGEST as u64) {
+        return Err(format!("{} is longer than 16 MiB, which no configuration is", path.display()));
     }
     let workspace = open(path, state)?;
     let file_path = text_of(path)?;
@@ -137,27 +139,28 @@ fn difference(old: &str, new: &str) -> Patch {
     if old.is_empty() {
         return Patch::text("", new);
     }
-    let lines = |text: &str| -> Vec<String> {
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        text.split('\n').map(|line| format!("{line}\n")).collect()
-    };
-    let (old, new) = (lines(old), lines(new));
-    let mut head = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
+    let (of_old, of_new) = (lines(old).count(), lines(new).count());
+    let head = lines(old).zip(lines(new)).take_while(|(one, other)| one == other).count();
     // A range has at least one line.
-    head = head.min(old.len() - 1);
-    let shorter = old.len().min(new.len()).saturating_sub(head);
-    let tail =
-        old.iter().rev().zip(new.iter().rev()).take(shorter).take_while(|(one, other)| one == other).count();
-    let tail = tail.min(old.len() - head - 1);
-    let between =
-        |lines: &[String]| lines.get(head..lines.len().saturating_sub(tail)).unwrap_or_default().concat();
+    let head = head.min(of_old - 1);
+    let shorter = of_old.min(of_new).saturating_sub(head);
+    let tail = lines(old).rev().zip(lines(new).rev()).take(shorter);
+    let tail = tail.take_while(|(one, other)| one == other).count().min(of_old - head - 1);
+    let between = |text: &str, count: usize| -> String {
+        let between = lines(text).take(count.saturating_sub(tail)).skip(head);
+        between.flat_map(|line| [line, "\n"]).collect()
+    };
     let number = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
-    let range =
-        GuardedRange { start: number(head + 1), end: Some(number(old.len() - tail)), range_hash: None };
+    let range = GuardedRange { start: number(head + 1), end: Some(number(of_old - tail)), range_hash: None };
     Patch {
-        old_string: Some(between(&old)),
-        new_string: between(&new),
+        old_string: Some(between(old, of_old)),
+        new_string: between(new, of_new),
         ranges: vec![range],
         replace_all: false,
     }
+}
+
+/// The lines of a text, without their ends; what ends in a line end has no further one.
+fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.strip_suffix('\n').unwrap_or(text).split('\n')
 }

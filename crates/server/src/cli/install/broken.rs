@@ -15,12 +15,31 @@ pub enum Broken {
         /// In the words of the parser.
         why: String,
     },
+    /// It is more than is parsed.
+    #[error("it is no configuration of a person: more than {0}")]
+    TooMuch(&'static str),
     /// What should hold the entry is something else.
     #[error("`{0}` is there, and holds something else than it should")]
     OtherKind(String),
     /// The text with the change would not say what it should.
     #[error("this file is written in a way that cannot be changed safely")]
     NotSafe,
+}
+
+/// The longest configuration that is read, in bytes. Some clients keep their history in it.
+pub(super) const LONGEST: usize = 16 << 20;
+
+/// How many values a configuration may hold at most.
+const MOST_VALUES: usize = 250_000;
+
+/// Refuses a text before it is parsed, since what a parser makes of it takes a hundred times its bytes. `marks` are the characters of which
+/// a value takes one at least; they count wherever they stand, so that nothing has to be known of strings and comments.
+pub(super) fn bound(text: &str, marks: &[u8]) -> Result<(), Broken> {
+    if text.len() > LONGEST {
+        return Err(Broken::TooMuch("16 MiB"));
+    }
+    let values = text.bytes().filter(|byte| marks.contains(byte)).count();
+    if values > MOST_VALUES { Err(Broken::TooMuch("250 000 values")) } else { Ok(()) }
 }
 
 /// Returns what stands at a path.

@@ -201,10 +201,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: STDIO,
-        user: |machine, _| match machine.variable("CLAUDE_CONFIG_DIR") {
-            Some(directory) => vec![PathBuf::from(directory).join(".claude.json")],
-            None => vec![machine.home.join(".claude.json")],
-        },
+        user: |machine, _| vec![machine.named_or_home("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
         project: Some(".mcp.json"),
         starts: Starts::InProject,
         tools: PATCH,

@@ -118,6 +118,8 @@ fn ids(command: &Command) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     /// A new option stands nowhere here until somebody has decided: harmless, and then in the list above, or not.
@@ -171,11 +173,11 @@ mod tests {
             "--tolls all",
             "--output evil",
         ] {
-            said += &format!("{words}: {}\n", check("cursor", words));
+            writeln!(said, "{words}: {}", check("cursor", words)).unwrap();
         }
-        said += &format!("{}\n", check("zed", "src"));
-        said += &format!("{}\n", check("zed", project.to_str().unwrap()));
-        said += &format!("{}\n", check("cursor", &"-".repeat(5_000)));
+        writeln!(said, "{}", check("zed", "src")).unwrap();
+        writeln!(said, "{}", check("zed", project.to_str().unwrap())).unwrap();
+        writeln!(said, "{}", check("cursor", &"-".repeat(5_000))).unwrap();
         insta::assert_snapshot!(said, @r"
         : harmless
         --tools claude-code: harmless

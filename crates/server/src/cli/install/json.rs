@@ -10,7 +10,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
-use super::broken::{Broken, line_and_column};
+use super::broken::{Broken, bound, line_and_column};
 
 /// Comments and trailing commas are what clients' own parsers take; the rest of JSON5 is not.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -121,6 +121,7 @@ pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, Br
 }
 
 fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Broken> {
+    bound(text, b",[{")?;
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map_err(|error| {
         let (line, column) = line_and_column(text, error.range().start);
         Broken::Unreadable { line, column, why: error.kind().to_string() }

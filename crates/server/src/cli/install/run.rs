@@ -12,6 +12,7 @@ use super::harmless;
 use super::machine::Machine;
 use super::syntax::Syntax;
 use crate::config::{StateOptions, ToolSet};
+use crate::render::escape::{on_lines, on_one_line};
 
 /// What a person asks for.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -42,6 +43,14 @@ pub enum InstallError {
     /// The message says why.
     #[error("{0}")]
     Failed(String),
+    /// Nothing can be added to a configuration but by hand.
+    #[error("{why}")]
+    ByHand {
+        /// Why that is so.
+        why: String,
+        /// What is to be added, in lines.
+        added: String,
+    },
     /// The output cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -101,7 +110,7 @@ pub fn install(
         let text = found.as_ref().map_or("", |found| &found.text);
         let (text, now) =
             change::install(text, &wanted).map_err(|refused| refusal(file, &refused, Some(&wanted)))?;
-        let what = format!("{}: {}", place_of(client), now.all().join(" "));
+        let what = format!("{}: {}", place_of(client), on_one_line(&now.all().join(" ")));
         planned.push(Planned { file: file.clone(), found, text, what });
         words = now;
     }
@@ -173,9 +182,9 @@ fn carry_out(
     for Planned { file, found, text, what } in planned.iter().filter(|planned| planned.changes()) {
         let done = apply::write(file, found.as_ref(), text, state, request.is_dry_run)
             .map_err(InstallError::Failed)?;
-        let path = file.display();
+        let path = shown(file);
         if request.is_dry_run {
-            writeln!(out, "{}: would write {path}\n{}", client.program, done.diff.trim_end())?;
+            writeln!(out, "{}: would write {path}\n{}", client.program, on_lines(done.diff.trim_end()))?;
         } else {
             writeln!(out, "{}: wrote {path}\n  {what}", client.program)?;
             if let Some(id) = done.edit_id {
@@ -231,7 +240,7 @@ fn remove(
             if !apply::take_back(&file, state).map_err(InstallError::Failed)? {
                 break;
             }
-            writeln!(out, "{}: {} is as it was before", client.program, file.display())?;
+            writeln!(out, "{}: {} is as it was before", client.program, shown(&file))?;
             wrote = true;
         }
     }
@@ -245,14 +254,17 @@ fn remove(
 /// Words why a file is left as it is, and what a person can do.
 fn refusal(file: &Path, refused: &Refused, wanted: Option<&Wanted<'_>>) -> InstallError {
     let path = file.display();
-    let mut message = match refused {
+    let why = match refused {
         Refused::NoDirectory(_) => return InstallError::Failed(refused.to_string()),
         _ => format!("{path} is left as it is: {refused}"),
     };
-    if let (Refused::Broken(_), Some(wanted)) = (refused, wanted) {
-        message = format!("{message}\nBy hand, this is to be added:\n{}", change::by_hand(wanted).trim_end());
+    match (refused, wanted) {
+        (Refused::Broken(_), Some(wanted)) => {
+            let added = format!("By hand, this is to be added:\n{}\n", change::by_hand(wanted).trim_end());
+            InstallError::ByHand { why, added }
+        }
+        _ => InstallError::Failed(why),
     }
-    InstallError::Failed(message)
 }
 
 /// Says what the entry means, and what a person has to do besides.
@@ -272,7 +284,7 @@ fn explain(
         "default" => "the tools that read and edit".to_owned(),
         names => names.to_owned(),
     };
-    writeln!(out, "  offers {offers}")?;
+    writeln!(out, "  offers {}", on_one_line(&offers))?;
     let serves = match (words.directories.as_slice(), client.starts) {
         ([], Starts::Anywhere) => {
             "the directory in which it is started; see `mcp-text-editor doctor`".to_owned()
@@ -281,7 +293,7 @@ fn explain(
         ([one], Starts::Names(variable)) if one == variable => "the project that is open".to_owned(),
         (named, _) => named.join(", "),
     };
-    writeln!(out, "  serves {serves}")?;
+    writeln!(out, "  serves {}", on_one_line(&serves))?;
     let step = if request.project.is_some() { client.project_step } else { client.user_step };
     if let Some(step) = step {
         writeln!(out, "  besides: {step}")?;
@@ -311,15 +323,15 @@ fn list(machine: &Machine, state: &StateOptions, out: &mut impl Write) -> Result
         let file = files.iter().find(|file| file.exists());
         let has_entry = |file: &PathBuf| has_entry(file, client, state);
         let there = match (file, program) {
-            (Some(file), _) if has_entry(file) => format!("has the server, in {}", file.display()),
-            (Some(file), _) => format!("found: {}", file.display()),
-            (None, Some(program)) => format!("found: {}", program.display()),
+            (Some(file), _) if has_entry(file) => format!("has the server, in {}", shown(file)),
+            (Some(file), _) => format!("found: {}", shown(file)),
+            (None, Some(program)) => format!("found: {}", shown(&program)),
             (None, None) => match files
                 .iter()
                 .filter_map(|file| file.parent())
                 .find(|parent| *parent != machine.home && parent.is_dir())
             {
-                Some(directory) => format!("found: {}", directory.display()),
+                Some(directory) => format!("found: {}", shown(directory)),
                 None => "not found".to_owned(),
             },
         };
@@ -330,6 +342,10 @@ fn list(machine: &Machine, state: &StateOptions, out: &mut impl Write) -> Result
         "mcp-text-editor install CLIENT [DIR…] writes the entry; --project DIR that of a project; --print shows it first"
     )?;
     Ok(())
+}
+
+fn shown(path: &Path) -> String {
+    on_one_line(&path.to_string_lossy())
 }
 
 fn has_entry(file: &Path, client: &Client, state: &StateOptions) -> bool {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 use toml_edit::{Document, DocumentMut, Item, TableLike};
 
-use super::broken::{Broken, line_and_column};
+use super::broken::{Broken, bound, line_and_column};
 
 /// Returns all that the text says.
 pub(super) fn read(text: &str) -> Result<Value, Broken> {
@@ -62,6 +62,7 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
 }
 
 fn parse(text: &str) -> Result<Document<&str>, Broken> {
+    bound(text, b",[{=.")?;
     Document::parse(text).map_err(|error| {
         let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
         Broken::Unreadable { line, column, why: error.message().trim().replace('\n', "; ") }

@@ -1,0 +1,41 @@
+//! What is looked at, and what is found.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cli::install::Syntax;
+use crate::cli::install::clients::Client;
+use crate::cli::install::machine::Machine;
+
+/// What is wrong, and what mends it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Wrong {
+    pub(super) what: String,
+    pub(super) mend: String,
+}
+
+/// An entry in the configuration of a client, and where it is used.
+pub(super) struct Entry<'a> {
+    pub(super) client: &'static Client,
+    pub(super) machine: &'a Machine,
+    /// What the whole file says.
+    pub(super) said: &'a Value,
+    /// The project in which the client is used.
+    pub(super) project: &'a Path,
+    /// Whether the file is the project's.
+    pub(super) is_project: bool,
+    /// Whether the person has said that they trust the project: then all is started in it that the entry names. Else nothing that a project
+    /// holds is run.
+    pub(super) is_trusted: bool,
+    /// Reads another configuration.
+    pub(super) read: &'a dyn Fn(&Path, Syntax) -> Option<Value>,
+}
+
+/// What was found of an entry.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    /// What was done, for people.
+    pub(super) done: Vec<String>,
+    pub(super) wrong: Vec<Wrong>,
+}

@@ -1,0 +1,194 @@
+//! Starts what an entry says, where that does nobody any harm, and judges what is answered.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::entry::{Entry, Report, Wrong};
+use super::neutral::Neutral;
+use super::session::{Answers, Start, ask};
+use crate::cli::install::clients::{Client, Starts};
+use crate::cli::install::entry::Words;
+use crate::cli::install::{expanded, harmless};
+use crate::cli::resolve::served_unasked;
+use crate::render::directories;
+use crate::tool_id::ToolId;
+
+/// Codes of errors that tell of a file that was reached.
+const REACHED: &[&str] = &["no_match", "not_found", "binary_file", "decode_failed", "protected_path"];
+
+/// Starts the server that an entry's words name, for each directory that it serves. The error says why it is not started; `again` is what writes
+/// the entry anew.
+pub(super) fn start(
+    entry: &Entry<'_>,
+    there: &Value,
+    own: &Words,
+    variables: &BTreeMap<OsString, OsString>,
+    again: &str,
+) -> Result<Report, Wrong> {
+    let Entry { client, machine, .. } = *entry;
+    let words = Client::words(there).unwrap_or_default();
+    let mut program = program(entry, &words, variables.get(&OsString::from("PATH")), again)?;
+    let expanded = expanded(client, &words, entry.project);
+    let is_own = own.start.len() == 1 && is_same(&program, &machine.program);
+    if is_own {
+        // What was looked at, and not what a link of the project leads to by then.
+        program.clone_from(&machine.program);
+    }
+    unasked(entry, there, &expanded, is_own).map_err(|why| Wrong {
+        what: format!(
+            "it is the project's, and starts {}: that is not started unasked, since {why}",
+            words.join(" ")
+        ),
+        mend: format!(
+            "look at it; then mcp-text-editor doctor {} --project {} --trust-project",
+            client.name,
+            entry.project.display()
+        ),
+    })?;
+    let of_client =
+        if client.starts == Starts::Anywhere { machine.home.clone() } else { entry.project.to_owned() };
+    let named = Words::of(&expanded).unwrap_or_default();
+    let mut served: Vec<PathBuf> = named.directories.iter().map(|root| of_client.join(root)).collect();
+    if served.is_empty() {
+        served.push(served_unasked(of_client.clone()).map_err(|unserved| Wrong {
+            what: directories::why(&unserved),
+            mend: format!("{again} DIR, with the directories that it may read and edit"),
+        })?);
+    }
+    let mut arguments = expanded.get(1..).unwrap_or_default().to_vec();
+    let mut neutral = None;
+    if !is_own && !entry.is_trusted {
+        neutral = Some(Neutral::new().map_err(|error| Wrong {
+            what: format!("there is no directory in which other programs could be started: {error}"),
+            mend: format!("{again}, which names this program"),
+        })?);
+        // What was relative to the client's directory would be another one there.
+        let directories = served.iter().map(|root| root.to_string_lossy().into_owned()).collect();
+        arguments = Words { directories, ..named }.all().split_off(1);
+    }
+    let started = if neutral.is_none() {
+        format!("starts {} in {}", own.all().join(" "), of_client.display())
+    } else {
+        format!(
+            "starts {} {} in an empty directory, not as {} does in {}: what is not this program may run what a project holds \
+             (--trust-project starts it there)",
+            program.display(),
+            arguments.join(" "),
+            client.program,
+            of_client.display()
+        )
+    };
+    let mut report = Report { done: vec![started], ..Report::default() };
+    let directory = neutral.as_ref().map_or(of_client.as_path(), Neutral::path);
+    for root in &served {
+        let start = Start { program: &program, arguments: &arguments, variables, directory };
+        match ask(&start, |tools| call(tools, root)) {
+            Err(what) => {
+                let mend =
+                    format!("mend the command in the entry, or {again} --remove, then without --remove");
+                report.wrong.push(Wrong { what, mend });
+            }
+            Ok(answers) => judge(&mut report, &answers, root, again),
+        }
+    }
+    Ok(report)
+}
+
+/// Finds the program that words start.
+fn program(
+    entry: &Entry<'_>,
+    words: &[String],
+    path: Option<&OsString>,
+    again: &str,
+) -> Result<PathBuf, Wrong> {
+    let name = words.first().map(String::as_str).unwrap_or_default();
+    let is_relative = Path::new(name).components().count() > 1 && Path::new(name).is_relative();
+    if is_relative && !entry.is_project && !entry.is_trusted {
+        return Err(Wrong {
+            what: format!(
+                "its command {name} is relative: in each project the one that this holds would be started"
+            ),
+            mend: format!("name the whole path; {again} names that of this program"),
+        });
+    }
+    let found = if is_relative {
+        entry.project.join(name).to_str().and_then(|name| entry.machine.find_program(name, None))
+    } else {
+        entry.machine.find_program(name, path)
+    };
+    found.ok_or_else(|| Wrong {
+        what: format!(
+            "the command {name} is not there, or not in the PATH that {} gives it: {}",
+            entry.client.program,
+            path.map(|path| path.to_string_lossy()).unwrap_or_default()
+        ),
+        mend: again.to_owned(),
+    })
+}
+
+/// Says why an entry is not started without being asked for: a project can come from anybody, so what it starts has to be this very program,
+/// by itself, which serves and does no harm.
+fn unasked(entry: &Entry<'_>, there: &Value, expanded: &[String], is_own: bool) -> Result<(), String> {
+    if !entry.is_project || entry.is_trusted {
+        return Ok(());
+    }
+    if !is_own {
+        return Err("it is another program than this one".to_owned());
+    }
+    harmless::members(entry.client, there)?;
+    harmless::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Chooses a call that reads a file of a directory and changes nothing: a file that is there, or one that is not.
+fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
+    let entries = root.read_dir().ok().into_iter().flatten().filter_map(Result::ok);
+    let files =
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path());
+    let file = files.min().unwrap_or_else(|| root.join("no-such-file"));
+    let offers = |tool: ToolId| tools.iter().any(|name| name == tool.name());
+    if offers(ToolId::Get) {
+        let arguments = json!({"files": [{"file_path": file, "ranges": []}]});
+        Some((ToolId::Get.name().to_owned(), arguments))
+    } else if offers(ToolId::Patch) {
+        let patch = json!({"old_string": "mcp-text-editor doctor looks for this", "new_string": ""});
+        let arguments = json!({"files": [{"file_path": file, "patches": [patch]}], "dry_run": true});
+        Some((ToolId::Patch.name().to_owned(), arguments))
+    } else {
+        None
+    }
+}
+
+/// Notes what answers mean.
+fn judge(report: &mut Report, answers: &Answers, root: &Path, again: &str) {
+    let Answers { version, tools, result, said } = answers;
+    report.done.push(format!("answers as version {version}, with {}", tools.join(", ")));
+    let own = env!("CARGO_PKG_VERSION");
+    if version != own {
+        let what = format!("the entry starts version {version}, and this is {own}");
+        report.wrong.push(Wrong { what, mend: again.to_owned() });
+    }
+    let code = result.strip_prefix("error: ").and_then(|rest| rest.split(':').next());
+    if code.is_some_and(|code| !REACHED.contains(&code)) {
+        let why = result.lines().next().unwrap_or_default();
+        let what = format!("no file in {} can be read: {why}", root.display());
+        report.wrong.push(Wrong { what, mend: format!("{again} DIR, with directories that are there") });
+        return;
+    }
+    report.done.push(format!("reads files in {}", root.display()));
+    for line in said {
+        let Some((_, words)) = line.split_once(" WARN ").or_else(|| line.split_once(" ERROR ")) else {
+            continue;
+        };
+        // What follows the name of the module.
+        let words = words.split_once(": ").map_or(words, |(_, words)| words).trim();
+        let mend = "mend what it tells; README.md has the options that the entry can name";
+        report.wrong.push(Wrong { what: format!("it warns: {words}"), mend: mend.to_owned() });
+    }
+}

@@ -1,0 +1,83 @@
+//! What people see. A terminal takes orders from what is written to it, so nothing that others made goes there as it is: paths, texts of
+//! configurations and files, what another program said.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal as _, Write};
+
+use crate::render::escape::{on_lines, on_one_line};
+
+/// The longest message that is shown, in characters: it may repeat a text of any length.
+const LONGEST: usize = 4_000;
+
+/// Tells the person who has started the program something, on a line of standard error, and what more there is to show.
+pub fn tell(message: &str, more: &str) {
+    // An error of writing is ignored: the exit code still tells that the program failed.
+    let _ = write!(
+        io::stderr(),
+        "mcp-text-editor: {}\n{}",
+        on_one_line(&clipped(message, LONGEST)),
+        on_lines(more)
+    );
+}
+
+/// Returns a text as far as it is shown.
+pub(super) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
+}
+
+/// Shows lines on standard error.
+pub(super) fn show(lines: &str) {
+    let _ = io::stderr().write_all(on_lines(&clipped(lines, LONGEST)).as_bytes());
+}
+
+/// Standard output: the bytes as they are for a program or a file, spelled out where they can give orders to a terminal.
+#[derive(Debug)]
+pub struct Output(io::Stdout);
+
+impl Output {
+    /// Returns this process's.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(io::stdout())
+    }
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.0.is_terminal() {
+            return self.0.write(bytes);
+        }
+        self.0.write_all(on_lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Standard error, for the log: each event comes in one piece, and stays on one line.
+#[derive(Debug)]
+pub(super) struct Log(pub(super) io::Stderr);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let line = on_one_line(text.strip_suffix('\n').unwrap_or(&text));
+        self.0.write_all(format!("{line}\n").as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
