@@ -9,7 +9,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from facts import LICENCES, PROGRAM, ROOT, Entry, Speaker, Target, package, time, version
+from facts import LICENCES, PROGRAM, ROOT, Entry, Speaker, Target, oldest_glibc, package, time, version
 
 #: Where each shell looks.
 COMPLETIONS = {
@@ -28,14 +28,21 @@ def maintainer(repository: str) -> str:
     return f"The mcp-text-editor contributors <{repository.split('/')[0]}@users.noreply.github.com>"
 
 
-def control(target: Target, repository: str, installed: int) -> str:
+def needed(target: Target, program: bytes) -> list[str]:
+    """The packages of the libraries that a program wants to be loaded: none, if it is static."""
+    if not target.triple.endswith("-gnu"):
+        return []
+    return [f"libc6 (>= 2.{oldest_glibc(program)})", *(["libgcc-s1 (>= 4.2)"] if b"\0libgcc_s.so.1\0" in program else [])]
+
+
+def control(target: Target, repository: str, installed: int, depends: list[str]) -> str:
     return "\n".join([
         f"Package: {PROGRAM}",
         f"Version: {debian_version()}",
         f"Architecture: {target.deb}",
         f"Maintainer: {maintainer(repository)}",
         f"Installed-Size: {installed}",
-        *(["Depends: libc6 (>= 2.36)"] if target.triple.endswith("-gnu") else []),
+        *([f"Depends: {', '.join(depends)}"] if depends else []),
         "Section: editors",
         "Priority: optional",
         f"Homepage: https://github.com/{repository}",
@@ -73,7 +80,8 @@ def build(target: Target, program: bytes, repository: str, speaker: Speaker) -> 
     name = f"{PROGRAM}_{debian_version()}_{target.deb}.deb"
     with tempfile.TemporaryDirectory() as directory:
         tree = Path(directory, "tree")
-        for entry in [*entries, Entry("DEBIAN/control", control(target, repository, sum(len(e.data) for e in entries) // 1024).encode())]:
+        words = control(target, repository, sum(len(e.data) for e in entries) // 1024, needed(target, program))
+        for entry in [*entries, Entry("DEBIAN/control", words.encode())]:
             path = tree / entry.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(entry.data)

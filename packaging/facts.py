@@ -85,6 +85,15 @@ def python_version(number: str) -> str:
     return re.sub(r"-(alpha|beta|rc)\.?(\d+)$", lambda found: {"alpha": "a", "beta": "b", "rc": "rc"}[found[1]] + found[2], number)
 
 
+def changes() -> str:
+    """What the changelog says of this version; before it has a section of its own, what is not released yet."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    for name in (version(), "Unreleased"):
+        if found := re.search(rf"^## \[{re.escape(name)}\][^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
+            return found[1].strip() + "\n"
+    raise LookupError("CHANGELOG.md has no section for this version")
+
+
 def time() -> int:
     """When this version was made, in seconds: that of the last commit, so that the same sources give the same bytes."""
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
@@ -139,6 +148,11 @@ def zipped(entries: list[Entry]) -> bytes:
             info.create_system, info.external_attr, info.compress_type = 3, (0o100000 | entry.mode) << 16, zipfile.ZIP_DEFLATED
             archive.writestr(info, entry.data)
     return out.getvalue()
+
+
+def oldest_glibc(program: bytes) -> int:
+    """The N of the glibc 2.N that the symbols of a program ask for."""
+    return max(int(found) for found in re.findall(rb"GLIBC_2\.(\d+)", program))
 
 
 def sha256(data: bytes) -> str:

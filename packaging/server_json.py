@@ -22,8 +22,12 @@ def build(bundles: list[tuple[str, bytes]], repository: str) -> tuple[str, bytes
         {"registryType": "npm", "identifier": REGISTRY_NAME, "version": version(), "runtimeHint": "npx", **stdio,
          "packageArguments": DIRECTORIES},
         {"registryType": "oci", "identifier": f"ghcr.io/{repository}:{version()}".lower(), "runtimeHint": "docker", **stdio,
-         "runtimeArguments": [{"type": "named", "name": "--volume", "value": "{directory}:/work", "variables": {"directory": {
-             "description": "The directory whose files may be read and edited", "format": "filepath", "isRequired": True}}}]},
+         "runtimeArguments": [
+             # The files are edited as the one whose they are; the image's own user is nobody.
+             {"type": "named", "name": "--user", "value": "{user}", "variables": {"user": {
+                 "description": "Whose files they are, as uid:gid, such as 1000:1000: what `id -u` and `id -g` say", "isRequired": True}}},
+             {"type": "named", "name": "--volume", "value": "{directory}:/work", "variables": {"directory": {
+                 "description": "The directory whose files may be read and edited", "format": "filepath", "isRequired": True}}}]},
         *({"registryType": "mcpb", "identifier": f"https://github.com/{repository}/releases/download/v{version()}/{name}",
            "fileSha256": sha256(data), **stdio} for name, data in bundles),
     ]

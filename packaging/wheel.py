@@ -10,9 +10,8 @@ import base64
 import csv
 import hashlib
 import io
-import re
 
-from facts import LICENCES, PROGRAM, REGISTRY_NAME, Entry, Target, licences, package, python_version, readme, version, zipped
+from facts import LICENCES, PROGRAM, REGISTRY_NAME, Entry, Target, licences, oldest_glibc, package, python_version, readme, version, zipped
 
 NAME = REGISTRY_NAME.replace("-", "_")
 SYSTEMS = {"linux": "POSIX :: Linux", "darwin": "MacOS", "win32": "Microsoft :: Windows"}
@@ -31,9 +30,7 @@ def tag(target: Target, program: bytes) -> str:
     """Where the wheel can be installed; for a program that needs glibc, the version of it that its symbols ask for."""
     if target.wheel:
         return target.wheel
-    minor = max(int(found) for found in re.findall(rb"GLIBC_2\.(\d+)", program))
-    cpu = target.triple.split("-")[0]
-    return f"manylinux_2_{minor}_{cpu}"
+    return f"manylinux_2_{oldest_glibc(program)}_{target.triple.split('-')[0]}"
 
 
 def metadata(repository: str) -> bytes:
