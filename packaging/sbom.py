@@ -9,6 +9,7 @@ import datetime
 import json
 import subprocess
 import tomllib
+import uuid
 
 from facts import PROGRAM, RELEASED, ROOT, as_json, time, version
 
@@ -75,12 +76,17 @@ def build() -> tuple[str, bytes]:
     by_name = sorted(components, key=lambda one: (known[one]["name"], known[one]["version"]))
     [root] = [one for one in tree if components[one]["type"] == "application"]
     when = datetime.datetime.fromtimestamp(time(), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    told = {
+        "components": [components[one] for one in by_name if one != root],
+        "dependencies": [{"ref": components[one]["bom-ref"], "dependsOn": [components[dep]["bom-ref"] for dep in tree[one]]} for one in by_name],
+    }
     return f"{PROGRAM}-{version()}.cdx.json", as_json({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
+        # Whoever attests a bill asks for it. From what is in the bill, so that the same sources give the same.
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(told))}",
         "version": 1,
         "metadata": {"timestamp": when, "component": {key: value for key, value in components[root].items() if key != "scope"}},
-        "components": [components[one] for one in by_name if one != root],
-        "dependencies": [{"ref": components[one]["bom-ref"], "dependsOn": [components[dep]["bom-ref"] for dep in tree[one]]} for one in by_name],
+        **told,
     })

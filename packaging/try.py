@@ -32,8 +32,8 @@ from facts import LICENCES, PROGRAM, REGISTRY_NAME, RELEASED, ROOT, TARGETS, pyt
 from registry import Registry
 from session import Session, edits, environment
 
-UV, MCPB = "uv==0.13.9", "@anthropic-ai/mcpb@2.1.2"
 WINDOWS = HERE[0] == "win32"
+WANTED = ROOT / "packaging/tools"
 
 
 class Skipped(Exception):
@@ -224,6 +224,7 @@ class Trial:
             else:
                 run(["dpkg-deb", "--extract", package, root])
             self.is_it(root / "usr/bin" / PROGRAM)
+            self.depends(root / "usr/bin" / PROGRAM, run(["dpkg-deb", "--field", package, "Depends"]))
             page = gzip.decompress((root / f"usr/share/man/man1/{PROGRAM}.1.gz").read_bytes()).decode()
             assert f"{PROGRAM} {self.version}" in page
             edits([root / "usr/bin" / PROGRAM], Path(place, "project"), environment(Path(place, "home")), self.version)
@@ -236,6 +237,14 @@ class Trial:
             at_hand = ",unstripped-binary-or-object" if any(triple.endswith("-gnu") for triple in self.built()) else ""
             run([lintian, "--allow-root", "--fail-on", "error,warning", "--suppress-tags",
                  f"statically-linked-binary,embedded-library,initial-upload-closes-no-bugs{at_hand}", package])
+
+    def depends(self, program: Path, named: str) -> None:
+        """Each library that the program loads here is of a package that is named, and none else is; static programs load none."""
+        said = subprocess.run(["ldd", program], capture_output=True, text=True)
+        libraries = re.findall(r"=> (/\S+)", said.stdout)
+        if shutil.which("dpkg-query"):
+            owners = {run(["dpkg-query", "--search", f"*/{Path(path).name}"]).split(":")[0] for path in libraries}
+            assert owners == {one.split()[0] for one in named.split(",") if one.strip()}, (libraries, named)
 
     def docker(self) -> None:
         """The image, if there is a Docker; else its files alone as the root of a process that is nobody."""
@@ -294,6 +303,8 @@ class Trial:
         assert entry["version"] == self.version and len(entry["description"]) <= 100
         kinds = [package["registryType"] for package in entry["packages"]]
         assert kinds[:3] == ["pypi", "npm", "oci"] and set(kinds[3:]) == {"mcpb"}, kinds
+        # Not as the image's own user, who may not write what others own.
+        assert [argument["name"] for argument in entry["packages"][2]["runtimeArguments"]] == ["--user", "--volume"]
         for package in entry["packages"][3:]:
             file = self.dist / package["identifier"].rsplit("/", 1)[1]
             assert hashlib.sha256(file.read_bytes()).hexdigest() == package["fileSha256"], file
@@ -310,6 +321,8 @@ class Trial:
                 reached.add(at)
                 left += needs[at]
         assert reached == set(components) == set(needs), reached ^ set(components)
+        # What GitHub's attestations ask of a bill before they take it for one.
+        assert told["bomFormat"] == "CycloneDX" and told["specVersion"] and told["serialNumber"].startswith("urn:uuid:")
         lock = {(one["name"], one["version"]): one.get("checksum")
                 for one in tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]}
         for one in components.values():
@@ -337,14 +350,27 @@ KINDS: dict[str, Callable[[Trial], None]] = {
 
 
 def install(tools: Path) -> None:
-    """uv from PyPI and mcpb from npm, each in a directory of its own."""
-    if not (tools / "uv/complete").exists():
+    """uv from PyPI and mcpb from npm, each in a directory of its own, and once; packaging/tools has the hashes."""
+    def once(place: Path, wanted: Path, bring: Callable[[], None]) -> None:
+        complete = place / "complete"
+        if not complete.is_file() or complete.read_bytes() != wanted.read_bytes():
+            place.mkdir(parents=True, exist_ok=True)
+            bring()
+            shutil.copyfile(wanted, complete)
+
+    def uv() -> None:
         run([sys.executable, "-m", "venv", tools / "uv"])
-        run([tools / ("uv/Scripts/python" if WINDOWS else "uv/bin/python"), "-m", "pip", "--quiet", "install", UV])
-        (tools / "uv/complete").touch()
+        run([tools / ("uv/Scripts/python" if WINDOWS else "uv/bin/python"), "-m", "pip", "--quiet", "install", "--require-hashes",
+             "--requirement", WANTED / "uv.txt"])
+
+    def mcpb() -> None:
+        for name in ("package.json", "package-lock.json"):
+            shutil.copyfile(WANTED / name, tools / "npm" / name)
+        run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], directory=tools / "npm")
+
+    once(tools / "uv", WANTED / "uv.txt", uv)
     if npm := shutil.which("npm"):
-        (tools / "npm").mkdir(parents=True, exist_ok=True)
-        run([npm, "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", tools / "npm", MCPB])
+        once(tools / "npm", WANTED / "package-lock.json", mcpb)
 
 
 def main() -> int:
