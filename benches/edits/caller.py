@@ -165,6 +165,10 @@ class Caller:
         self.refused: list[str] = []
         #: Whole calls with a placeholder inside quotes: whoever sends them writes the placeholder.
         self.placeholders = 0
+        #: Hints that name, for the edit, other lines than those that the caller's own text stands for or that it sent.
+        self.elsewhere: list[str] = []
+        #: Errors that say that the edit was made.
+        self.said_made = 0
         #: What to send once a read has told a digest.
         self.after_read: dict[str, Any] | None = None
         #: The file's digest as the last error told it.
@@ -247,9 +251,24 @@ class Caller:
             if wrong:
                 self.refused.append(f"{name}: {'; '.join(wrong)}")
             self.placeholders += has_placeholder(value)
+        self.said_made += "the edit was made before" in self.told.reason and "either" not in self.told.reason
         ranges = argument(self.words, "ranges")
         if self.call[0] == PATCH and ranges is not None and not has_placeholder(ranges):
             self.refused += schema.problems(ranges, self.ranges_schema(), '"ranges"')
+            self.check_lines(ranges)
+
+    def check_lines(self, ranges: Any) -> None:
+        """Whether a hint names the lines that are meant: those of `own`, or such as hold the very text that was sent."""
+        if self.told.code == "ambiguous_match" or self.case.made or not isinstance(ranges, list) or len(ranges) != 1:
+            return
+        own, lines = self.case.own, {key: ranges[0].get(key) for key in ("start", "end")}
+        there = bare(list(own.text.lines[lines["start"] - 1:lines["end"]]))
+        # Of a text that leaves lines out, any part with the change in it is meant.
+        within = own.first < lines["start"] <= own.first + own.above + 1 and own.stop - own.below <= lines["end"] <= own.stop
+        if within and self.case.slip.startswith("lines left out"):
+            return
+        if lines != own.lines and there != bare(self.sent_old().removesuffix("\n").split("\n")):
+            self.elsewhere.append(f"{lines} instead of {own.lines}")
 
     def whole_call(self) -> Step | None:
         for name, value in self.offered:
@@ -327,6 +346,8 @@ class Caller:
         if self.told.found:
             return Step("more context", self.send(self.call, patch(*self.widened(), None)))
         shown = self.most_alike(self.told, self.sent_old())
+        if shown is not None:
+            self.check_lines(shown["ranges"])
         return None if shown is None else Step("text shown copied", self.send(self.call, shown))
 
     def merged(self) -> tuple[str, dict[str, Any]]:

@@ -118,7 +118,7 @@ class Peer(Player):
         self.set_up(names)
         with open(path, "wb") as file:
             file.write(case.before)
-        played = Played(case.slip, case.mode, case.hunk.key(), GIVEN_UP, 0, 0, 0, [], "", [], [], 0, [])
+        played = Played(case.slip, case.mode, case.hunk.key(), GIVEN_UP, 0, 0, 0, [], "", [], [], 0, [], 0, [])
         for landed, wrong in ((ONCE, WRONG_ONCE), (LATER, WRONG_TWO)):
             reply = self.send(played, call)
             data = self.data(path)

@@ -261,6 +261,58 @@ def made_before(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
     return dataclasses.replace(made, before=made.wanted[0], own=own, made=True)
 
 
+def made_and_spoiled(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """The same with line numbers, a fence or a blank line in its old text."""
+    place = usual(hunk, mode, rng)
+    if place is None or not hunk.new:
+        return None
+    sent = rng.choice((slips.gutter, slips.fenced, slips.ends_added(1, 1)))(place, rng)
+    if sent is None:
+        return None
+    again = spoiled("already made, and spoiled", mode, hunk, place, (sent[0], place.new), rng)
+    text = dataclasses.replace(hunk.text, lines=(*hunk.text.lines[:place.first], *place.new, *hunk.text.lines[place.stop:]))
+    own = dataclasses.replace(place, text=text, stop=place.first + len(place.new))
+    return dataclasses.replace(again, before=again.wanted[0], own=own, made=True)
+
+
+def lone_cr(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """A line of the file that is to change has a CR inside, which no client can send; half of the old texts have a typo as well."""
+    place = usual(hunk, mode, rng)
+    if place is None:
+        return None
+    changed = range(place.above, len(place.old) - place.below)
+    able = [i for i in changed if re.search(r"\w \w", place.old[i])]
+    if not able:
+        return None
+    at = rng.choice(able)
+    words = re.split(r"(?<=\w) (?=\w)", place.old[at])
+    cut = rng.randint(1, len(words) - 1)
+    line = " ".join(words[:cut]) + "\r" + " ".join(words[cut:])
+    lines = list(hunk.text.lines)
+    lines[place.first + at] = line
+    sent = (place.old, place.new)
+    if rng.random() < 0.5:
+        sent = slips.typo(place, rng) or sent
+        sent = (sent[0], place.new)
+    made = spoiled("a lone CR in the place", mode, hunk, place, sent, rng)
+    text = dataclasses.replace(hunk.text, lines=tuple(lines))
+    own = place.moved(text, 0)
+    return dataclasses.replace(made, before=text.with_lines(text.lines), own=own, wanted=[own.wanted()])
+
+
+def short_block(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
+    """A line such as `}`, which stands once in the file, with another indentation."""
+    bare_lines = [re.sub(r"\s", "", line) for line in hunk.text.lines]
+    able = [i for i, line in enumerate(bare_lines) if line and len(re.sub(r"\W", "", line)) < 5 and bare_lines.count(line) == 1
+            and "\n".join(bare_lines).count(line) == 1]
+    if not able:
+        return None
+    at = rng.choice(able)
+    line = hunk.text.lines[at]
+    place = Region(hunk.text, at, at + 1, 0, 0, [line + " // " + "changed"])
+    return spoiled("a short block wrongly indented", mode, hunk, place, (["    " + line], ["    " + place.new[0]]), rng)
+
+
 def deletion_mistyped(hunk: Hunk, mode: str, rng: random.Random) -> Case | None:
     """A deletion with a typo: its new text, the lines around it, may well be somewhere in the file."""
     if hunk.new:
@@ -386,6 +438,9 @@ MAKERS: dict[str, tuple[tuple[str, ...], Maker]] = {
     "a stale file_hash": (ANY, stale_hash),
     "a patch that depends on another": ((TEXT,), dependent),
     "already made": (ANY, made_before),
+    "already made, and spoiled": (ALL_TEXT, made_and_spoiled),
+    "a lone CR in the place": (ALL_TEXT, lone_cr),
+    "a short block wrongly indented": (ALL_TEXT, short_block),
     "a deletion with a typo": (ALL_TEXT, deletion_mistyped),
     "too little context": ((TEXT,), little_context),
     **{slip: ((TEXT,), misspelt(slip, spell)) for slip, spell in PATHS.items()},

@@ -45,6 +45,10 @@ class Played:
     rules: list[str]
     refused: list[str]
     placeholders: int
+    #: Hints that name other lines than those that were meant.
+    elsewhere: list[str]
+    #: Errors that say that the edit was made, though it was not.
+    said_made: int
     #: (tool, arguments, reply), call by call.
     dialogue: list[tuple[str, dict[str, Any], str]]
 
@@ -104,7 +108,7 @@ class Player:
             file.write(case.before)
         caller = Caller(case, path, self.tools, self.literal)
         call = case.call(case.path(self.root, case.hunk.path) if case.path else path)
-        first, played = call, Played(case.slip, case.mode, case.hunk.key(), GIVEN_UP, 0, 0, 0, [], "", [], [], 0, [])
+        first, played = call, Played(case.slip, case.mode, case.hunk.key(), GIVEN_UP, 0, 0, 0, [], "", [], [], 0, [], 0, [])
         for attempt in range(1 + FURTHER):
             reply = self.server.call(*call)
             text = reply.text if reply.rpc_error is None else json.dumps(reply.rpc_error)
@@ -119,10 +123,12 @@ class Player:
                 break
             played.rules.append(step.rule)
             if step.call is None:
-                played.outcome = (MADE if case.made else FALSE_MADE) if step.rule == "said made" else GIVEN_UP
+                # What stands in the file tells whether the edit was made.
+                played.outcome = (MADE if data in case.wanted else FALSE_MADE) if step.rule == "said made" else GIVEN_UP
                 break
             call = step.call
-        played.refused, played.placeholders = caller.refused, caller.placeholders
+        played.refused, played.placeholders, played.elsewhere = caller.refused, caller.placeholders, caller.elsewhere
+        played.said_made = 0 if case.made else caller.said_made
         if case.path and (strays := self.strays()):
             played.outcome = WRONG_TWO
             played.rules.append(f"made {strays}")

@@ -32,6 +32,9 @@ class Results:
     def count(self, outcome: str) -> int:
         return sum(case.outcome == outcome for case in self.played)
 
+    def elsewhere(self) -> list[str]:
+        return [f"{case.slip}, {case.mode}: {words} in {case.key}" for case in self.played for words in case.elsewhere]
+
     def refused(self) -> list[str]:
         return [f"{case.slip}, {case.mode}: {words}" for case in self.played for words in case.refused]
 
@@ -69,7 +72,13 @@ def table(results: Results, brief: bool) -> str:
                f"({calls / max(results.seconds, 0.001):.0f} calls/s); {100 * stands / total:.2f} % stand by the second call")
     out.append(f"hints that our own schema refuses: {len(results.refused())}; hints with a placeholder in quotes: "
                f"{sum(case.placeholders for case in results.played)}; left out, as right calls for another edit: {results.other}")
+    elsewhere = results.elsewhere()
+    out.append(f"hints that name other lines: {len(elsewhere)}; errors that say that an edit was made, and it was not: "
+               f"{sum(case.said_made for case in results.played)}")
     out += [f"  refused: {words}" for words in results.refused()[:5]]
+    for slip, count in Counter(words.split(", ")[0] for words in elsewhere).most_common():
+        first = next(words for words in elsewhere if words.startswith(slip))
+        out.append(f"  other lines: {count} of {slip}, as {first}")
     if results.replayed:
         out += ["", *replays(results)]
     for name, played in results.peers.items():

@@ -249,6 +249,123 @@ def line_twice(place: Region, rng: random.Random) -> Sent | None:
     return replaced(place, rng.choice(able), lambda line: [line, line])
 
 
+def ends_added(head: int, tail: int) -> Slip:
+    """A blank line too many at the head, at the end, or at both; in both texts, or in the old one alone."""
+
+    def spoil(place: Region, rng: random.Random) -> Sent | None:
+        # Where one stands already it is none too many.
+        has = [near is not None and not near.strip() for near in beside(place)]
+        return None if head and has[0] or tail and has[1] else around(place, rng, [""] * head, [""] * tail)
+
+    return spoil
+
+
+def beside(place: Region) -> tuple[str | None, str | None]:
+    """The lines above and below the place, if there are any."""
+    lines = place.text.lines
+    return lines[place.first - 1] if place.first else None, lines[place.stop] if place.stop < len(lines) else None
+
+
+def around(place: Region, rng: random.Random, head: list[str], tail: list[str]) -> Sent:
+    """Lines that are no text of the file, around the old text, and around the new one or not."""
+    new = [*head, *place.new, *tail] if place.new and rng.random() < 0.5 else place.new
+    return [*head, *place.old, *tail], new
+
+
+def fenced(place: Region, rng: random.Random) -> Sent | None:
+    mark = rng.choice(("```", "```", "~~~"))
+    return around(place, rng, [mark + rng.choice(("", "python", "rust", "ts", "text"))], [mark])
+
+
+#: What a caller calls the file; the name is none of a real one.
+NAMES = ("src/lib/thing.py", "thing.rs", "docs/guide/thing.md", "./thing.ts")
+
+
+def name_above(place: Region, rng: random.Random) -> Sent | None:
+    # A blank line below a name may be of the text or not.
+    if not place.old[0].strip():
+        return None
+    shape = rng.choice(("{}", "{}", "# {}", "// {}", "**{}**", "`{}`", "{}:", "File: {}", "### {}", "<!-- {} -->"))
+    name = shape.format(rng.choice(NAMES))
+    return around(place, rng, *rng.choice((([name], []), ([name], []), ([name, ""], []), ([name, "```"], ["```"]))))
+
+
+def markers(place: Region, rng: random.Random) -> Sent | None:
+    count = f"-{place.first + 1},{len(place.old)} +{place.first + 1},{len(place.new)}"
+    return around(place, rng, *rng.choice((
+        (["<<<<<<< SEARCH"], []), (["<<<<<<< SEARCH"], ["======="]), ([], ["======="]), ([], [">>>>>>> REPLACE"]),
+        (["------- SEARCH"], ["======="]), (["<<<<<<< HEAD"], []), (["@@"], []), ([f"@@ {count} @@"], []),
+        (["*** Begin Patch", f"*** Update File: {NAMES[0]}", "@@"], ["*** End Patch"]), ([f"*** Update File: {NAMES[0]}"], []),
+        ([f"--- a/{NAMES[0]}", f"+++ b/{NAMES[0]}", f"@@ {count} @@"], []))))
+
+
+def lead(line: str) -> str:
+    """The blanks and the sign of a comment, or of a quotation, that a line begins with."""
+    found = re.match(r"[ \t]*(?:(?://[/!]?|#+|--|;+|%|\*|>)[ \t]+)?", line)
+    return found.group() if found else ""
+
+
+def lines_joined(place: Region, rng: random.Random) -> Sent | None:
+    """All lines on one; brackets as a formatter closes them, or as they come."""
+    tidy = rng.random() < 0.5
+
+    def join(lines: list[str]) -> list[str]:
+        full = [line for line in lines if line.strip()]
+        if not full:
+            return []
+        sign = lead(full[0])
+        rest = [line.removeprefix(sign) if sign.strip() and lead(line) == sign else line for line in full[1:]]
+        one = " ".join([full[0].rstrip(), *(line.strip() for line in rest)])
+        if tidy:
+            one = re.sub(r",? *(?<=[\w\"'\]), ]) (?=[)\]])", "", re.sub(r"(?<=[(\[]) ", "", one))
+        return [one]
+
+    # Joined lines do not say whether blank ones stood at the ends.
+    if len(place.old) < 2 or not (place.old[0].strip() and place.old[-1].strip()):
+        return None
+    return join(place.old), rng.choice((place.new, join(place.new)))
+
+
+def wrapped_elsewhere(place: Region, rng: random.Random) -> Sent | None:
+    """A line broken in two, or the last word of a line moved to the next one, with the indentation and the sign of a comment."""
+    old = place.old
+    able = [i for i, line in enumerate(old) if re.search(r"\w+ +\w", line[len(lead(line)):])]
+    if not able:
+        return None
+    i, where = rng.choice(able), rng.random()
+    sign = lead(old[i])
+    if i + 1 < len(old) and lead(old[i + 1]) == sign and re.match(r"\w", old[i + 1][len(sign):]) and place.above <= i \
+            and i + 1 < len(old) - place.below:
+        body, _, word = old[i].rstrip().rpartition(" ")
+        if len(body.strip()) > len(sign.strip()) + 2:
+            return [*old[:i], body, sign + word + " " + old[i + 1][len(sign):], *old[i + 2:]], place.new
+
+    def broken(line: str) -> list[str]:
+        spaces = [m.start() for m in re.finditer(r"(?<=\w) (?=\w)", line) if m.start() > len(sign)]
+        at = spaces[int(where * len(spaces))]
+        return [line[:at], sign.replace("-", " ").replace("*", " ") + line[at + 1:]]
+
+    return replaced(place, i, broken) if re.search(r"(?<=\w) (?=\w)", old[i][len(sign):]) else None
+
+
+def spread(place: Region, rng: random.Random) -> Sent | None:
+    """The arguments of a call on lines of their own, as a formatter has them; the last one with a comma or not."""
+    comma = rng.choice((",", ""))
+    call = re.compile(r"^([ \t]*)(.*?\w\()([^()\"'`,]+(?:, [^()\"'`,]+)+)(\).*)$")
+    one = unit(place)
+
+    def broken(line: str) -> list[str]:
+        found = call.match(line)
+        if found is None:
+            return [line]
+        inner = found[3].split(", ")
+        ends = [","] * (len(inner) - 1) + [comma]
+        return [found[1] + found[2], *(found[1] + one + part + end for part, end in zip(inner, ends)), found[1] + found[4]]
+
+    able = [i for i, line in enumerate(place.old) if call.match(line)]
+    return replaced(place, rng.choice(able), broken) if able else None
+
+
 #: The slips of old text, by their names in the table.
 SLIPS: dict[str, Slip] = {
     "none": clean,
@@ -280,4 +397,13 @@ SLIPS: dict[str, Slip] = {
     "a typo in one line": typo,
     "a stale line": stale_line,
     "a line twice": line_twice,
+    "a blank line at the head": ends_added(1, 0),
+    "a blank line at the end": ends_added(0, 1),
+    "a blank line at both ends": ends_added(1, 1),
+    "a Markdown fence": fenced,
+    "a file name above": name_above,
+    "markers left in": markers,
+    "lines joined": lines_joined,
+    "lines wrapped elsewhere": wrapped_elsewhere,
+    "a call spread over lines": spread,
 }

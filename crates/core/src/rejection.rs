@@ -100,6 +100,9 @@ pub struct Evidence {
     pub certain: Option<Certain>,
     /// The places that nearly match, at most three, best first. The range that was named may be one of them.
     pub nearest: Vec<Excerpt>,
+    /// The digest of the first of them, or of the lines of which the wanted text is a part, where no client can send what stands there: it
+    /// has a CR inside a line, or U+0000.
+    pub unsendable: Option<Digest>,
     /// Whether the second of them is as similar as the first, so that either may have been meant.
     pub is_tied: bool,
     /// The first line that differs from the wanted one: of the range that was named, else of what matches best.

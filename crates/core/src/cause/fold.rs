@@ -11,6 +11,7 @@ use crate::invisible::is_default_ignorable;
 /// A slip that is undone on both sides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fold {
+    CarriageReturn,
     Escapes,
     HtmlEntities,
     Composition,
@@ -27,7 +28,8 @@ pub(super) enum Fold {
 impl Fold {
     /// All of them, in the order in which they are undone, and named where several are needed. What comes later undoes more: blanks at
     /// the beginning of lines include tabs there, and so on.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
+        Self::CarriageReturn,
         Self::Escapes,
         Self::HtmlEntities,
         Self::Composition,
@@ -44,6 +46,7 @@ impl Fold {
     /// Undoes it in a text, tabs against spaces apart: those need a width.
     pub(super) fn undo(self, text: Cow<'_, str>) -> Cow<'_, str> {
         let undone = match self {
+            Self::CarriageReturn => without(&text, |c| c == '\r'),
             Self::Escapes => without_escapes(&text),
             Self::HtmlEntities => without_entities(&text),
             Self::Composition if !is_nfc(&text) => text.nfc().collect(),
@@ -68,6 +71,7 @@ impl Fold {
             if count(actual) > count(wanted) { Side::File } else { Side::Wanted }
         };
         match self {
+            Self::CarriageReturn => Cause::CarriageReturn,
             Self::Escapes => named(wanted, actual),
             Self::HtmlEntities => Cause::HtmlEntities(side(|text| text.matches('&').count())),
             Self::Composition => Cause::Composition(side(|text| text.chars().count())),
@@ -94,6 +98,14 @@ impl Fold {
 pub(crate) fn collapsed(text: &str) -> String {
     let undone = Fold::ALL.iter().fold(Cow::Borrowed(text), |text, fold| fold.undo(text));
     undone.chars().filter(|c| *c == '\n' || !c.is_whitespace()).collect()
+}
+
+/// A text with so many letters and digits tells its place; `}` or `else` stand anywhere.
+const TELLING: usize = 5;
+
+/// Tells whether a text has enough letters and digits to tell its place.
+pub(crate) fn is_telling(text: &str) -> bool {
+    text.chars().filter(|c| c.is_alphanumeric()).nth(TELLING - 1).is_some()
 }
 
 /// Returns `text` without some characters.

@@ -17,8 +17,18 @@ pub enum Side {
 pub enum Cause {
     /// Every wanted line begins with a line number and a tab (or `→`, `|`, `:`), as programs show lines.
     Gutter,
+    /// A Markdown fence stands around the wanted text, or a line of one above or below it.
+    Fence,
+    /// The name of a file stands above the wanted text.
+    FileName,
+    /// A mark of a patch stands above or below the wanted text, such as `<<<<<<< SEARCH`, `=======` or `@@`.
+    PatchMark,
+    /// The wanted text begins or ends with a blank line too many.
+    BlankLines,
     /// A wanted line is there twice.
     Repeated,
+    /// The file has a CR inside a line, which no wanted text has.
+    CarriageReturn,
     /// The wanted text spells out a line end, a tab, a quote or another character (`\n`, `\t`, `\"`, `\u2014`) that the file has
     /// itself.
     SpelledOutEscapes,
@@ -46,6 +56,8 @@ pub enum Cause {
     InnerBlanks,
     /// Upper and lower case differ.
     LetterCase,
+    /// The lines are broken in other places; brackets may have a comma before them on one side.
+    LineBreaks,
     /// The blanks at the end of lines differ; a failure only where the match must be exact.
     TrailingWhitespace,
     /// The wanted lines stand there, among others.
@@ -61,6 +73,12 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether the wanted text has lines too many at its ends that are none of the file.
+    #[must_use]
+    pub fn is_at_ends(self) -> bool {
+        matches!(self, Self::Fence | Self::FileName | Self::PatchMark | Self::BlankLines)
+    }
+
     /// Whether it is a slip in writing, so that undoing it makes all lines alike: none is missing or too many.
     #[must_use]
     pub fn is_slip(self) -> bool {

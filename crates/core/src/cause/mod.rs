@@ -3,7 +3,9 @@
 //! [`crate::certain`] finds the place that was meant, [`crate::nearest`] text that is similar without such a reason, and
 //! [`crate::matching`] text that has moved. A cause goes into an error; it never makes a match succeed.
 
+mod breaks;
 mod elision;
+mod ends;
 mod escapes;
 mod fold;
 mod gutter;
@@ -12,10 +14,12 @@ mod repeats;
 mod tell;
 #[cfg(test)]
 mod tests;
+mod undo;
 
-pub(crate) use fold::{collapsed, straight};
-pub(crate) use gutter::without_gutter;
+pub(crate) use breaks::{Joiner, Step, Unbroken, joined};
+pub(crate) use ends::end;
+pub(crate) use fold::{collapsed, is_telling, straight};
 pub use kind::{Cause, Side};
-pub(crate) use repeats::without_repeats;
 pub(crate) use tell::meant;
 pub use tell::{cause, cause_inside, cause_without_place};
+pub(crate) use undo::readings;

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::breaks::differ_by_breaks;
 use super::elision::{has_all_but_the_elided, is_surely_elided};
 use super::escapes::{spells_line_ends, unescaped};
 use super::fold::{Fold, by_line, expanded, is_blank};
 use super::gutter::{counts_up, without_gutter};
 use super::kind::{Cause, Side};
-use super::repeats::without_repeats;
+use super::undo::{Reading, readings};
 
 /// A wanted line that was cut short has at least this many letters and digits: any line begins with a few.
 const LEAST_CUT: usize = 4;
@@ -47,12 +48,12 @@ pub fn cause_without_place(wanted: &str) -> Option<Cause> {
     }
 }
 
-/// Returns the text that may have been meant by `wanted`, if [`cause_without_place`] finds a slip in it that can be undone.
+/// Returns the text that may have been meant by `wanted`, if it has slips that can be undone without a place: with all of them undone.
 pub(crate) fn meant(wanted: &str) -> Option<String> {
     let wanted = body(wanted);
-    match cause_without_place(wanted)? {
-        Cause::Gutter => without_gutter(wanted),
-        Cause::SpelledOutEscapes => Some(unescaped(wanted)),
+    match readings(wanted).into_iter().rfind(|reading| reading.slip != Some(Cause::Repeated)) {
+        Some(Reading { text, slip: Some(_), .. }) => Some(text.into_owned()),
+        _ if spells_line_ends(wanted) => Some(unescaped(wanted)),
         _ => None,
     }
 }
@@ -66,8 +67,7 @@ enum Place {
 impl Place {
     fn alike(self, wanted: &str, actual: &str) -> bool {
         match self {
-            // What ends in a line end that is spelled out ends like a line.
-            Self::Whole => wanted == actual || wanted.strip_suffix('\n') == Some(actual),
+            Self::Whole => wanted == actual,
             Self::Inside => actual.contains(wanted),
         }
     }
@@ -87,20 +87,18 @@ fn tell(wanted: &str, actual: &str, place: Place) -> Option<Cause> {
         .or_else(|| (place == Place::Whole).then(|| misjudged_range(&wanted, &actual)).flatten())
         .or_else(|| has_all_but_the_elided(&wanted, &actual).then_some(Cause::Elided))
         .or_else(|| undone(&wanted, &actual, place, true))
+        .or_else(|| (place == Place::Whole).then(|| broken_elsewhere(&wanted, &actual)).flatten())
         .or_else(|| (place == Place::Whole && is_cut_short(&wanted, &actual)).then_some(Cause::CutShort))
         .or_else(|| (place == Place::Whole && lacks_lines(&wanted, &actual)).then_some(Cause::LeftOut))
 }
 
 /// Returns the slip whose undoing makes `wanted` and `actual` alike; with `several`, the first of those that together do.
 fn undone(wanted: &str, actual: &str, place: Place, several: bool) -> Option<Cause> {
-    let readings = [
-        (None, Some(wanted.to_owned())),
-        (Some(Cause::Gutter), without_gutter(wanted)),
-        (Some(Cause::Repeated), without_repeats(wanted)),
-    ];
-    for (slip, reading) in readings {
-        let Some(reading) = reading else { continue };
-        let reading = without_trailing_blanks(&reading);
+    for Reading { text, slip, .. } in readings(wanted) {
+        if slip.is_some() && !may_be_alike(&text, actual, place) {
+            continue;
+        }
+        let reading = without_trailing_blanks(&text);
         if slip.is_some() && place.alike(&reading, actual) {
             return slip;
         }
@@ -116,6 +114,23 @@ fn undone(wanted: &str, actual: &str, place: Place, several: bool) -> Option<Cau
         }
     }
     None
+}
+
+/// Returns the slip where lines are broken in other places, and perhaps another one has to be undone.
+fn broken_elsewhere(wanted: &str, actual: &str) -> Option<Cause> {
+    let mut readings = readings(wanted).into_iter();
+    readings
+        .find(|reading| differ_by_breaks(&reading.text, actual))
+        .map(|reading| reading.slip.unwrap_or(Cause::LineBreaks))
+}
+
+/// Tells whether texts may be alike, before they are compared at length: those of as many lines, unless line ends are spelled out.
+fn may_be_alike(wanted: &str, actual: &str, place: Place) -> bool {
+    let lines = |text: &str| text.matches('\n').count();
+    match place {
+        Place::Whole => lines(wanted) == lines(actual) || wanted.contains('\\') || actual.contains('\\'),
+        Place::Inside => lines(wanted) <= lines(actual) || wanted.contains('\\'),
+    }
 }
 
 /// Returns the first of the folds that are needed to make the texts alike; `None` if all of them are not enough.
@@ -140,8 +155,13 @@ fn alike_after(folds: &[Fold], wanted: &str, actual: &str, place: Place) -> bool
     } else {
         0..=0
     };
-    let [wanted, actual] =
+    let [mut undone, actual] =
         [wanted, actual].map(|text| folds.iter().fold(Cow::Borrowed(text), |text, fold| fold.undo(text)));
+    // What ends in a line end that is spelled out ends like a line.
+    if place == Place::Whole && undone.ends_with('\n') && !wanted.ends_with('\n') {
+        undone.to_mut().pop();
+    }
+    let wanted = undone;
     widths.into_iter().any(|width| match width {
         0 => place.alike(&wanted, &actual),
         // Without tabs the width makes no difference.

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::Side::{File, Wanted};
+use super::undo::SLIPS;
 use super::*;
 
 #[track_caller]
@@ -52,11 +53,60 @@ fn slips_of_writing() {
     check("a - b", "a — b", Cause::Dashes(File));
     check("a -- b", "a — b", Cause::Dashes(File));
     check("wait…", "wait...", Cause::Dashes(Wanted));
+    check("a b c", "a b\rc\n", Cause::CarriageReturn);
     check("f( a,b )", "f(a, b)", Cause::InnerBlanks);
     check("let a = some", "let a = some(thing);\n", Cause::CutShort);
     check("a\n}", "a\n};\n", None);
     check("one\ntwo\nfour", "one\ntwo\nthree\nfour\n", Cause::LeftOut);
     check("one\ntwo\nfive", "one\ntwo\nthree\nfour\n", None);
+}
+
+#[test]
+fn lines_around_the_text() {
+    for (wanted, expected) in [
+        ("\na\nb\n", Cause::BlankLines),
+        ("a\nb\n\n", Cause::BlankLines),
+        ("\na\nb\n \n", Cause::BlankLines),
+        ("```rust\na\nb\n```\n", Cause::Fence),
+        ("a\nb\n```", Cause::Fence),
+        ("~~~\na\nb\n~~~", Cause::Fence),
+        ("src/main.rs\na\nb\n", Cause::FileName),
+        ("**src/main.rs**:\n\n```rust\na\nb\n```", Cause::FileName),
+        ("// main.rs\na\nb", Cause::FileName),
+        ("<<<<<<< SEARCH\na\nb", Cause::PatchMark),
+        ("<<<<<<< SEARCH\na\nb\n=======\nc\n>>>>>>> REPLACE\n", Cause::PatchMark),
+        ("------- SEARCH\na\nb\n=======\n", Cause::PatchMark),
+        ("@@ -1,2 +1,2 @@ fn x()\na\nb", Cause::PatchMark),
+        ("*** Begin Patch\n*** Update File: x.rs\n@@\na\nb\n*** End Patch", Cause::PatchMark),
+        ("--- a/x.rs\n+++ b/x.rs\n@@\na\nb", Cause::PatchMark),
+        ("```\n1\ta\n2\tb\n```", Cause::Fence),
+    ] {
+        check(wanted, "a\nb\n", expected);
+    }
+    // What stands there is none too many.
+    check("```\na\n```\n", "```\nA\n```\n", Cause::LetterCase);
+    check("\na\n", "\nA\n", Cause::LetterCase);
+    check("\n```\na\n```\n", "```\na\n```\n", Cause::BlankLines);
+    check("Title\n=====\n\na", "Title\n=====\n\nA", Cause::LetterCase);
+    // Nor is what is no such line.
+    for line in ["self.x", "a.b()", "```js` x", "--", "====", "*** note", "print x.py", "---"] {
+        check(&format!("{line}\na\nb"), "a\nb\n", Cause::RangeTooShort);
+    }
+}
+
+#[test]
+fn lines_broken_elsewhere() {
+    let call = "foo(\n    a,\n    b,\n)\n";
+    check("foo(a, b)", call, Cause::LineBreaks);
+    check("foo(\n  a, b\n)", call, Cause::LineBreaks);
+    check(call, "foo(a, b)\n", Cause::LineBreaks);
+    check("one two\nthree four\n", "one\ntwo three\nfour\n", Cause::LineBreaks);
+    check("// one two three", "// one\n// two three\n", Cause::LineBreaks);
+    check("> one two\n> three", "> one\n> two three\n", Cause::LineBreaks);
+    check("# one # two", "# one\n# two\n", Cause::LineBreaks);
+    check("x = 1\ny = 2", "// x = 1\n// y = 2", None);
+    check("foo(a, c)", call, None);
+    check("```\nfoo(a, b)\n```", call, Cause::Fence);
 }
 
 #[test]
@@ -135,10 +185,62 @@ proptest! {
         prop_assert_eq!(cause_inside(&text, &text), None);
     }
 
+    /// The law of everything that can be undone: a text with the slip, and that undone, is the text.
+    #[test]
+    fn what_is_undone_is_the_text(
+        lines in prop::collection::vec("[ a-c`#\t]{0,6}[a-c0-9]", 1..8),
+        (name, fence, language) in ("([a-z]{1,4}/)?[a-z]{1,6}\\.(rs|md|py)", "`{3,5}|~{3,5}", "[a-z]{0,6}"),
+        from in 1..300_u64,
+        twice in any::<prop::sample::Index>(),
+    ) {
+        let text = lines.join("\n");
+        let gutter = (from..).zip(&lines).map(|(number, line)| format!("{number}\t{line}")).collect::<Vec<_>>().join("\n");
+        let mut once = lines.clone();
+        once.dedup();
+        let mut repeated = once.clone();
+        let at = twice.index(once.len());
+        repeated.insert(at, once[at].clone());
+        let spoiled = [
+            (Cause::Fence, format!("{fence}{language}\n{text}\n{fence}"), &text),
+            (Cause::FileName, format!("{name}\n{text}"), &text),
+            (Cause::FileName, format!("# {name}:\n\n{text}"), &text),
+            (Cause::PatchMark, format!("<<<<<<< SEARCH\n{text}"), &text),
+            (Cause::PatchMark, format!("@@ -{from} +{from} @@\n{text}"), &text),
+            (Cause::PatchMark, format!("{text}\n======="), &text),
+            (Cause::PatchMark, format!("{text}\n=======\n{gutter}\n>>>>>>> REPLACE"), &text),
+            (Cause::Gutter, gutter.clone(), &text),
+            (Cause::BlankLines, format!("\n{text}"), &text),
+            (Cause::BlankLines, format!("{text}\n"), &text),
+            (Cause::Repeated, repeated.join("\n"), &once.join("\n")),
+        ];
+        for (slip, spoiled, text) in spoiled {
+            let undone = SLIPS.iter().filter(|(cause, _)| *cause == slip).filter_map(|(_, undo)| undo(&spoiled));
+            prop_assert!(undone.into_iter().any(|undone| undone == *text), "{:?} {:?}", slip, spoiled);
+            prop_assert!(readings(&spoiled).iter().any(|reading| reading.text == *text), "{:?} {:?}", slip, spoiled);
+        }
+    }
+
+    /// Several slips at once, and blank lines.
+    #[test]
+    fn slips_around_each_other_are_undone(
+        words in prop::collection::vec("[a-c]{1,4}", 1..5),
+        layers in prop::collection::vec(0..5_usize, 0..4),
+    ) {
+        let text = words.join("\n");
+        let spoiled = layers.iter().fold(text.clone(), |text, layer| match layer {
+            0 => format!("\n{text}"),
+            1 => format!("{text}\n"),
+            2 => format!("```\n{text}\n```"),
+            3 => format!("a/b.py\n{text}"),
+            _ => format!("<<<<<<< SEARCH\n{text}\n======="),
+        });
+        prop_assert!(readings(&spoiled).iter().any(|reading| reading.text == text), "{:?}", spoiled);
+    }
+
     #[test]
     fn anything_is_answered(wanted in "[ a\tB\n'‘1.\\\\n/#…é\u{a0}]{0,20}", actual in ".{0,20}") {
         _ = (cause(&wanted, &actual), cause_inside(&wanted, &actual), cause_without_place(&wanted));
-        _ = meant(&wanted);
+        _ = (meant(&wanted), readings(&wanted));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! For errors, never for an edit. [`crate::cause`] names the slip, and [`crate::nearest`] finds what is only similar.
 
+mod joined;
 mod search;
 mod wanted;
 

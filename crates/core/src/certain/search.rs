@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::wanted::{Piece, Reading, pieces, readings};
+use super::joined::Joined;
+use super::wanted::{Line, Piece, Reading, read};
 use crate::line::{LineNumber, LineRange};
 
 /// How many lines may have been left out of a text.
@@ -96,15 +97,15 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
 #[derive(Debug)]
 pub struct CertainSearch {
     searches: Vec<Search>,
+    joined: Vec<Joined>,
 }
 
 impl CertainSearch {
-    /// Makes a search for `wanted`. Texts of more than a megabyte, and such without a line of five letters or digits, are not looked
-    /// for.
+    /// Makes a search for `wanted`. Texts of more than a megabyte, and blank ones, are not looked for.
     #[must_use]
     pub fn new(wanted: &str) -> Self {
-        let readings = if wanted.len() <= LONGEST { readings(wanted) } else { Vec::new() };
-        Self { searches: readings.into_iter().map(Search::new).collect() }
+        let (readings, joined) = if wanted.len() <= LONGEST { read(wanted) } else { Default::default() };
+        Self { searches: readings.into_iter().map(Search::new).collect(), joined }
     }
 
     /// Whether there is anything to look for.
@@ -116,24 +117,39 @@ impl CertainSearch {
     /// Takes the next line, without its terminator; `None` for one that is too long to be compared. Lines come in order, beginning
     /// anywhere in the file.
     pub fn feed(&mut self, line: LineNumber, text: Option<&str>) {
-        let pieces = text.map(pieces).unwrap_or_default();
+        let fed = text.map(Line::new);
+        let pieces = fed.as_ref().map_or(&[][..], |line| &line.pieces);
         for search in &mut self.searches {
-            search.feed(line, &pieces);
+            search.feed(line, pieces);
+        }
+        for search in &mut self.joined {
+            search.feed(line, fed.as_ref().map(|line| &line.unbroken));
         }
     }
 
-    /// Returns what was found. A gap is told only where nothing is alike.
+    /// Returns what was found: lines that are alike with as few slips as may be; else such as are where lines are broken elsewhere; a gap
+    /// only where nothing is alike, or where it is the same lines and says more. A text without a line of five letters or digits is alike
+    /// only where it stands once.
     #[must_use]
     pub fn finish(self) -> CertainPlaces {
         let mut places = CertainPlaces::default();
+        let least = |is_found: fn(&Search) -> bool| {
+            self.searches.iter().filter(|search| is_found(search)).map(|search| search.reading.undone).min()
+        };
+        let [alike, gaps] = [least(Search::is_found), least(|search| !search.gaps.is_empty())];
         for search in self.searches {
-            places.alike.extend(search.alike);
-            places.gaps.extend(search.gaps);
+            if search.is_found() && Some(search.reading.undone) == alike {
+                places.alike.extend(search.alike);
+            }
+            if Some(search.reading.undone) == gaps {
+                places.gaps.extend(search.gaps);
+            }
         }
         places.alike.sort_unstable_by_key(|place| (place.lines, Reverse(place.exact)));
         places.alike.dedup_by_key(|place| place.lines);
         if !places.alike.is_empty() {
             places.gaps.clear();
+            return places;
         }
         places.gaps.sort_unstable_by_key(|gap| (gap.lines, Reverse(gap.exact)));
         places.gaps.dedup_by_key(|gap| gap.lines);
@@ -141,6 +157,15 @@ impl CertainSearch {
         places.gaps.retain(|gap| {
             !all.iter().any(|other| other.lines != gap.lines && gap.lines.contains(other.lines))
         });
+        let mut joined: Vec<LineRange> = self.joined.into_iter().flat_map(|search| search.places).collect();
+        joined.sort_unstable();
+        joined.dedup();
+        if !joined.is_empty() {
+            places.gaps.retain(|gap| joined.contains(&gap.lines));
+            if places.gaps.is_empty() {
+                places.alike = joined.into_iter().map(|lines| Alike { lines, exact: 0 }).collect();
+            }
+        }
         places
     }
 }
@@ -160,6 +185,7 @@ struct Fed {
 #[derive(Debug)]
 struct Search {
     reading: Reading,
+    is_telling: bool,
     /// For each number of matched pieces, how many of them still match if the next one does not (Knuth, Morris and Pratt 1977).
     fallback: Vec<usize>,
     /// How many pieces match at the end of what was fed.
@@ -189,6 +215,7 @@ impl Search {
         // A line has few pieces, so that this holds more than the lines that may have been left out.
         let most_recent = pieces.len() + reading.between + 2 * usize::try_from(MAX_LEFT_OUT).unwrap_or(0);
         Self {
+            is_telling: reading.is_telling(),
             reading,
             fallback,
             matched: 0,
@@ -224,6 +251,11 @@ impl Search {
                 self.part(line);
             }
         }
+    }
+
+    /// Whether the reading was found as a whole, and tells its place.
+    fn is_found(&self) -> bool {
+        self.alike.len() == 1 || !self.alike.is_empty() && self.is_telling
     }
 
     /// Counts the pieces that match with one more, and keeps the place if they are all.
@@ -268,7 +300,11 @@ impl Search {
     fn part(&mut self, line: LineNumber) {
         let wanted = &self.reading.pieces;
         let count = wanted.len();
-        if !(2..=MAX_PARTED).contains(&count) || self.gaps.len() >= MAX_KEPT || self.compared > MAX_COMPARED {
+        if !self.is_telling
+            || !(2..=MAX_PARTED).contains(&count)
+            || self.gaps.len() >= MAX_KEPT
+            || self.compared > MAX_COMPARED
+        {
             return;
         }
         let hash = |index: usize| wanted.get(index).map(|piece| piece.hash);
@@ -445,6 +481,64 @@ fn second() {
     }
 
     #[test]
+    fn lines_around_the_text_and_broken_lines() {
+        let file = "\
+a first line
+
+foo(
+    bar,
+    baz,
+)
+    }
+
+# Title
+
+```js
+one two
+three four
+```
+
+// some words of
+// a comment
+last_call(1, 2)
+";
+        insta::assert_snapshot!([
+            "\nfoo(\n    bar,\n    baz,\n)\n\n",
+            "```\nlast_call(1, 2)\n```",
+            "src/x.js\n```js\nfoo(\n    bar,\n",
+            "<<<<<<< SEARCH\nlast_call(1, 2)\n=======",
+            // The file's own fence, and a blank line too many beside it.
+            "\n```js\nOne two\nthree four\n```\n",
+            "foo(bar, baz)",
+            "one\ntwo three four",
+            "// some words\n// of a comment\n",
+            "// some words of a comment\nlast_call(1,\n    2,\n)",
+            // Parts of lines are none.
+            "two three",
+            "words of a comment",
+            // Too short to tell a place, but there once; and twice.
+            "  }",
+            ")",
+            "\n\n",
+        ].map(|wanted| format!("{wanted:?}: {}\n", told(wanted, file))).concat(), @r#"
+        "\nfoo(\n    bar,\n    baz,\n)\n\n": alike [2-6] gaps []
+        "```\nlast_call(1, 2)\n```": alike [18-18] gaps []
+        "src/x.js\n```js\nfoo(\n    bar,\n": alike [3-4] gaps []
+        "<<<<<<< SEARCH\nlast_call(1, 2)\n=======": alike [18-18] gaps []
+        "\n```js\nOne two\nthree four\n```\n": alike [10-14] gaps []
+        "foo(bar, baz)": alike [3-6] gaps []
+        "one\ntwo three four": alike [12-13] gaps []
+        "// some words\n// of a comment\n": alike [16-17] gaps []
+        "// some words of a comment\nlast_call(1,\n    2,\n)": alike [16-18] gaps []
+        "two three": alike [] gaps []
+        "words of a comment": alike [] gaps []
+        "  }": alike [7-7] gaps []
+        ")": alike [6-6] gaps []
+        "\n\n": alike [] gaps []
+        "#);
+    }
+
+    #[test]
     fn what_is_certain() {
         let lines = |start, end| LineRange::inclusive(start, end).unwrap();
         let places = |alike: &[(u64, u64)]| CertainPlaces {
@@ -471,6 +565,10 @@ fn second() {
         assert!(search("the same\n", &many).alike.len() <= MAX_KEPT);
         assert!(CertainSearch::new(&"x".repeat(LONGEST + 1)).is_idle());
         assert!(CertainSearch::new("\n\n").is_idle());
+        // Many ways to read many lines.
+        let around = format!("{0}x\n{many}{0}", "\n".repeat(20));
+        assert_eq!(CertainSearch::new(&around).searches.len(), 2);
+        assert!(CertainSearch::new(&format!("{0}some x\n{0}", "\n".repeat(20))).searches.len() <= 17);
     }
 
     proptest! {
@@ -482,7 +580,7 @@ fn second() {
             words in prop::collection::vec("( {0,8}|\t{0,2})[a-zä]{4,9}", 8..40),
             place in any::<prop::sample::Index>(),
             length in 2..8_usize,
-            slip in 0..6,
+            slip in 0..11,
         ) {
             let file: Vec<String> =
                 words.iter().zip(0..).map(|(word, number)| format!("{word} line{number} – “x”")).collect();
@@ -494,7 +592,12 @@ fn second() {
                 2 => block.replace('\n', "\\n"),
                 3 => block.to_uppercase(),
                 4 => (100..).zip(block.lines()).fold(String::new(), |text, (number, line)| format!("{text}{number}\t{line}\n")),
-                _ => block.replace('l', "\u{ad}l"),
+                5 => block.replace('l', "\u{ad}l"),
+                6 => format!("\n{block}\n\n"),
+                7 => format!("```\n{block}\n```\n"),
+                8 => format!("src/some.rs\n{block}\n=======\n"),
+                9 => block.replace('\n', " "),
+                _ => block.replace(' ', "\n"),
             };
             let expected = LineRange::new(LineNumber::from_index(start as u64), length as u64);
             let found = search(&wanted, &file.join("\n"));

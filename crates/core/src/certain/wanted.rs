@@ -1,13 +1,15 @@
 //! A wanted text, and lines of the file, as they are compared: hashes of pieces in which every slip is undone.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::cause::{collapsed, without_gutter, without_repeats};
+use super::joined::Joined;
+use crate::cause::{Unbroken, collapsed, is_telling, readings};
 use crate::elision::is_elision;
 use crate::matching::trim_blanks;
 
-/// A piece with so many letters and digits tells its place; `}` or `else` stand anywhere.
-const TELLING: usize = 5;
+/// A text of more lines is read in two ways only, as it was sent and with all slips undone: each takes memory for each line.
+const MANY_LINES: usize = 10_000;
 
 /// A piece of text between two line ends, be they real or spelled out, without anything that a slip changes.
 #[derive(Clone, Copy, Debug)]
@@ -24,16 +26,29 @@ pub(super) struct Piece {
     pub(super) is_telling: bool,
 }
 
+/// A line as it is compared: its pieces, and as it is joined with others.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) unbroken: Unbroken,
+}
+
+impl Line {
+    pub(super) fn new(line: &str) -> Self {
+        let collapsed = collapsed(line);
+        Self { pieces: pieces(line, &collapsed), unbroken: Unbroken::new(line, &collapsed) }
+    }
+}
+
 /// Cuts a line into pieces.
-pub(super) fn pieces(line: &str) -> Vec<Piece> {
-    let collapsed = collapsed(line);
+fn pieces(line: &str, collapsed: &str) -> Vec<Piece> {
     // A spelled-out line end at the very end ends the last piece, as a real one does.
-    let body = collapsed.strip_suffix('\n').unwrap_or(&collapsed);
+    let body = collapsed.strip_suffix('\n').unwrap_or(collapsed);
     let exact = hash_of(trim_blanks(line));
     let indent = hash_of(line.split(|c| !matches!(c, ' ' | '\t')).next().unwrap_or_default());
     body.split('\n')
         .map(|piece| {
-            let is_telling = piece.chars().filter(|c| c.is_alphanumeric()).nth(TELLING - 1).is_some();
+            let is_telling = is_telling(piece);
             Piece { hash: hash_of(piece), exact, indent, is_blank: piece.is_empty(), is_telling }
         })
         .collect()
@@ -54,27 +69,45 @@ pub(super) struct Reading {
     pub(super) head: Option<usize>,
     /// How many pieces stand between the ends that are looked for.
     pub(super) between: usize,
+    /// How many slips of the whole text were undone.
+    pub(super) undone: usize,
 }
 
-/// Returns the ways to read a text: as it is, without line numbers in front, without lines that are there twice, and each without
-/// the lines that stand for others.
-pub(super) fn readings(text: &str) -> Vec<Reading> {
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    let (bare, once) = (without_gutter(text), without_repeats(text));
-    let mut out = Vec::new();
-    for text in [Some(text), bare.as_deref(), once.as_deref()].into_iter().flatten() {
-        let pieces: Vec<_> = text.split('\n').flat_map(pieces).collect();
-        if !pieces.iter().any(|piece| piece.is_telling) {
-            continue;
-        }
-        out.push(Reading { pieces, head: None, between: 0 });
-        out.extend(elided(text));
+impl Reading {
+    /// Whether any of its pieces tells its place.
+    pub(super) fn is_telling(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.is_telling)
     }
-    out
+}
+
+/// Returns the ways to read a text: as it is, with slips of the whole text undone, and each without the lines that stand for others. Where
+/// lines are broken is no matter to the last ones.
+pub(super) fn read(text: &str) -> (Vec<Reading>, Vec<Joined>) {
+    let mut texts = readings(text.strip_suffix('\n').unwrap_or(text));
+    if texts.len() > 2 && text.matches('\n').nth(MANY_LINES).is_some() {
+        texts.drain(1..texts.len() - 1);
+    }
+    let mut known = HashMap::new();
+    for line in texts.iter().flat_map(|reading| reading.text.split('\n')) {
+        known.entry(line).or_insert_with(|| Line::new(line));
+    }
+    let lines = |text: &'_ str| text.split('\n').filter_map(|line| known.get(line)).collect::<Vec<_>>();
+    let mut out = Vec::new();
+    for reading in &texts {
+        let pieces: Vec<_> = lines(&reading.text).iter().flat_map(|line| line.pieces.clone()).collect();
+        if pieces.iter().any(|piece| !piece.is_blank) {
+            out.push(Reading { pieces, head: None, between: 0, undone: reading.undone });
+            out.extend(elided(&reading.text, reading.undone));
+        }
+    }
+    let ends = [texts.first(), texts.last().filter(|reading| reading.slip.is_some())];
+    let joined = ends.into_iter().flatten().flat_map(|reading| Joined::of(&lines(&reading.text)));
+    let joined = joined.collect();
+    (out, joined)
 }
 
 /// Reads a text in which lines stand for others: its first and its last part. `None` where there is no such line.
-fn elided(text: &str) -> Option<Reading> {
+fn elided(text: &str, undone: usize) -> Option<Reading> {
     let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
     for line in text.split('\n') {
         if is_elision(line).is_some() {
@@ -89,12 +122,15 @@ fn elided(text: &str) -> Option<Reading> {
     if parts.iter().any(|part| part.iter().all(|line| line.trim().is_empty())) {
         return None;
     }
-    let mut parts = parts.into_iter().map(|part| part.into_iter().flat_map(pieces).collect::<Vec<_>>());
+    let all = |part: Vec<&str>| part.into_iter().flat_map(|line| Line::new(line).pieces).collect::<Vec<_>>();
+    let mut parts = parts.into_iter().map(all);
     let mut all = parts.next().filter(|_| is_elided)?;
     let head = all.len();
     let mut rest: Vec<_> = parts.collect();
-    let Some(last) = rest.pop() else { return Some(Reading { pieces: all, head: None, between: 0 }) };
+    let Some(last) = rest.pop() else {
+        return Some(Reading { pieces: all, head: None, between: 0, undone });
+    };
     let between = rest.iter().map(Vec::len).sum();
     all.extend(last);
-    Some(Reading { pieces: all, head: Some(head), between })
+    Some(Reading { pieces: all, head: Some(head), between, undone })
 }

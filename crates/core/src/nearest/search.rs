@@ -87,13 +87,14 @@ impl Nearest {
     /// Returns the similar places, at most three that do not overlap, the most similar first; none where nothing is similar enough.
     #[must_use]
     pub fn finish(self) -> Vec<Near> {
-        let mut places = Vec::new();
+        let mut places: Vec<(usize, Place)> = Vec::new();
         // As far as there are lines.
         let asked = self.near.map(|near| {
             LineRange::new(near.start(), near.count().min(self.total.saturating_sub(near.start().index())))
         });
-        for search in self.searches {
-            places.extend(search.places(self.total, asked.map(|asked| (asked, self.asked.as_slice()))));
+        for (index, search) in self.searches.into_iter().enumerate() {
+            let found = search.places(self.total, asked.map(|asked| (asked, self.asked.as_slice())));
+            places.extend(found.into_iter().map(|place| (index, place)));
         }
         let rank = |lines: LineRange| self.near.map_or(0, |near| near.distance(lines));
         // Blanks and the like hardly count, but where all else is alike they tell.
@@ -109,17 +110,18 @@ impl Nearest {
             };
             pairs.map(score).sum::<usize>()
         };
-        for place in &mut places {
+        for (_, place) in &mut places {
             place.near.rank = (place.similarity, exact(place));
             place.near.is_asked = Some(place.near.lines) == asked;
         }
-        places.sort_by_cached_key(|place| {
-            let lines = place.near.lines;
-            (Reverse(place.similarity), !place.near.is_asked, Reverse(place.near.rank.1), rank(lines), lines)
+        // Of places that are as similar, those come first that the text is similar to as it was sent.
+        places.sort_by_cached_key(|(index, place)| {
+            let (lines, exact) = (place.near.lines, Reverse(place.near.rank.1));
+            (Reverse(place.similarity), !place.near.is_asked, *index, exact, rank(lines), lines)
         });
-        let floor = places.first().map_or(0, |best| best.similarity * SHARE_OF_BEST / 100).max(SIMILAR);
+        let floor = places.first().map_or(0, |(_, best)| best.similarity * SHARE_OF_BEST / 100).max(SIMILAR);
         let mut best: Vec<Near> = Vec::new();
-        for place in places.into_iter().filter(|place| place.similarity >= floor) {
+        for (_, place) in places.into_iter().filter(|(_, place)| place.similarity >= floor) {
             if best.len() < MAX_PLACES && !best.iter().any(|other| other.lines.overlaps(place.near.lines)) {
                 best.push(place.near);
             }

@@ -265,7 +265,7 @@ mod tests {
         "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo\nTH" -> "one  \ntwo  \nTHree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]
         "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo\nx\nth" -> "one  \ntwo  \nx\nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]
         "one  \ntwo  \nthree\t\nfour\n": "e\ntwo" to "e\nt-w-o" -> "one  \nt-w-o\nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-2]
-        "one  \ntwo  \nthree\t\nfour\n": "\ntwo" to "\n2" -> "one  \n2  \nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-2]
+        "one  \ntwo  \nthree\t\nfour\n": "\ntwo" to "\n2" -> "one  \n2  \nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [2-2], BlankLines
         "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\n" to "one\ntwo" -> "one  \ntwothree\t\nfour\n" | by lines "one  \ntwo  \nthree\t\nfour\n"
         "one  \ntwo  \nthree\t\nfour\n": "one\ntwo" to "one\ntwo\n" -> "one  \ntwo  \n\nthree\t\nfour\n" | by lines "one  \ntwo  \nthree\t\nfour\n"
         "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo" -> "one  \ntworee\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]

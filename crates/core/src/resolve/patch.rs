@@ -620,7 +620,7 @@ mod tests {
         "a  \na\t\n" -> "c\nc\n" but for blanks
         "a  \na\n" -> "a  \nc\n"
         " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
-        "A\n" -> NoMatch, near 1-1, LetterCase
+        "A\n" -> NoMatch, is "A\n", at [1-1], LetterCase
         "#);
         insta::assert_snapshot!(told_of(rows, Options { strict: true, ..Options::default() }), @r#"
         "a  \nb\t\n" -> NoMatch, is "a  \nb\t\n", at [1-2], TrailingWhitespace
@@ -632,7 +632,7 @@ mod tests {
         "a  \na\t\n" -> NoMatch, is "a  \n", at [1-1, 2-2], TrailingWhitespace
         "a  \na\n" -> "a  \nc\n"
         " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
-        "A\n" -> NoMatch, near 1-1, LetterCase
+        "A\n" -> NoMatch, is "A\n", at [1-1], LetterCase
         "#);
     }
 

@@ -92,6 +92,44 @@ fn a_slip_is_named_and_its_place_is_certain() {
         ("upper and lower case differ", "\tLet Other = \"\\\\d+\";\n", 9, 9),
         ("the blanks inside of lines differ", "\tdone(1,2);\n", 11, 11),
         ("a line of old_string is there twice", "\tdone(1, 2);\n\tdone(1, 2);\n", 11, 11),
+        ("old_string begins or ends with a blank line", "\tdone(1, 2);\n\n", 11, 11),
+        (
+            "old_string begins or ends with a blank line",
+            "\n\tprintln!(\"{other}\");\n\tdone(1, 2);\n\n",
+            10,
+            11,
+        ),
+        (
+            "old_string has a Markdown fence",
+            "```rust\n\tprintln!(\"{other}\");\n\tdone(1, 2);\n```\n",
+            10,
+            11,
+        ),
+        (
+            "old_string has the name of a file above",
+            "src/t.rs\n\tprintln!(\"{other}\");\n\tdone(1, 2);\n",
+            10,
+            11,
+        ),
+        (
+            "old_string has a mark of a patch",
+            "<<<<<<< SEARCH\n\tprintln!(\"{other}\");\n\tdone(1, 2);\n=======\n",
+            10,
+            11,
+        ),
+        (
+            "old_string has a mark of a patch",
+            "@@ -10,2 +10,2 @@\n\tprintln!(\"{other}\");\n\tdone(1, 2);\n",
+            10,
+            11,
+        ),
+        ("the lines are broken in other places", "\tprintln!(\"{other}\"); done(1, 2);", 10, 11),
+        (
+            "the lines are broken in other places",
+            "\tif count < 3\n\t\t&& text != \"a\" {\n\t\tprintln!(\n\t\t\t\"{text}\",\n\t\t);\n",
+            3,
+            4,
+        ),
     ];
     for (cause, old, start, end) in slips {
         let (first, last) = (start as u64, end as u64);
@@ -107,6 +145,56 @@ fn a_slip_is_named_and_its_place_is_certain() {
     let (said, mended) = mended(file, "café crème\n", None);
     assert!(said.contains("accents are characters of their own (NFD) in the file"), "{said}");
     assert_eq!(mended, with(file, 2, 2));
+}
+
+/// A text whose lines still stand, with a slip undone, was not replaced before, although the new text stands there: it is a part of the
+/// old one.
+#[test]
+fn what_still_stands_was_not_taken_away_before() {
+    let kept = "\tprintln!(\"{other}\");\n";
+    for old in [
+        "10\t\tprintln!(\"{other}\");\n11\t\tdone(1, 2);\n",
+        "```\n\tprintln!(\"{other}\");\n\tdone(1, 2);\n```\n",
+        "\tprintln!(\"{other}\"); done(1, 2);\n",
+        "fn second() {\n\t// ... existing code ...\n\tdone(1, 2);\n",
+        "\tprintln!(\"{other}\");\n\tdone(1, ",
+    ] {
+        let world = World::new();
+        world.write("t.rs", FILE);
+        let mut session = world.serve(&[]);
+        for range in [json!([{"start": 10, "end": 11}]), json!([{"start": 9, "end": 10}])] {
+            let patch = json!([{"old_string": old, "new_string": kept, "ranges": range}]);
+            let said = said(&world, &mut session, &patch);
+            assert!(!said.contains("made before") && !said.contains("nothing is left to do"), "{said}");
+        }
+    }
+    // What an edit has put around the lines that it kept was made.
+    let world = World::new();
+    world.write("t.rs", FILE);
+    let mut session = world.serve(&[]);
+    let patch = json!([{"old_string": "    done(1, 2);\n", "new_string": "\tprintln!(\"{other}\");\n\tdone(1, 2);\n"}]);
+    let said = said(&world, &mut session, &patch);
+    assert!(said.contains("the edit was made before"), "{said}");
+}
+
+/// What stands there cannot be copied, or is too little to tell its place: the digest names it.
+#[test]
+fn a_place_that_cannot_be_copied_is_named_by_its_digest() {
+    let file = "one two three\nfour five\rsix seven eight\nnine\n";
+    for range in [None, Some((2, 2)), Some((3, 3))] {
+        let (told, mended) = mended(file, "four five six sevne eigth\n", range);
+        assert!(told.contains("a line there has a CR or U+0000 inside"), "{told}");
+        assert_eq!(mended, with(file, 2, 2));
+        let (told, mended) = self::mended(file, "four five six seven eight\n", range);
+        assert!(told.contains("the file has a CR inside a line"), "{told}");
+        assert_eq!(mended, with(file, 2, 2));
+    }
+    let file = "if a:\n  b = [\n    1,\n  ]\nend\n";
+    for range in [None, Some((4, 4)), Some((2, 2))] {
+        let (told, mended) = mended(file, "      ]\n", range);
+        assert!(told.contains("the indentation differs"), "{told}");
+        assert_eq!(mended, with(file, 4, 4));
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 
 use super::view::View;
+use crate::cause::{collapsed, end, is_telling, readings};
+use crate::elision::is_elision;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Tier, trim_blanks};
 use crate::rejection::Made;
@@ -12,6 +14,8 @@ use crate::source::Source;
 const LEAST_CHARS: usize = 8;
 /// More bytes of a file than this are not looked at.
 const LONG: usize = 16 * 1024;
+/// Of more lines it is not looked which may be parts of others.
+const MOST_PARTS: usize = 200;
 
 impl<S: Source + ?Sized> View<'_, S> {
     /// Tells whether the new text stands in an asked range already, or across one of its ends.
@@ -48,17 +52,64 @@ impl<S: Source + ?Sized> View<'_, S> {
     /// it took away is still there. A text that is a part of the old one stands wherever that does: it tells nothing while a line that
     /// it took away is there.
     fn made(&self, lines: LineRange, old: &str, new: &str) -> Result<Option<Made>, S::Error> {
-        let [old_lines, new_lines] =
-            [old, new].map(|text| text.lines().map(trim_blanks).collect::<HashSet<_>>());
-        let brings = new_lines.iter().any(|line| !line.is_empty() && !old_lines.contains(line));
-        let around = old_lines.len() as u64;
+        let old = Old::new(old);
+        let new_lines = new.lines().map(trim_blanks).collect::<HashSet<_>>();
+        let brings = new_lines.iter().any(|line| !line.is_empty() && !old.lines.contains(*line));
+        let taken = old.taken(new);
+        let around = old.sent.lines().count() as u64;
         let first = lines.start().index().saturating_sub(around);
         let end = lines.end().saturating_add(around).min(self.file.scan.lines.count());
         let around = LineRange::new(LineNumber::from_index(first), end.saturating_sub(first));
         let text = self.whole(around, LONG)?;
-        let took = |line: &str| !line.is_empty() && old_lines.contains(line) && !new_lines.contains(line);
-        let is_gone = text.is_some_and(|text| !text.lines().map(trim_blanks).any(took));
-        let tells = is_gone || !old.contains(new);
+        let is_gone = text.is_some_and(|text| !text.lines().any(|line| taken.still_has(line)));
+        let tells = is_gone || !old.sent.contains(new);
         Ok(tells.then_some(Made { lines, is_sure: brings && is_gone }))
+    }
+}
+
+/// The old text in every way in which it may be read.
+struct Old<'a> {
+    sent: &'a str,
+    /// Its lines, blanks at their ends aside.
+    lines: HashSet<String>,
+}
+
+impl<'a> Old<'a> {
+    fn new(sent: &'a str) -> Self {
+        let readings = readings(sent.strip_suffix('\n').unwrap_or(sent));
+        let lines = readings.iter().flat_map(|reading| reading.text.split('\n'));
+        Self { sent, lines: lines.map(|line| trim_blanks(line).to_owned()).collect() }
+    }
+
+    /// Returns what the new text takes away, slips undone: none of what may stand for other lines, or for none.
+    fn taken(&self, new: &str) -> Taken {
+        let kept: HashSet<String> = new.lines().map(collapsed).collect();
+        let own = self.lines.iter().filter(|line| end(line).is_none() && is_elision(line).is_none());
+        let lines = own.map(|line| collapsed(line.as_str())).filter(|line| !kept.contains(line)).collect();
+        Taken { lines, kept }
+    }
+}
+
+/// Lines that an edit takes away, and those that it keeps or brings, with slips undone.
+struct Taken {
+    lines: HashSet<String>,
+    kept: HashSet<String>,
+}
+
+impl Taken {
+    /// Tells whether a line of the file is one of those that were to go: the same once slips are undone, or all but what was cut off, or the
+    /// beginning or the end of lines that were joined.
+    fn still_has(&self, line: &str) -> bool {
+        let line = collapsed(line);
+        let is_part =
+            |whole: &str, part: &str| is_telling(part) && (whole.starts_with(part) || whole.ends_with(part));
+        !line.is_empty()
+            && !self.kept.contains(&line)
+            && (self.lines.contains(&line)
+                || self
+                    .lines
+                    .iter()
+                    .take(MOST_PARTS)
+                    .any(|taken| is_part(&line, taken) || is_part(taken, &line)))
     }
 }

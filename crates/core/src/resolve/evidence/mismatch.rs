@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 
 use super::view::{View, Wanted};
-use crate::cause::{Cause, cause, cause_inside, cause_without_place};
-use crate::certain::{CertainPlaces, Gap};
-use crate::digest::DigestPrefix;
-use crate::line::LineRange;
+use crate::cause::{Cause, cause, cause_inside, cause_without_place, end};
+use crate::certain::{Alike, CertainPlaces, Gap};
+use crate::digest::{Digest, DigestPrefix};
+use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
-use crate::nearest::Near;
-use crate::rejection::{At, Certain, Evidence, FoundBy, Given};
+use crate::nearest::{MAX_PLACES, Near};
+use crate::rejection::{At, Certain, Evidence, FoundBy, Given, Made};
 use crate::source::Source;
 
 /// Up to how many bytes of text in the file a cause is looked for, and of text that was sent in failures that are not looked into:
@@ -51,18 +51,26 @@ impl<S: Source + ?Sized> View<'_, S> {
             whole_old.push('\n');
         }
         evidence.found_at = self.places(&whole_old, true, Some(lines))?;
-        if !evidence.found_at.is_empty() {
+        if let Some(closest) = evidence.found_at.first() {
+            // A line that both texts have, and the range lacks, stands beside the range: it is none too many.
+            let why = match why {
+                Some(why) if why.is_at_ends() && closest.overlaps(lines) && share_ends(old, new) => {
+                    Some(Cause::RangeTooShort)
+                }
+                Some(Cause::LineBreaks) if closest.overlaps(lines) => None,
+                why => why,
+            };
             evidence.cause = why.filter(|why| {
                 why.is_slip()
                     || matches!(why, Cause::RangeTooLong | Cause::RangeTooShort)
                         && evidence.found_at.iter().any(|place| place.overlaps(lines))
             });
             // Lines that were named, and differ by a slip alone, are rather meant than others that do not differ.
-            if why.is_some_and(Cause::is_slip) {
-                evidence.certain = Some(Certain { lines, digest: self.digest(lines)?, text: None });
-            } else if let Some(place) = only(&evidence.found_at) {
+            let place = if why.is_some_and(Cause::is_slip) { Some(lines) } else { only(&evidence.found_at) };
+            if let Some(place) = place {
                 // What stands there is what was sent, so that it need not be shown.
                 evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text: None });
+                evidence.made = evidence.made.and_then(|made| beside(made, place, Some(lines)));
             }
             return Ok(evidence);
         }
@@ -72,8 +80,13 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
         let is_alike = why.is_some_and(Cause::is_slip);
         let found = if is_alike { CertainPlaces::default() } else { self.certain(old, Some(lines))? };
-        if let Some(place) = Some(lines).filter(|_| is_alike).or_else(|| found.alike_at(Some(lines))) {
-            self.tell_certain(&mut evidence, place, FoundBy::Alike, old, Some(lines))?;
+        let alike = match found.alike_at(Some(lines)) {
+            _ if is_alike => Some(lines),
+            Some(place) => self.with_ends(place, old)?,
+            None => None,
+        };
+        if let Some(place) = alike {
+            self.tell_certain(&mut evidence, place, FoundBy::Alike, (old, new), Some(lines))?;
             return Ok(evidence);
         }
         let part = old.strip_suffix('\n').unwrap_or(old);
@@ -87,6 +100,9 @@ impl<S: Source + ?Sized> View<'_, S> {
             let given = given.filter(|given| *given == Given::Whole || part == old);
             evidence.found_by = FoundBy::Part { of_new: given };
             evidence.cause = why.filter(|why| *why == Cause::CutShort && place == lines);
+            if given != Some(Given::Part) {
+                evidence.unsendable = self.unsendable(place)?;
+            }
             if given == Some(Given::Whole) {
                 let text = (place != lines).then(|| self.actual(place)).transpose()?;
                 evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text });
@@ -99,7 +115,11 @@ impl<S: Source + ?Sized> View<'_, S> {
             return Ok(evidence);
         }
         if let Some(Gap { lines: place, left_out, .. }) = found.gap_at(Some(lines)) {
-            self.tell_certain(&mut evidence, place, FoundBy::Gap { left_out }, old, Some(lines))?;
+            self.tell_certain(&mut evidence, place, FoundBy::Gap { left_out }, (old, new), Some(lines))?;
+            return Ok(evidence);
+        }
+        if found.alike.len() > 1 {
+            self.tell_alike(&mut evidence, &found.alike, old, Some(lines))?;
             return Ok(evidence);
         }
         let nearest = self.nearest(old, Some(lines))?;
@@ -134,16 +154,24 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
         let made = if is_cheap { self.made_anywhere(old, new)? } else { None };
         let found = self.certain(old, None)?;
-        let alike = found.alike_at(None).map(|place| (place, FoundBy::Alike));
+        let alike = match found.alike_at(None) {
+            Some(place) => self.with_ends(place, old)?.map(|place| (place, FoundBy::Alike)),
+            None => None,
+        };
         let gap = || found.gap_at(None).map(|gap| (gap.lines, FoundBy::Gap { left_out: gap.left_out }));
         if let Some((place, by)) = alike.or_else(gap) {
-            evidence.made = made.filter(|made| made.lines.overlaps(place));
-            self.tell_certain(&mut evidence, place, by, old, None)?;
+            // Elsewhere it stands for another reason.
+            evidence.made = made.filter(|made| made.lines.contains(place));
+            self.tell_certain(&mut evidence, place, by, (old, new), None)?;
             return Ok(evidence);
         }
         evidence.made = made;
         if let Some(made) = evidence.made.filter(|made| made.is_sure) {
             evidence.actual = Some(self.actual(made.lines)?);
+            return Ok(evidence);
+        }
+        if found.alike.len() > 1 {
+            self.tell_alike(&mut evidence, &found.alike, old, None)?;
             return Ok(evidence);
         }
         let nearest = self.nearest(old, None)?;
@@ -188,7 +216,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         evidence: &mut Evidence,
         place: LineRange,
         by: FoundBy,
-        old: &str,
+        (old, new): (&str, &str),
         asked: Option<LineRange>,
     ) -> Result<(), S::Error> {
         let text = self.whole(place, LONG)?;
@@ -210,8 +238,40 @@ impl<S: Source + ?Sized> View<'_, S> {
                 None
             }
         };
+        evidence.made = evidence.made.and_then(|made| beside(made, place, asked));
+        if evidence.made.is_none() && self.is_cheap(old, new) {
+            // What an edit has put around the lines that it kept.
+            evidence.made =
+                self.made_at(place, old, new)?.filter(|made| made.is_sure && made.lines.contains(place));
+        }
+        if let (Some(Made { lines, is_sure: false }), Some(asked)) = (evidence.made, asked) {
+            // Whether that is what was wanted can be seen.
+            let all =
+                LineRange::inclusive(lines.start().min(asked.start()).get(), lines.end().max(asked.end()));
+            evidence.actual = Some(self.actual(all.unwrap_or(asked))?);
+        }
         (evidence.found_at, evidence.found_by) = (vec![place], by);
         evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text });
+        Ok(())
+    }
+
+    /// Tells several places that are alike, none of which is certain: those closest to the asked range, or the first ones.
+    fn tell_alike(
+        &self,
+        evidence: &mut Evidence,
+        places: &[Alike],
+        old: &str,
+        asked: Option<LineRange>,
+    ) -> Result<(), S::Error> {
+        let mut places: Vec<LineRange> = places.iter().map(|place| place.lines).collect();
+        places.sort_by_key(|place| asked.map_or(0, |asked| asked.distance(*place)));
+        for place in places.into_iter().take(MAX_PLACES) {
+            if evidence.nearest.is_empty() {
+                evidence.cause = self.whole(place, LONG)?.and_then(|text| cause(old, &text));
+            }
+            evidence.nearest.push(self.actual(place)?);
+        }
+        evidence.is_tied = true;
         Ok(())
     }
 
@@ -226,6 +286,9 @@ impl<S: Source + ?Sized> View<'_, S> {
             [best, next, ..] => best.is_tied_with(next),
             _ => false,
         };
+        if let Some(best) = nearest.first() {
+            evidence.unsendable = self.unsendable(best.lines)?;
+        }
         for near in nearest {
             let difference = self.difference(near.lines, old, wanted)?;
             if evidence.nearest.is_empty() {
@@ -234,6 +297,69 @@ impl<S: Source + ?Sized> View<'_, S> {
             evidence.nearest.push(self.with_difference(near.lines, difference)?);
         }
         Ok(())
+    }
+
+    /// Returns the digest of lines whose text no client can send: it has a CR inside a line, or U+0000.
+    fn unsendable(&self, lines: LineRange) -> Result<Option<Digest>, S::Error> {
+        let text = self.whole(lines, LONG)?;
+        let is_unsendable = text.is_some_and(|text| text.contains(['\r', '\0']));
+        is_unsendable.then(|| self.digest(lines)).transpose()
+    }
+
+    /// Returns the place with the blank lines beside it that the text has at the same end, and of which a search that joins lines knows
+    /// nothing. `None` where a line beside it may be what a line at the same end of the text was meant to be, as two fences that differ:
+    /// then that line is not one too many.
+    fn with_ends(&self, place: LineRange, old: &str) -> Result<Option<LineRange>, S::Error> {
+        let old: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
+        let is_blank = |line: &&str| line.trim().is_empty();
+        let Some(text) = self.whole(place, LONG)? else { return Ok(Some(place)) };
+        let (mut start, mut below) = (place.start().index(), place.end());
+        let [head, tail] = [
+            old.iter()
+                .copied()
+                .take_while(is_blank)
+                .count()
+                .saturating_sub(text.lines().take_while(is_blank).count()),
+            old.iter()
+                .rev()
+                .copied()
+                .take_while(is_blank)
+                .count()
+                .saturating_sub(text.lines().rev().take_while(is_blank).count()),
+        ];
+        for _ in 0..head {
+            match start.checked_sub(1) {
+                Some(above) if self.line(above)?.trim().is_empty() => start = above,
+                _ => break,
+            }
+        }
+        for _ in 0..tail {
+            if below >= self.file.scan.lines.count() || !self.line(below)?.trim().is_empty() {
+                break;
+            }
+            below += 1;
+        }
+        let beside = [(old.first(), start.checked_sub(1)), (old.last(), Some(below))];
+        for (own, index) in beside {
+            let own = own.map_or("", |line| line.trim());
+            let own_end = end(own).filter(|end| *end != Cause::BlankLines);
+            let Some(index) =
+                index.filter(|index| own_end.is_some() && *index < self.file.scan.lines.count())
+            else {
+                continue;
+            };
+            let there = self.line(index)?;
+            if end(&there) == own_end && there.trim() != own {
+                return Ok(None);
+            }
+        }
+        Ok(Some(LineRange::new(LineNumber::from_index(start), below - start)))
+    }
+
+    /// Returns the text of the line with an index; of a long one nothing.
+    fn line(&self, index: u64) -> Result<String, S::Error> {
+        let line = LineRange::new(LineNumber::from_index(index), 1);
+        Ok(self.whole(line, SHORT)?.unwrap_or_else(|| "…".to_owned()))
     }
 
     fn cause_at(
@@ -245,6 +371,27 @@ impl<S: Source + ?Sized> View<'_, S> {
         let whole = self.whole(near.lines, LONG)?;
         Ok(whole.and_then(|whole| cause(old, &whole)))
     }
+}
+
+/// Returns what is to be said of a new text that stands there, where the old one stands at another place for certain: that the edit was
+/// made, if the new text has the place in it, or begins where the client says; not so if it stands across an end of the place; and either,
+/// if it stands elsewhere.
+fn beside(made: Made, place: LineRange, asked: Option<LineRange>) -> Option<Made> {
+    if made.lines.contains(place) {
+        return Some(made);
+    }
+    let is_asked = asked.is_some_and(|asked| asked.start() == made.lines.start());
+    (!made.lines.overlaps(place)).then_some(Made { is_sure: made.is_sure && is_asked, ..made })
+}
+
+/// Tells whether the lines at the ends of the old text that may be none of the file are those of the new text, too.
+fn share_ends(old: &str, new: &str) -> bool {
+    let [old, new] = [old, new].map(|text| text.strip_suffix('\n').unwrap_or(text));
+    let first = |text: &'_ str| text.split('\n').next().unwrap_or_default().trim().to_owned();
+    let last = |text: &'_ str| text.rsplit('\n').next().unwrap_or_default().trim().to_owned();
+    [(first(old), first(new)), (last(old), last(new))]
+        .iter()
+        .all(|(own, other)| end(own).is_none() || own == other)
 }
 
 /// Returns the place that a range was meant to be: the only one.

@@ -177,9 +177,13 @@ impl<S: Source + ?Sized> View<'_, S> {
         if certain.is_idle() {
             return Ok(CertainPlaces::default());
         }
-        // A line with as much text has no more bytes, unless they are blanks, or spelled out at length.
-        let longest = old.lines().map(str::len).max().unwrap_or(0).saturating_mul(8);
-        let longest = self.file.scan.encoding.max_bytes(longest).clamp(LONGEST_LINE, LONGEST_CERTAIN);
+        // A line with as much text, where it may be broken elsewhere, has no more bytes, unless they are blanks, or spelled out at length.
+        let longest = self
+            .file
+            .scan
+            .encoding
+            .max_bytes(old.len().saturating_mul(8))
+            .clamp(LONGEST_LINE, LONGEST_CERTAIN);
         let (first, bytes) = self.around(near)?;
         self.file.for_each_line(first, bytes, longest, |line| {
             let text = line.is_whole().then(|| self.file.scan.encoding.decode(line.text).ok()).flatten();

@@ -7,7 +7,14 @@ pub(super) fn words(cause: Cause) -> &'static str {
     use Side::{File, Wanted};
     match cause {
         Cause::Gutter => "old_string has the line numbers that reads show",
+        Cause::Fence => "old_string has a Markdown fence that the file lacks there",
+        Cause::FileName => "old_string has the name of a file above the text",
+        Cause::PatchMark => {
+            "old_string has a mark of a patch (<<<<<<<, =======, @@) that the file lacks there"
+        }
+        Cause::BlankLines => "old_string begins or ends with a blank line that the file lacks there",
         Cause::Repeated => "a line of old_string is there twice",
+        Cause::CarriageReturn => "the file has a CR inside a line, which no text of a call may have",
         Cause::SpelledOutEscapes => "old_string spells out (\\n, \\t, \\\") what the file has as such",
         Cause::EscapesInFile => "the file spells out (\\n, \\t) what old_string has as such",
         Cause::DoubledBackslashes(Wanted) => "old_string has more backslashes than the file",
@@ -35,6 +42,7 @@ pub(super) fn words(cause: Cause) -> &'static str {
         Cause::Indentation => "the indentation differs",
         Cause::InnerBlanks => "the blanks inside of lines differ",
         Cause::LetterCase => "upper and lower case differ",
+        Cause::LineBreaks => "the lines are broken in other places",
         Cause::TrailingWhitespace => "only spaces or tabs at line ends differ, where they count",
         Cause::RangeTooLong => "the range has more lines than old_string",
         Cause::RangeTooShort => "the range has fewer lines than old_string",

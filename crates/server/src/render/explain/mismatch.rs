@@ -180,6 +180,12 @@ fn content_hint(meant: &Correction<'_>, lines: LineRange, evidence: &Evidence) -
                 ([_], Some(Given::Part)) => {
                     format!("{apart}send the patch without ranges, or the whole lines as old_string")
                 }
+                ([place], _) if let Some(digest) = &evidence.unsendable => {
+                    format!(
+                        "with the whole lines as new_string, {}",
+                        meant.by_digest(*place, &digest.short())
+                    )
+                }
                 _ => format!(
                     "{apart}send the whole lines of the place that is meant, in old_string and in new_string"
                 ),
@@ -205,6 +211,9 @@ fn nearest_hint(meant: &Correction<'_>, asked: LineRange, evidence: &Evidence) -
     };
     if evidence.is_tied {
         return (format!("{otherwise}{TIED}"), None);
+    }
+    if let Some(hint) = unsendable_hint(meant, first, evidence) {
+        return (otherwise + &hint, Some(meant.unnamed(first)));
     }
     let otherwise = otherwise + &meant.apart();
     let named = |place: LineRange| {
@@ -233,6 +242,9 @@ fn no_match_hint(meant: &Correction<'_>, evidence: &Evidence) -> Hint {
     let otherwise = otherwise(evidence);
     match (evidence.nearest.first(), &evidence.actual) {
         (Some(_), _) if evidence.is_tied => (format!("{otherwise}{TIED}"), None),
+        (Some(near), _) if let Some(hint) = unsendable_hint(meant, near.of, evidence) => {
+            (otherwise + &hint, Some(meant.unnamed(near.of)))
+        }
         (Some(near), _) => (
             format!(
                 "{otherwise}if you mean {}, copy old_string from the text shown above, without line numbers",
@@ -249,6 +261,19 @@ fn no_match_hint(meant: &Correction<'_>, evidence: &Evidence) -> Hint {
             (read.map_or_else(|| "read the file".to_owned(), |read| format!("read the file: {read}")), None)
         }
     }
+}
+
+/// Words the hint where a similar place has text that no client can send, so that a copy of it would be refused.
+fn unsendable_hint(meant: &Correction<'_>, near: LineRange, evidence: &Evidence) -> Option<String> {
+    let digest = evidence
+        .unsendable
+        .as_ref()
+        .filter(|_| evidence.nearest.first().is_some_and(|first| first.of == near))?;
+    let call = meant.by_digest(near, &digest.short());
+    Some(format!(
+        "a line there has a CR or U+0000 inside, which no text may have; if you mean {}, {call}",
+        spelled(near)
+    ))
 }
 
 /// Words the hint where it is clear what to do: that the edit was made, to merge two patches, or the call by the digest of the place
