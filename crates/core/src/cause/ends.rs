@@ -29,6 +29,15 @@ pub(crate) fn end(line: &str) -> Option<Cause> {
     }
 }
 
+/// Tells whether a line of the file may be what a line at an end of the text was meant to be: both are of a kind, and they differ. A bare fence
+/// may as well end another block.
+pub(crate) fn is_another_end(own: &str, there: &str) -> bool {
+    let (own, there) = (own.trim(), there.trim());
+    let is_bare = |line| fence(line).is_some_and(str::is_empty);
+    let kind = end(own).filter(|kind| *kind != Cause::BlankLines);
+    kind.is_some() && kind == end(there) && own != there && !is_bare(own) && !is_bare(there)
+}
+
 /// Undoes a blank first line.
 pub(super) fn without_blank_head(text: &str) -> Option<&str> {
     without_head(text, Cause::BlankLines)

@@ -17,7 +17,7 @@ mod tests;
 mod undo;
 
 pub(crate) use breaks::{Joiner, Step, Unbroken, joined};
-pub(crate) use ends::end;
+pub(crate) use ends::{end, is_another_end};
 pub(crate) use fold::{collapsed, is_telling, straight};
 pub use kind::{Cause, Side};
 pub(crate) use tell::meant;

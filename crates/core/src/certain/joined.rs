@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::wanted::Line;
 use crate::cause::{Joiner, Step, Unbroken, is_telling, joined};
 use crate::line::{LineNumber, LineRange};
 
@@ -28,10 +27,9 @@ pub(super) struct Joined {
 
 impl Joined {
     /// Makes the searches for a text: one that takes signs of comments for text, and one that does not where it has any.
-    pub(super) fn of(lines: &[&Line]) -> Vec<Self> {
-        let lines: Vec<&Unbroken> = lines.iter().map(|line| &line.unbroken).collect();
+    pub(super) fn of(lines: &[&Unbroken]) -> Vec<Self> {
         let ways = [Some(false), lines.iter().any(|line| line.has_sign()).then_some(true)];
-        ways.into_iter().flatten().filter_map(|is_apart| Self::new(&lines, is_apart)).collect()
+        ways.into_iter().flatten().filter_map(|is_apart| Self::new(lines, is_apart)).collect()
     }
 
     fn new(lines: &[&Unbroken], is_apart: bool) -> Option<Self> {

@@ -101,7 +101,9 @@ pub(super) fn read(text: &str) -> (Vec<Reading>, Vec<Joined>) {
         }
     }
     let ends = [texts.first(), texts.last().filter(|reading| reading.slip.is_some())];
-    let joined = ends.into_iter().flatten().flat_map(|reading| Joined::of(&lines(&reading.text)));
+    let joined = ends.into_iter().flatten().flat_map(|reading| {
+        Joined::of(&lines(&reading.text).iter().map(|line| &line.unbroken).collect::<Vec<_>>())
+    });
     let joined = joined.collect();
     (out, joined)
 }

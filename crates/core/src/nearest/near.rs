@@ -24,6 +24,9 @@ pub struct Near {
     pub(super) is_asked: bool,
 }
 
+/// So similar is a place, of 1000, that has a typo or two.
+const CLOSE: u64 = 800;
+
 /// Of two places that differ in similarity by less, of 1000, neither is meant rather than the other.
 const TIED: u64 = 20;
 
@@ -31,6 +34,11 @@ impl Near {
     /// Makes the place of `lines`, of which `texts` are the texts.
     pub(super) fn new(lines: LineRange, texts: &[String]) -> Self {
         Self { lines, text: excerpt(texts), rank: (0, 0), is_asked: false }
+    }
+
+    /// Tells whether it is all but the wanted text.
+    pub(crate) fn is_close(&self) -> bool {
+        self.rank.0 >= CLOSE
     }
 
     /// Tells whether one of the two, neither of which was asked for, is meant as well as the other.

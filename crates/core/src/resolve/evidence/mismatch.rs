@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::view::{View, Wanted};
-use crate::cause::{Cause, cause, cause_inside, cause_without_place, end};
+use crate::cause::{Cause, cause, cause_inside, cause_without_place, end, is_another_end};
 use crate::certain::{Alike, CertainPlaces, Gap};
 use crate::digest::{Digest, DigestPrefix};
 use crate::line::{LineNumber, LineRange};
@@ -165,27 +165,27 @@ impl<S: Source + ?Sized> View<'_, S> {
             self.tell_certain(&mut evidence, place, by, (old, new), None)?;
             return Ok(evidence);
         }
-        evidence.made = made;
-        if let Some(made) = evidence.made.filter(|made| made.is_sure) {
-            evidence.actual = Some(self.actual(made.lines)?);
-            return Ok(evidence);
+        let nearest = self.nearest(old, None)?;
+        evidence.made = made.and_then(|made| unless_like(made, nearest.first(), old, new));
+        if let Some(made) = evidence.made {
+            let is_shown = |near: &Near| !made.is_sure && near.lines.contains(made.lines);
+            if !nearest.iter().any(is_shown) {
+                evidence.actual = Some(self.actual(made.lines)?);
+            }
+            if made.is_sure {
+                return Ok(evidence);
+            }
         }
         if found.alike.len() > 1 {
             self.tell_alike(&mut evidence, &found.alike, old, None)?;
             return Ok(evidence);
         }
-        let nearest = self.nearest(old, None)?;
         match nearest.first() {
             Some(best) if is_cheap => evidence.cause = self.cause_at(best, old, cause_inside)?,
             None if is_cheap => evidence.cause = cause_without_place(old),
             _ => {}
         }
         self.tell_nearest(&mut evidence, nearest, old, Wanted::Part)?;
-        if evidence.nearest.is_empty()
-            && let Some(made) = evidence.made
-        {
-            evidence.actual = Some(self.actual(made.lines)?);
-        }
         Ok(evidence)
     }
 
@@ -341,15 +341,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
         let beside = [(old.first(), start.checked_sub(1)), (old.last(), Some(below))];
         for (own, index) in beside {
-            let own = own.map_or("", |line| line.trim());
-            let own_end = end(own).filter(|end| *end != Cause::BlankLines);
-            let Some(index) =
-                index.filter(|index| own_end.is_some() && *index < self.file.scan.lines.count())
-            else {
-                continue;
-            };
-            let there = self.line(index)?;
-            if end(&there) == own_end && there.trim() != own {
+            let (Some(own), Some(index)) = (own, index) else { continue };
+            if index < self.file.scan.lines.count() && is_another_end(own, &self.line(index)?) {
                 return Ok(None);
             }
         }
@@ -382,6 +375,18 @@ fn beside(made: Made, place: LineRange, asked: Option<LineRange>) -> Option<Made
     }
     let is_asked = asked.is_some_and(|asked| asked.start() == made.lines.start());
     (!made.lines.overlaps(place)).then_some(Made { is_sure: made.is_sure && is_asked, ..made })
+}
+
+/// Returns what is to be said of a new text that stands there, where other text is like the old one: the old text may have been meant to be
+/// that. A new text that is a part of the old one stands there for this reason.
+fn unless_like(made: Made, nearest: Option<&Near>, old: &str, new: &str) -> Option<Made> {
+    match nearest.filter(|near| near.is_close()) {
+        Some(near) if !near.lines.overlaps(made.lines) => Some(Made { is_sure: false, ..made }),
+        Some(near) if near.lines != made.lines && near.lines.contains(made.lines) && old.contains(new) => {
+            None
+        }
+        _ => Some(made),
+    }
 }
 
 /// Tells whether the lines at the ends of the old text that may be none of the file are those of the new text, too.
