@@ -7,3 +7,4 @@ pub mod measure;
 mod progress;
 pub mod server;
 pub mod session;
+mod turns;

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use rmcp::model::ToolAnnotations;
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
 
 use super::extra::ExtraTools;
 use super::instructions::instructions;
 use super::progress;
+use super::turns::Turns;
 use crate::config::{Config, Output};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limit;
@@ -30,7 +30,7 @@ pub struct Server {
     tools: &'static [Tool],
     extra: Option<Arc<dyn ExtraTools>>,
     listed: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
-    turns: Arc<Semaphore>,
+    turns: Arc<Turns>,
     progress_every: Duration,
     is_measured: bool,
 }
@@ -45,7 +45,7 @@ impl Server {
     /// Makes a server of these tools, as far as the configuration offers them; for tests of the protocol.
     #[must_use]
     pub fn with_tools(context: Context, tools: &'static [Tool]) -> Self {
-        let turns = Arc::new(Semaphore::new(context.config.limits.size(Limit::Calls)));
+        let turns = Arc::new(Turns::new(context.config.limits.size(Limit::Calls)));
         let listed = Arc::default();
         Self {
             context: Arc::new(context),
@@ -136,8 +136,7 @@ impl Server {
         if context.workspace.serves_nothing() {
             return fail(directories::nothing_served(&context.workspace));
         }
-        // The semaphore is never closed, so this only waits.
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let turn = self.turns.next(tool.id.is_finding()).await;
         is_at_work.store(true, Ordering::Relaxed);
         if cancel.is_cancelled() {
             return fail(explain::cancelled());

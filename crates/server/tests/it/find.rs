@@ -139,6 +139,8 @@ fn searches_and_lists_that_are_refused() {
             ("a line end", SEARCH, json!({"pattern": "a\\nb"})),
             ("what it cannot do", SEARCH, json!({"pattern": "(?<=a)b"})),
             ("too large an expression", SEARCH, json!({"pattern": r"\w{1000}{1000}{100}"})),
+            ("too long an expression", SEARCH, json!({"pattern": r"\w".repeat(2049)})),
+            ("too long a text", SEARCH, json!({"pattern": "a".repeat(4097), "literal": true})),
             ("no glob", SEARCH, json!({"pattern": "a", "glob": "*.{rs"})),
             ("globs of other types", SEARCH, json!({"pattern": "a", "glob": ["*.rs", 1, "a\u{0}"]})),
             ("globs that are none", LIST, json!({"glob": {"include": "*.rs"}})),

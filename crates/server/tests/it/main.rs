@@ -45,6 +45,7 @@ mod session;
 mod stdio;
 #[cfg(target_os = "linux")]
 mod strangers;
+mod stopping;
 mod world;
 
 use std::path::Path;

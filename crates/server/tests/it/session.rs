@@ -120,7 +120,12 @@ impl Session {
         self.send(&message.to_string());
     }
 
-    fn receive(&mut self) -> Value {
+    /// Ends the input; what is in work is finished and answered.
+    pub(crate) fn end_input(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
+    pub(crate) fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()

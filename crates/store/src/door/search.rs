@@ -14,7 +14,7 @@ use crate::edit::Reason;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::search::deliver::Asked;
 use crate::search::globs::Globs;
-use crate::search::matcher::matcher;
+use crate::search::matcher::Pattern;
 use crate::search::start::{Start, of_path, of_roots};
 use crate::search::walk::Rules;
 use crate::search::{
@@ -37,14 +37,14 @@ impl Workspace {
     ) -> Result<SearchSummary, SearchError> {
         let began = Instant::now();
         let mut problems = Vec::new();
-        let matcher = matcher(search).map_err(|bad| problems.push(SearchProblem::Pattern(bad)));
+        let pattern = Pattern::of(search).map_err(|bad| problems.push(SearchProblem::Pattern(bad)));
         let globs = self.globs(search.glob).map_err(|bad| problems.push(SearchProblem::Globs(bad)));
         let label = search.encoding.map(Label::parse);
         if matches!(label, Some(None)) {
             problems.push(SearchProblem::Refused { entry: 0, reason: Reason::UnknownEncoding });
         }
         let (starts, mut skipped) = self.starts(search.paths, control, &mut problems);
-        let (Ok(matcher), Ok(globs), true) = (matcher, globs, problems.is_empty()) else {
+        let (Ok(pattern), Ok(globs), true) = (pattern, globs, problems.is_empty()) else {
             return Err(SearchError { problems });
         };
         let stop = AtomicBool::new(false);
@@ -58,7 +58,7 @@ impl Workspace {
             stop: &stop,
         };
         let asked = Asked {
-            matcher: &matcher,
+            pattern: &pattern,
             label: label.flatten().map(|label| label.encoding),
             hashes: search.hashes,
             max_line_bytes: search.max_line_bytes,

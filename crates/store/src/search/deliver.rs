@@ -6,14 +6,15 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use grep_matcher::Matcher as _;
-use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkError, SinkMatch};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::line::LineNumber;
 
+use crate::search::matcher::Pattern;
 use crate::search::request::{Cut, Match, TextLine};
 use crate::search::skipped::Cause;
+use crate::search::stoppable::Stoppable;
 
 /// How many bytes of matches are handed on at a time, about.
 pub(crate) const PORTION: usize = 256 * 1024;
@@ -23,7 +24,7 @@ const EACH: usize = 128;
 /// What is asked of every file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
-    pub(crate) matcher: &'a RegexMatcher,
+    pub(crate) pattern: &'a Pattern,
     pub(crate) label: Option<Encoding>,
     pub(crate) hashes: bool,
     pub(crate) max_line_bytes: usize,
@@ -40,13 +41,14 @@ pub(crate) enum Fault {
     Skip(Cause),
     /// Nothing more is wanted.
     Stop,
-    /// The searcher's own error. With memory for the line it has none: what else it could be is noted where files are read.
+    /// The searcher has no memory for a line. What else could keep it from reading is noted where files are read.
     Searcher,
 }
 
 impl SinkError for Fault {
     fn error_message<T: fmt::Display>(_: T) -> Self {
-        Self::Searcher
+        // The matcher's, which has no other.
+        Self::Stop
     }
 
     fn error_io(_: io::Error) -> Self {
@@ -64,8 +66,8 @@ pub(crate) trait Found {
 }
 
 /// Collects the matches of a file.
-pub(crate) struct Collector<'a, F> {
-    pub(crate) matcher: &'a RegexMatcher,
+pub(crate) struct Collector<'a, 'p, F> {
+    pub(crate) matcher: &'a Stoppable<'p>,
     pub(crate) max_line_bytes: usize,
     pub(crate) found: F,
     before: Vec<TextLine>,
@@ -73,8 +75,8 @@ pub(crate) struct Collector<'a, F> {
     weight: usize,
 }
 
-impl<'a, F: Found> Collector<'a, F> {
-    pub(crate) fn new(matcher: &'a RegexMatcher, max_line_bytes: usize, found: F) -> Self {
+impl<'a, 'p, F: Found> Collector<'a, 'p, F> {
+    pub(crate) fn new(matcher: &'a Stoppable<'p>, max_line_bytes: usize, found: F) -> Self {
         Self {
             matcher,
             max_line_bytes: max_line_bytes.max(64),
@@ -97,7 +99,7 @@ impl<'a, F: Found> Collector<'a, F> {
         let (part, cut) = if text.len() <= self.max_line_bytes {
             (text, None)
         } else {
-            let hit = if is_hit { self.matcher.find(text).ok().flatten() } else { None };
+            let hit = if is_hit { self.matcher.find(text).map_err(|_| Fault::Stop)? } else { None };
             let (part, cut) = part_of(text, hit.map_or(0, |hit| hit.start()), self.max_line_bytes);
             (part, Some(cut))
         };
@@ -108,7 +110,7 @@ impl<'a, F: Found> Collector<'a, F> {
     }
 }
 
-impl<F: Found> Sink for Collector<'_, F> {
+impl<F: Found> Sink for Collector<'_, '_, F> {
     type Error = Fault;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Fault> {

@@ -16,6 +16,8 @@ use crate::os;
 use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
+use crate::search::stop::STEPS;
+use crate::search::stoppable::Stoppable;
 use crate::search::stream;
 use crate::search::text::{self, Form};
 
@@ -35,6 +37,7 @@ pub(crate) enum Searched {
 pub(crate) struct FileSearcher<'a> {
     asked: Asked<'a>,
     searcher: Searcher,
+    matcher: Stoppable<'a>,
     /// How many bytes a file may have to be read whole.
     small: u64,
     raw: Vec<u8>,
@@ -53,7 +56,8 @@ impl<'a> FileSearcher<'a> {
             .bom_sniffing(false)
             .memory_map(MmapChoice::never())
             .heap_limit(Some(LONGEST_LINE));
-        Self { asked, searcher: builder.build(), small, raw: Vec::new(), text: Vec::new() }
+        let matcher = Stoppable::new(asked.pattern, asked.stop, STEPS);
+        Self { asked, searcher: builder.build(), matcher, small, raw: Vec::new(), text: Vec::new() }
     }
 
     /// Searches a file that was opened by [`os::open_to_read_file`].
@@ -78,7 +82,7 @@ impl<'a> FileSearcher<'a> {
         if metadata.len() <= self.small && self.read(file, metadata.len())? {
             return self.search_small(emit);
         }
-        stream::search(file, metadata.len(), self.asked, &mut self.searcher, emit)
+        stream::search(file, metadata.len(), self.asked, &self.matcher, &mut self.searcher, emit)
     }
 
     /// Reads a small file; `false` if it has become a large one.
@@ -122,8 +126,8 @@ impl<'a> FileSearcher<'a> {
             scan: None,
             emit,
         };
-        let mut collector = Collector::new(self.asked.matcher, self.asked.max_line_bytes, found);
-        self.searcher.search_slice(self.asked.matcher, text, &mut collector)?;
+        let mut collector = Collector::new(&self.matcher, self.asked.max_line_bytes, found);
+        self.searcher.search_slice(&self.matcher, text, &mut collector)?;
         collector.finish()
     }
 }

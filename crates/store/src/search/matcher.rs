@@ -1,19 +1,57 @@
-//! From the pattern of a request to what finds it in a line: [`matcher`].
+//! From the pattern of a request to what finds it in a line: [`Pattern`]. A pattern is weighed before anything is made of it.
+
+use std::fmt;
 
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
+use regex_automata::nfa::thompson::{self, NFA};
+use regex_automata::util::syntax;
 
 use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 
+/// How many bytes a pattern may have. While it is parsed, each can take 15 KiB of memory (`(?i)\PL` is a class of a thousand ranges).
+const LONGEST: usize = 4 << 10;
 /// How many bytes a compiled pattern may have: as in the crate `regex`.
 const SIZE: usize = 10 << 20;
-/// How many bytes each thread may spend on what it learns about the pattern while it searches.
-const CACHE: usize = 16 << 20;
+/// How many bytes each of a thread's automata may spend on what it learns about the pattern while it searches: as in the crate `regex`.
+pub(crate) const CACHE: usize = 2 << 20;
 /// How deep groups may be nested.
 const DEPTH: u32 = 250;
+/// How many states, times the ends of their groups, a pattern may have: one engine of the crate `regex` has a table of them for each thread.
+const SLOTS: usize = 1 << 20;
 
-/// Compiles the pattern of a request. What it finds never goes over a line's end, and `^` and `$` are those of a line.
-pub(crate) fn matcher(search: &Search<'_>) -> Result<RegexMatcher, BadSearchPattern> {
+/// A compiled pattern. What it finds never goes over a line's end, and `^` and `$` are those of a line.
+#[derive(Clone)]
+pub(crate) struct Pattern {
+    /// What searches.
+    pub(crate) regex: RegexMatcher,
+    /// The same pattern, to be followed step by step. In a text of several lines it might find more.
+    pub(crate) states: NFA,
+}
+
+impl Pattern {
+    /// Compiles the pattern of a request.
+    pub(crate) fn of(search: &Search<'_>) -> Result<Self, BadSearchPattern> {
+        let bytes = search.pattern.len();
+        if bytes > LONGEST {
+            return Err(BadSearchPattern::TooLong { bytes, most: LONGEST });
+        }
+        let regex = regex(search)?;
+        let states = states(search)?;
+        if states.states().len() * states.group_info().slot_len() > SLOTS {
+            return Err(BadSearchPattern::TooLarge);
+        }
+        Ok(Self { regex, states })
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pattern").field(&self.states.states().len()).finish()
+    }
+}
+
+fn regex(search: &Search<'_>) -> Result<RegexMatcher, BadSearchPattern> {
     let mut builder = RegexMatcherBuilder::new();
     builder
         .multi_line(true)
@@ -25,6 +63,29 @@ pub(crate) fn matcher(search: &Search<'_>) -> Result<RegexMatcher, BadSearchPatt
         .nest_limit(DEPTH);
     builder.build(search.pattern).map_err(|error| match error.kind() {
         ErrorKind::NotAllowed(_) => BadSearchPattern::LineEnd,
+        // There is no kind for it.
+        ErrorKind::Regex(why) if why.contains("exceeds size limit") => BadSearchPattern::TooLarge,
         _ => BadSearchPattern::Regex(error.to_string()),
+    })
+}
+
+fn states(search: &Search<'_>) -> Result<NFA, BadSearchPattern> {
+    let pattern = if search.literal {
+        search.pattern.escape_unicode().to_string()
+    } else {
+        format!("(?:{})", search.pattern)
+    };
+    let syntax = syntax::Config::new()
+        .multi_line(true)
+        .case_insensitive(search.ignore_case)
+        .utf8(false)
+        .nest_limit(DEPTH);
+    let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(SIZE));
+    thompson::Compiler::new().syntax(syntax).configure(config).build(&pattern).map_err(|error| {
+        if error.size_limit().is_some() {
+            BadSearchPattern::TooLarge
+        } else {
+            BadSearchPattern::Regex(error.to_string())
+        }
     })
 }

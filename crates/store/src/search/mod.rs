@@ -6,17 +6,23 @@ pub(crate) mod file;
 pub(crate) mod globs;
 pub(crate) mod ignores;
 pub(crate) mod listing;
+mod long_line;
 pub(crate) mod matcher;
 pub(crate) mod pool;
 mod problem;
 mod request;
 mod skipped;
 pub(crate) mod start;
+mod stop;
+pub(crate) mod stoppable;
+#[cfg(test)]
+mod stoppable_tests;
 mod stream;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
 pub(crate) mod walk;
+pub(crate) mod workers;
 
 pub use problem::{BadSearchPattern, SearchError, SearchProblem};
 pub use request::{

@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
-use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,6 +22,7 @@ use crate::search::request::{FileMatches, Match, Search};
 use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::Start;
 use crate::search::walk::{Named, Node, Rules, Visitor, walk};
+use crate::search::workers::WORKERS;
 
 /// How many files a batch has at most.
 const FILES: usize = 48;
@@ -32,8 +32,6 @@ const DIRECTORIES: usize = 12;
 const WINDOW: usize = 32;
 /// How many bytes of what was found wait for their turn.
 const WAITING: usize = 4 << 20;
-/// The most threads that search.
-const THREADS: usize = 8;
 /// How long the caller's thread sleeps before it asks again whether to go on.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -57,12 +55,12 @@ pub(crate) fn search(
     if ask().is_break() {
         return Ok(Done::default());
     }
+    let taken = WORKERS.take();
     let shared = Shared::new(rules.stop, request.progress);
     thread::scope(|scope| {
         let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
-        let threads = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS);
         let mut spawned = spawn("walk").spawn_scoped(scope, || shared.walk(starts, rules)).map(|_| 0);
-        for _ in 0..threads {
+        for _ in 0..taken.count() {
             let work = || shared.work(FileSearcher::new(asked, request.context, SMALL));
             match (spawn("search").spawn_scoped(scope, work), &mut spawned) {
                 (Ok(_), Ok(count)) => *count += 1,

@@ -41,7 +41,18 @@ pub enum SearchProblem {
 /// Why nothing can be searched for by a pattern.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadSearchPattern {
-    /// It is no regular expression, or too large a one: the message of the crate `regex`, of one or several lines.
+    /// It has too many bytes.
+    #[error("the pattern has {bytes} bytes, and may have {most}")]
+    TooLong {
+        /// How many it has.
+        bytes: usize,
+        /// How many it may have.
+        most: usize,
+    },
+    /// It takes too much once it is compiled: what it counts, or its groups.
+    #[error("the pattern takes too much memory once it is compiled")]
+    TooLarge,
+    /// It is no regular expression: the message of the crate `regex`, of one or several lines.
     #[error("{0}")]
     Regex(String),
     /// It can match only over a line's end.

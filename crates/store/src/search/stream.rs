@@ -22,6 +22,7 @@ use crate::os::identity::Identity;
 use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
+use crate::search::stoppable::Stoppable;
 use crate::search::text::{Form, LineEnds};
 
 /// How much of a file is looked at at once for the first line end.
@@ -32,6 +33,7 @@ pub(crate) fn search(
     file: &File,
     size: u64,
     asked: Asked<'_>,
+    matcher: &Stoppable<'_>,
     searcher: &mut Searcher,
     emit: Emit<'_>,
 ) -> Result<(), Fault> {
@@ -44,8 +46,8 @@ pub(crate) fn search(
     let check = RefCell::new(Check::new(form));
     let mut reader = TextReader::new(&file, form, convention, &check);
     let found = Streamed { file: &file, asked, identity, check: &check, scan: None, emit };
-    let mut collector = Collector::new(asked.matcher, asked.max_line_bytes, found);
-    let outcome = searcher.search_reader(asked.matcher, &mut reader, &mut collector);
+    let mut collector = Collector::new(matcher, asked.max_line_bytes, found);
+    let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
     // What ended the reader is not told by the searcher.
     if let Some(fault) = check.borrow().fault {
         return Err(fault);

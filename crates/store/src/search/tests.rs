@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use grep_regex::RegexMatcher;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
@@ -17,7 +16,7 @@ use crate::access::roots::Roots;
 use crate::read::hash::SMALL;
 use crate::search::deliver::Asked;
 use crate::search::file::{FileSearcher, Searched};
-use crate::search::matcher::matcher;
+use crate::search::matcher::Pattern;
 use crate::search::request::{Match, Search};
 use crate::search::skipped::Cause;
 use crate::workspace::Workspace;
@@ -48,15 +47,10 @@ const PATTERNS: [(&str, Meaning); 9] = [
     }),
 ];
 
-fn search_file(
-    path: &Path,
-    matcher: &RegexMatcher,
-    search: &Search<'_>,
-    small: u64,
-) -> (Vec<Match>, Searched) {
+fn search_file(path: &Path, pattern: &Pattern, search: &Search<'_>, small: u64) -> (Vec<Match>, Searched) {
     let stop = AtomicBool::new(false);
     let asked = Asked {
-        matcher,
+        pattern,
         label: search.encoding.map(|label| Label::parse(label).unwrap().encoding),
         hashes: search.hashes,
         max_line_bytes: search.max_line_bytes,
@@ -97,9 +91,9 @@ fn check(bytes: &[u8], encoding: Option<&str>) {
     let lines = read(&path, encoding);
     for (pattern, is_hit) in PATTERNS {
         let search = Search { encoding, hashes: true, max_line_bytes: 1 << 20, ..Search::new(pattern) };
-        let matcher = matcher(&search).unwrap();
+        let compiled = Pattern::of(&search).unwrap();
         for small in [SMALL, 0] {
-            let (hits, searched) = search_file(&path, &matcher, &search, small);
+            let (hits, searched) = search_file(&path, &compiled, &search, small);
             let found: Vec<Shown> = hits
                 .iter()
                 .map(|found| {

@@ -167,8 +167,9 @@ fn hostile_patterns_are_refused() {
         let told = refused(&world, &Search::new(pattern)).remove(0);
         told.lines().last().unwrap_or_default().to_owned()
     };
-    assert_eq!(refused("(?:a{1000}){1000}"), "compiled regex exceeds size limit of 10485760");
-    assert_eq!(refused(&"(".repeat(100_000)), "error: unclosed group");
+    assert_eq!(refused("(?:a{1000}){1000}"), "the pattern takes too much memory once it is compiled");
+    assert_eq!(refused(&r"\w".repeat(50_000)), "the pattern has 100000 bytes, and may have 4096");
+    assert_eq!(refused(&"(".repeat(4_000)), "error: unclosed group");
     assert_eq!(
         refused(&format!("{}a{}", "(".repeat(1000), ")".repeat(1000))),
         "error: exceed the maximum number of nested parentheses/brackets (250)"

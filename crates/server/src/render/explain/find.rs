@@ -34,6 +34,16 @@ pub(crate) fn problems(
                 "send \"literal\": true for plain text; in an expression put a backslash before ( ) [ ] { } . * + ? | ^ $ where the \
                  character itself is meant; there are neither look-around nor back-references",
             ),
+            SearchProblem::Pattern(BadSearchPattern::TooLong { bytes, most }) => Problem::new(
+                Code::TooLarge,
+                format!("`pattern` has {bytes} bytes, and the limit is {}", size(*most as u64)),
+                "search for a part that is enough to find the lines, or for fewer things in one call",
+            ),
+            SearchProblem::Pattern(BadSearchPattern::TooLarge) => Problem::new(
+                Code::TooLarge,
+                "`pattern` takes more memory than the limit of 10 MiB once it is compiled",
+                "count less often, as in \\w{1000}, write [a-z] for \\w where that is enough, and (?:…) for (…)",
+            ),
             SearchProblem::Globs(bad) => of_globs(globs, bad),
             SearchProblem::Refused { entry, reason } => {
                 let file_path = paths.get(*entry).copied().unwrap_or_default();

@@ -1,0 +1,35 @@
+//! Whose turn it is: how many calls work at the same time, and how many of them search or list.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The turns of a process. A quarter of them, rounded up, is never given to what searches or lists, so that reads and edits
+/// need not wait until trees are looked through. Of a single turn there is no part to keep.
+#[derive(Debug)]
+pub(super) struct Turns {
+    all: Arc<Semaphore>,
+    finding: Arc<Semaphore>,
+}
+
+/// A call's turn; another call has it when this is dropped.
+#[derive(Debug)]
+pub(super) struct Turn {
+    _of_all: Option<OwnedSemaphorePermit>,
+    _of_finding: Option<OwnedSemaphorePermit>,
+}
+
+impl Turns {
+    /// Makes the turns of a process in which so many calls work at the same time.
+    pub(super) fn new(calls: usize) -> Self {
+        let finding = (calls - calls.div_ceil(4)).max(1);
+        Self { all: Arc::new(Semaphore::new(calls)), finding: Arc::new(Semaphore::new(finding)) }
+    }
+
+    /// Waits for a turn. While what searches or lists waits for one of its own, it keeps nobody else from one.
+    pub(super) async fn next(&self, is_finding: bool) -> Turn {
+        // Neither semaphore is ever closed, so this only waits.
+        let of_finding = if is_finding { Arc::clone(&self.finding).acquire_owned().await.ok() } else { None };
+        Turn { _of_all: Arc::clone(&self.all).acquire_owned().await.ok(), _of_finding: of_finding }
+    }
+}

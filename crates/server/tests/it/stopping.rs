@@ -1,0 +1,99 @@
+//! Calls that would go on for hours end when their time is over, when they are withdrawn, and when the process is to end; and while they
+//! work others are answered. A call that does not stop is a test that does not end.
+
+use serde_json::{Value, json};
+
+use crate::session::Session;
+use crate::world::World;
+
+const GET: &str = "get_text_file_contents";
+const SEARCH: &str = "search_text_files";
+
+/// Each byte of [`long_lines`] is followed from each of the twenty thousand states of this, again and again.
+const HARD: &str = "a(?:[ab]{500}){40}[^ab]";
+
+/// A file whose one line is of `a` and `b`, in no order, and a small one.
+fn long_lines(world: &World) {
+    let mut seed = 1u32;
+    let line: Vec<u8> = (0..4 << 20)
+        .map(|_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if seed >> 31 == 0 { b'a' } else { b'b' }
+        })
+        .collect();
+    world.write("long.txt", line);
+    world.write("small.txt", "small\n");
+}
+
+fn call(world: &World, id: u64, tool: &str, arguments: &Value) -> Value {
+    let arguments = world.filled(arguments);
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap()
+}
+
+/// Sends as many hard searches as there are turns, by these ids.
+fn search_in_each_turn(world: &World, session: &mut Session) -> std::ops::Range<u64> {
+    for id in 100..116 {
+        session.notify(&call(world, id, SEARCH, &json!({"pattern": HARD})));
+    }
+    100..116
+}
+
+#[test]
+fn searches_that_go_on_are_withdrawn_and_leave_turns_to_reads() {
+    let world = World::new();
+    long_lines(&world);
+    let mut session = world.serve(&["--limit", "call-seconds=none"]);
+    let searches = search_in_each_turn(&world, &mut session);
+    let read = call(&world, 1, GET, &json!({"file_path": "$ROOT/small.txt"}));
+    let answer = session.ask_raw(&read.to_string());
+    assert_eq!(answer["id"], 1);
+    assert!(text(&answer).ends_with("1\tsmall\n"), "{answer}");
+    for id in searches {
+        let params = json!({"requestId": id, "reason": "enough"});
+        session.notify(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+    }
+    // It gets a turn once one of them has ended.
+    let search = call(&world, 2, SEARCH, &json!({"pattern": "small", "paths": ["$ROOT/small.txt"]}));
+    let answer = session.ask_raw(&search.to_string());
+    assert_eq!(answer["id"], 2);
+    assert!(text(&answer).contains("small.txt:1:small"), "{answer}");
+}
+
+#[test]
+fn a_search_that_goes_on_ends_with_its_time_and_so_does_the_session() {
+    let world = World::new();
+    long_lines(&world);
+    // With a single turn, too.
+    let mut session = world.serve(&["--limit", "call-seconds=1", "--limit", "calls=1"]);
+    let search = call(&world, 1, SEARCH, &json!({"pattern": HARD}));
+    let answer = session.ask_raw(&search.to_string());
+    assert!(text(&answer).contains("the limit `call-seconds` is 1 s"), "{answer}");
+    session.notify(&search);
+    session.end_input();
+    assert!(text(&session.receive()).contains("the limit `call-seconds` is 1 s"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_search_that_goes_on_does_not_keep_a_process_from_ending() {
+    use crate::http_client::{HttpServer, begin, read};
+
+    let world = World::new();
+    long_lines(&world);
+    let root = world.path("");
+    let mut server =
+        HttpServer::start(&["--log-level", "info", "--limit", "call-seconds=2", root.to_str().unwrap()]);
+    let search = call(&world, 1, SEARCH, &json!({"pattern": HARD}));
+    let stream = begin(server.address, "POST /mcp", &[], search.to_string().as_bytes());
+    let small = server.call(GET, &world.filled(&json!({"file_path": "$ROOT/small.txt"})));
+    assert_eq!(small["isError"], json!(false), "{small}");
+    let pid = server.child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let answer = read(&stream).json();
+    assert!(text(&answer).contains("the limit `call-seconds` is 2 s"), "{answer}");
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,154 @@
+//! A search that can be stopped, whatever the pattern and however long a line: [`Stoppable`].
+//!
+//! No engine of the crate `regex` can be stopped while it looks through what it was given, and the time that it takes is bounded only by
+//! the product of bytes and states of the pattern. So it gets as many whole lines at a time as keep this product small, and of a line that is
+//! too long for that [`LongLine`] knows what to do.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
+
+use crate::search::long_line::LongLine;
+use crate::search::matcher::Pattern;
+use crate::search::stop::{Stop, Stopped};
+
+/// What a thread finds a pattern with, line by line. A text that it is given begins where a line begins.
+pub(crate) struct Stoppable<'a> {
+    pattern: &'a Pattern,
+    stop: &'a dyn Stop,
+    /// How many steps are taken between two questions.
+    steps: usize,
+    long_line: RefCell<LongLine<'a>>,
+}
+
+/// Where something is looked for in one go.
+enum Piece {
+    /// Some whole lines, without what ends the last one.
+    Lines(Range<usize>),
+    /// A line that is too long, without what ends it.
+    Long(Range<usize>),
+}
+
+impl<'a> Stoppable<'a> {
+    pub(crate) fn new(pattern: &'a Pattern, stop: &'a dyn Stop, steps: usize) -> Self {
+        Self { pattern, stop, steps, long_line: RefCell::new(LongLine::new(&pattern.states, stop, steps)) }
+    }
+
+    /// Cuts a text into pieces, from an offset on.
+    fn pieces(&self, text: &[u8], at: usize) -> impl Iterator<Item = Piece> {
+        let most = (self.steps / self.pattern.states.states().len()).max(1);
+        let mut next = Some(at);
+        std::iter::from_fn(move || {
+            let from = next?;
+            let rest = text.get(from..)?;
+            let (length, is_long) = match rest.get(..=most) {
+                None => (rest.strip_suffix(b"\n").unwrap_or(rest).len(), false),
+                Some(head) => match memchr::memrchr(b'\n', head) {
+                    Some(length) => (length, false),
+                    None => (memchr::memchr(b'\n', rest).unwrap_or(rest.len()), true),
+                },
+            };
+            let end = from + length;
+            next = (end + 1 < text.len()).then_some(end + 1);
+            Some(if is_long { Piece::Long(from..end) } else { Piece::Lines(from..end) })
+        })
+    }
+
+    fn ask(&self, lines: &Range<usize>) -> Result<(), Stopped> {
+        let steps = lines.len() * self.pattern.states.states().len();
+        if self.stop.is_over(steps) { Err(Stopped) } else { Ok(()) }
+    }
+}
+
+/// The part of a text up to an offset, and a range of it, both of which are there.
+fn head(text: &[u8], end: usize) -> &[u8] {
+    text.get(..end).unwrap_or(text)
+}
+
+fn part<'a>(text: &'a [u8], range: &Range<usize>) -> &'a [u8] {
+    text.get(range.clone()).unwrap_or_default()
+}
+
+// The matcher of grep-regex has no errors, but its error's type has a value.
+impl Matcher for Stoppable<'_> {
+    type Captures = NoCaptures;
+    type Error = Stopped;
+
+    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, Stopped> {
+        for piece in self.pieces(text, at) {
+            let found = match piece {
+                Piece::Lines(lines) => {
+                    self.ask(&lines)?;
+                    self.pattern.regex.find_at(head(text, lines.end), lines.start).unwrap_or_default()
+                }
+                Piece::Long(line) => {
+                    let found = self.long_line.borrow_mut().find(part(text, &line))?;
+                    found.map(|found| Match::new(line.start + found.start, line.start + found.end))
+                }
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_match_at(&self, text: &[u8], at: usize) -> Result<bool, Stopped> {
+        for piece in self.pieces(text, at) {
+            let is_match = match piece {
+                Piece::Lines(lines) => {
+                    self.ask(&lines)?;
+                    let regex = &self.pattern.regex;
+                    regex.is_match_at(head(text, lines.end), lines.start).unwrap_or_default()
+                }
+                Piece::Long(line) => self.long_line.borrow_mut().is_match(part(text, &line))?,
+            };
+            if is_match {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, Stopped> {
+        // The searcher asks for this where it hands over a line alone, and wants to know only whether there is a match.
+        Ok(self.is_match_at(text, at)?.then_some(text.len()))
+    }
+
+    fn new_captures(&self) -> Result<NoCaptures, Stopped> {
+        Ok(NoCaptures::new())
+    }
+
+    fn non_matching_bytes(&self) -> Option<&ByteSet> {
+        self.pattern.regex.non_matching_bytes()
+    }
+
+    fn line_terminator(&self) -> Option<LineTerminator> {
+        self.pattern.regex.line_terminator()
+    }
+
+    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<LineMatchKind>, Stopped> {
+        for piece in self.pieces(text, 0) {
+            let found = match piece {
+                Piece::Lines(lines) => {
+                    self.ask(&lines)?;
+                    let found =
+                        self.pattern.regex.find_candidate_line(part(text, &lines)).unwrap_or_default();
+                    found.map(|found| match found {
+                        LineMatchKind::Confirmed(at) => LineMatchKind::Confirmed(lines.start + at),
+                        LineMatchKind::Candidate(at) => LineMatchKind::Candidate(lines.start + at),
+                    })
+                }
+                Piece::Long(line) => {
+                    let is_match = self.long_line.borrow_mut().is_match(part(text, &line))?;
+                    is_match.then_some(LineMatchKind::Confirmed(line.start))
+                }
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,61 @@
+//! How many threads search, over all calls of a process: [`WORKERS`].
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The most threads that search for one call, and the most that all calls together have beside one for each.
+const THREADS: usize = 8;
+
+/// Those of this process.
+pub(crate) static WORKERS: Workers = Workers(AtomicUsize::new(0));
+
+/// The threads that calls have beside one for each.
+#[derive(Debug)]
+pub(crate) struct Workers(AtomicUsize);
+
+/// What a call has of them; they are given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Taken<'a> {
+    workers: &'a Workers,
+    beside: usize,
+}
+
+impl Workers {
+    /// Takes as many as this machine has use for, and are left.
+    pub(crate) fn take(&self) -> Taken<'_> {
+        let wanted = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS) - 1;
+        let all = |taken: usize| taken + wanted.min(THREADS.saturating_sub(taken));
+        let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| Some(all(taken)));
+        let before = before.unwrap_or_else(|taken| taken);
+        Taken { workers: self, beside: all(before) - before }
+    }
+}
+
+impl Taken<'_> {
+    /// How many threads may search.
+    pub(crate) fn count(&self) -> usize {
+        1 + self.beside
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.workers.0.fetch_sub(self.beside, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_call_has_a_thread_and_all_have_a_few_more() {
+        let workers = Workers(AtomicUsize::new(0));
+        let all: Vec<Taken<'_>> = (0..100).map(|_| workers.take()).collect();
+        assert!(all.iter().all(|taken| (1..=THREADS).contains(&taken.count())));
+        assert_eq!(all.iter().map(Taken::count).sum::<usize>(), 100 + THREADS);
+        drop(all);
+        assert!(workers.take().count() > 1);
+    }
+}
