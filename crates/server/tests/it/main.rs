@@ -43,9 +43,9 @@ mod scenarios;
 mod schemas;
 mod session;
 mod stdio;
+mod stopping;
 #[cfg(target_os = "linux")]
 mod strangers;
-mod stopping;
 mod world;
 
 use std::path::Path;

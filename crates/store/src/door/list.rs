@@ -69,7 +69,6 @@ impl Workspace {
             roots: &self.roots,
             line_counts: list.line_counts,
             has_directories: list.glob.is_empty(),
-            cancellation: control.cancellation,
             progress: list.progress,
             sink,
             ask: &mut ask,

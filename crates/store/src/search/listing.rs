@@ -9,7 +9,6 @@ use mcp_text_editor_core::source::for_each_chunk;
 
 use crate::access::place::OpenFile;
 use crate::access::roots::{PathError, Roots};
-use crate::cancellation::Cancellation;
 use crate::error::StoreErrorKind;
 use crate::os;
 use crate::os::directory::Dir;
@@ -24,7 +23,6 @@ pub(crate) struct Lister<'a> {
     pub(crate) line_counts: bool,
     /// Whether directories are listed, not only what is in them.
     pub(crate) has_directories: bool,
-    pub(crate) cancellation: Cancellation<'a>,
     pub(crate) progress: Option<&'a AtomicU64>,
     pub(crate) sink: &'a mut dyn FnMut(ListEntry) -> ControlFlow<()>,
     /// Asked often whether to go on.
@@ -57,7 +55,7 @@ impl Lister<'_> {
             () => return ControlFlow::Continue(()),
         };
         let is_file = kind == EntryKind::File;
-        let lines = if self.line_counts && is_file { self.lines(directory, name, &path) } else { None };
+        let lines = if self.line_counts && is_file { self.lines(directory, name, &path)? } else { None };
         let entry = ListEntry {
             path,
             kind,
@@ -74,28 +72,31 @@ impl Lister<'_> {
         taken
     }
 
-    /// How many lines a file has, if it is text.
-    fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> Option<u64> {
+    /// How many lines a file has, if it is text; `Break` if that is not to be known any more.
+    fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> ControlFlow<(), Option<u64>> {
         let file = os::open_to_read_file(directory, name).ok();
         let file = file.and_then(|file| OpenFile::new(file, path.into()).ok());
         let Some(file) = file.filter(|file| file.metadata().is_file()) else {
             self.skipped.add(Cause::Unreadable, path.to_owned());
-            return None;
+            return ControlFlow::Continue(None);
         };
         let mut scanner = Scanner::without_digest(None);
+        let mut goes_on = ControlFlow::Continue(());
         let read = for_each_chunk(&file, 0..file.identity().size, |_, chunk| {
             scanner.feed(chunk);
-            !scanner.is_binary() && !self.cancellation.is_cancelled()
+            goes_on = (self.ask)();
+            !scanner.is_binary() && goes_on.is_continue()
         });
+        goes_on?;
         let scan = scanner.finish();
         let cause = match () {
             () if read.is_err() => Cause::Unreadable,
             () if scan.nul.is_some() => Cause::Binary,
             () if scan.undecodable.is_some() => Cause::Undecodable,
-            () => return Some(scan.lines.count()),
+            () => return ControlFlow::Continue(Some(scan.lines.count())),
         };
         self.skipped.add(cause, path.to_owned());
-        None
+        ControlFlow::Continue(None)
     }
 }
 

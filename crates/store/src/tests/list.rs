@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use crate::Control;
-use crate::search::{EntryKind, List, ListEntry, SearchSummary};
+use crate::search::{End, EntryKind, List, ListEntry, SearchSummary};
 use crate::tests::world::World;
 
 fn listed(world: &World, list: &List<'_>) -> (String, SearchSummary) {
@@ -95,4 +96,25 @@ fn a_link_is_what_it_leads_to() {
     let skipped: Vec<_> =
         summary.skipped.iter().map(|(cause, files)| format!("{cause:?} {}", files.count)).collect();
     assert_eq!(skipped, ["Link 1", "Outside 1"]);
+}
+
+#[test]
+fn counting_the_lines_of_a_large_file_ends_with_the_time() {
+    let world = World::new();
+    world.write("@/root/large", &"line\n".repeat(8 << 20));
+    let limited = |time_limit| {
+        let (told, summary) = listed(
+            &world,
+            &List {
+                line_counts: true,
+                time_limit,
+                ..List::new(Some(world.path("@/root").to_str().unwrap()))
+            },
+        );
+        (told, summary.end)
+    };
+    let lines = format!("f @/root/large {} {}\n", 40 << 20, 8 << 20);
+    assert_eq!(limited(None), (lines, End::Complete));
+    // Whether it was over before the file was opened or while it was read, it is not told how many lines there are.
+    assert_eq!(limited(Some(Duration::from_millis(1))), (String::new(), End::TimeLimit));
 }
