@@ -29,7 +29,7 @@ pub enum Notation {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Rules {
     text: Vec<u8>,
-    rules: Vec<Rule>,
+    all: Vec<Rule>,
     /// Those that are a name, by it.
     names: Vec<u32>,
     /// Those that are a path, by it.
@@ -135,7 +135,7 @@ impl Rules {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.all.is_empty()
     }
 
     /// Whether a rule was left out because it is too long, or its braces stand for too much.
@@ -147,13 +147,13 @@ impl Rules {
     /// Whether any rule is not negated.
     #[must_use]
     pub fn has_plain(&self) -> bool {
-        self.rules.iter().any(|rule| !rule.is_negated)
+        self.all.iter().any(|rule| !rule.is_negated)
     }
 
     /// How many bytes of memory they take, about.
     #[must_use]
     pub fn weight(&self) -> usize {
-        self.text.capacity() + self.rules.capacity() * (size_of::<Rule>() + size_of::<u32>())
+        self.text.capacity() + self.all.capacity() * (size_of::<Rule>() + size_of::<u32>())
     }
 
     /// What they say of a path, whose separator is `/`: `true` if a plain rule decides, `false` if a negated one does, `None` if none
@@ -204,7 +204,7 @@ impl Rules {
     }
 
     fn rule(&self, index: u32) -> Option<Rule> {
-        self.rules.get(index as usize).copied()
+        self.all.get(index as usize).copied()
     }
 
     fn text(&self, rule: &Rule) -> &[u8] {
@@ -237,7 +237,7 @@ impl Rules {
             return;
         }
         let (Ok(index), Ok(start), Ok(length)) =
-            (u32::try_from(self.rules.len()), u32::try_from(self.text.len()), u16::try_from(text.len()))
+            (u32::try_from(self.all.len()), u32::try_from(self.text.len()), u16::try_from(text.len()))
         else {
             self.is_cut = true;
             return;
@@ -253,7 +253,7 @@ impl Rules {
         };
         list.push(index);
         self.text.extend_from_slice(text);
-        self.rules.push(Rule {
+        self.all.push(Rule {
             start,
             length,
             literal: if is_git { u16::try_from(literal).unwrap_or_default() } else { 0 },
@@ -269,7 +269,7 @@ impl Rules {
             (self.sorted(&self.names), self.sorted(&self.paths), self.sorted(&self.endings));
         self.others.shrink_to_fit();
         self.text.shrink_to_fit();
-        self.rules.shrink_to_fit();
+        self.all.shrink_to_fit();
     }
 
     fn sorted(&self, list: &[u32]) -> Vec<u32> {

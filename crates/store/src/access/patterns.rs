@@ -82,8 +82,8 @@ impl Patterns {
                 None => None,
             };
             for anchored in std::iter::once(anchored).chain(real) {
-                let read = NamePattern::new(&anchored);
-                compiled.push(read.map_err(|error| BadPattern::Unreadable(shortened(text), error))?);
+                let made = NamePattern::new(&anchored);
+                compiled.push(made.map_err(|error| BadPattern::Unreadable(shortened(text), error))?);
                 text_of.push(index);
             }
         }
