@@ -73,6 +73,7 @@ fn is_named(cause: Cause) -> bool {
 fn name(cause: Cause) -> &'static str {
     match cause {
         Cause::Binary => "binary_file",
+        Cause::BinaryHit => "binary_file_with_hit",
         Cause::Undecodable => "decode_failed",
         Cause::LineTooLong => "line_too_long",
         Cause::Changed => "changed",
@@ -90,6 +91,10 @@ fn name(cause: Cause) -> &'static str {
 fn words(cause: Cause) -> (&'static str, &'static str) {
     match cause {
         Cause::Binary => ("binary file", "binary files"),
+        Cause::BinaryHit => (
+            "binary file with a hit, whose text no tool shows",
+            "binary files with hits, whose text no tool shows",
+        ),
         Cause::Undecodable => (
             "file with a hit that does not decode: give its encoding",
             "files with hits that do not decode: give their encoding",

@@ -96,6 +96,12 @@ fn searches() {
                 json!({"pattern": "é", "encoding": "latin1", "paths": ["$ROOT/latin1.txt"]}),
             ),
             ("what is not there", SEARCH, json!({"pattern": "nowhere"})),
+            ("in a binary file, named", SEARCH, json!({"pattern": "^greet$", "paths": ["$ROOT/image.bin"]})),
+            (
+                "not in a binary file, named",
+                SEARCH,
+                json!({"pattern": "greets", "paths": ["$ROOT/image.bin"]}),
+            ),
             ("the first", SEARCH, json!({"pattern": "greet", "max_results": 2})),
             ("those after them", SEARCH, json!({"pattern": "greet", "max_results": 2, "offset": 2})),
         ],

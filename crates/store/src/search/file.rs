@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
 
-use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
+use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkMatch};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
@@ -74,6 +74,27 @@ impl<'a> FileSearcher<'a> {
         }
     }
 
+    /// Looks whether there is anything to be found in the bytes of a file that holds NUL bytes, which end lines there, as ripgrep has it.
+    pub(crate) fn look(&mut self, opened: &io::Result<File>) -> Searched {
+        let mut searcher = SearcherBuilder::new();
+        searcher
+            .line_number(false)
+            .binary_detection(BinaryDetection::convert(0))
+            .bom_sniffing(false)
+            .memory_map(MmapChoice::never())
+            .heap_limit(Some(LONGEST_LINE));
+        let mut first = First { is_found: false };
+        let looked = match opened {
+            Ok(file) => searcher.build().search_reader(&self.matcher, file, &mut first),
+            Err(error) => Err(of_error(error)),
+        };
+        match looked {
+            Err(Fault::Stop) => Searched::Not,
+            _ if first.is_found => Searched::Skipped(Cause::BinaryHit),
+            _ => Searched::Skipped(Cause::Binary),
+        }
+    }
+
     fn search_open(&mut self, file: &File, emit: Emit<'_>) -> Result<(), Fault> {
         let metadata = file.metadata().map_err(|_| Fault::Skip(Cause::Unreadable))?;
         if !metadata.is_file() {
@@ -129,6 +150,20 @@ impl<'a> FileSearcher<'a> {
         let mut collector = Collector::new(&self.matcher, self.asked.max_line_bytes, found);
         self.searcher.search_slice(&self.matcher, text, &mut collector)?;
         collector.finish()
+    }
+}
+
+/// Whether anything is found.
+struct First {
+    is_found: bool,
+}
+
+impl Sink for First {
+    type Error = Fault;
+
+    fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> Result<bool, Fault> {
+        self.is_found = true;
+        Ok(false)
     }
 }
 

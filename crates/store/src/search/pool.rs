@@ -174,10 +174,14 @@ impl<'a> Shared<'a> {
                 let named = || {
                     Named { directory: &task.directory, name: &task.name, told: task.told.as_deref() }.path()
                 };
-                let opened = os::open_to_read_file(&task.directory.directory, Path::new(&task.name));
-                let outcome = searcher.search(opened, &mut |matches| {
+                let open = || os::open_to_read_file(&task.directory.directory, Path::new(&task.name));
+                let mut outcome = searcher.search(open(), &mut |matches| {
                     self.hand_in(number, std::mem::take(&mut done), named(), matches)
                 });
+                if outcome == Searched::Skipped(Cause::Binary) && task.told.is_some() {
+                    // It was named, so somebody wants to know.
+                    outcome = searcher.look(&open());
+                }
                 match outcome {
                     Searched::Whole => done.files += 1,
                     Searched::Skipped(cause) => done.skipped.add(cause, named()),

@@ -10,6 +10,8 @@ const NAMED: usize = 3;
 pub enum Cause {
     /// The file holds a NUL byte.
     Binary,
+    /// The file holds a NUL byte, was named itself, and something was found in its bytes.
+    BinaryHit,
     /// Something was found in the file, and not all of it decodes, so that no tool could read or edit it.
     Undecodable,
     /// A line of the file is too long to be held in memory.

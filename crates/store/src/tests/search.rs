@@ -182,6 +182,37 @@ fn hostile_patterns_are_refused() {
     assert_eq!(told(&world, &literal), "@/root/b:1:a(\n");
 }
 
+/// Of a binary file that is named it is told whether there is something to be found, be it small or large.
+#[test]
+fn a_binary_file_that_is_named_is_looked_through() {
+    let world = World::new();
+    let filler = "\0\u{1}x".repeat(800_000);
+    for (name, text) in [
+        ("small", "a\0hit\0b"),
+        ("large", &*format!("{filler}\0hit\0{filler}")),
+        ("none", "hi\0t"),
+        ("text", "hit"),
+    ] {
+        world.write(&format!("@/root/{name}"), text);
+    }
+    let paths = ["small", "large", "none", "text"].map(|name| world.path(&format!("@/root/{name}")));
+    let paths = paths.each_ref().map(|path| path.to_str().unwrap());
+    let skipped = |paths: &[&str]| {
+        let (found, summary) = found(&world, &Search { paths, ..Search::new("^hit$") });
+        let skipped = summary.skipped.iter();
+        let skipped: Vec<_> = skipped
+            .map(|(cause, files)| format!("{cause:?} {}", world.told(&files.names.join(" "))))
+            .collect();
+        (found.len(), skipped)
+    };
+    let named = skipped(&paths);
+    assert_eq!(
+        named,
+        (1, vec!["Binary @/root/none".to_owned(), "BinaryHit @/root/large @/root/small".to_owned()])
+    );
+    assert_eq!(skipped(&[]), (1, vec!["Binary @/root/large @/root/none @/root/small".to_owned()]));
+}
+
 /// What is said of a search that was broken off does not depend on how far the threads were ahead.
 #[test]
 fn what_is_counted_ends_where_the_sink_has_enough() {
