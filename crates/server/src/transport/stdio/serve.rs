@@ -6,7 +6,7 @@ use rmcp::service::QuitReason;
 use tokio::runtime::{Builder, Runtime};
 
 use super::stream;
-use super::transport::Lines;
+use super::transport::{Lines, UNREAD};
 use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
 use crate::protocol::session;
@@ -26,6 +26,10 @@ pub fn serve(server: Server) -> io::Result<()> {
         let written = transport.written();
         let ended = serve_lines(server, transport).await;
         match written.await {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                let why = format!("the last answers were not read within {} s", UNREAD.as_secs());
+                Err(io::Error::new(io::ErrorKind::TimedOut, why))
+            }
             Err(error) if !is_gone(&error) => Err(error),
             _ => ended,
         }

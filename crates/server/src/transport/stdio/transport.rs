@@ -9,6 +9,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -41,6 +42,9 @@ const VALUE: usize = 640;
 
 /// A buffer of answers that has grown beyond this is freed.
 const KEPT: usize = 1 << 20;
+
+/// How long the last answers may stay unread, once the input has ended and all requests have been handled.
+pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
 /// A transport of one message a line.
 ///
@@ -185,11 +189,16 @@ impl Shared {
         Poll::Pending
     }
 
-    async fn write(&self, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+    /// Writes all answers. Once no more come, an output of which nobody reads anything for this time is given up.
+    async fn write(&self, mut output: impl AsyncWrite + Unpin, patience: Duration) -> io::Result<()> {
         let mut buffer = Vec::new();
         while let Some(answers) = std::future::poll_fn(|cx| self.poll_answers(&mut buffer, cx)).await {
-            output.write_all(&answers).await?;
-            output.flush().await?;
+            let mut rest = &*answers;
+            while !rest.is_empty() {
+                let written = self.unless_unread(patience, output.write(rest)).await?;
+                rest = rest.get(written..).filter(|_| written > 0).ok_or(io::ErrorKind::WriteZero)?;
+            }
+            self.unless_unread(patience, output.flush()).await?;
             let mut state = self.lock();
             state.held -= answers.len();
             wake(&mut state.reader);
@@ -200,6 +209,32 @@ impl Shared {
             }
         }
         output.shutdown().await
+    }
+
+    /// Does a part of the writing, unless it takes too long after the end.
+    async fn unless_unread<T>(
+        &self,
+        patience: Duration,
+        part: impl Future<Output = io::Result<T>>,
+    ) -> io::Result<T> {
+        let unread = async {
+            std::future::poll_fn(|cx| self.poll_closed(cx)).await;
+            tokio::time::sleep(patience).await;
+        };
+        tokio::select! {
+            biased;
+            done = part => done,
+            () = unread => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
+    fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.closed {
+            return Poll::Ready(());
+        }
+        set(&mut state.writer, cx);
+        Poll::Pending
     }
 
     fn close(&self) {
@@ -246,7 +281,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         let shared = Arc::new(Shared::default());
         let writing = Arc::clone(&shared);
         tokio::spawn(async move {
-            let result = writing.write(output).await;
+            let result = writing.write(output, UNREAD).await;
             writing.end_writing(&result);
         });
         let input = BufReader::with_capacity(CHUNK, input);
@@ -404,6 +439,8 @@ mod tests {
     use std::future::Future;
     use std::pin::pin;
 
+    use tokio::io::AsyncReadExt as _;
+
     use super::*;
 
     /// What comes without waiting.
@@ -415,7 +452,7 @@ mod tests {
     }
 
     fn on_a_runtime(test: impl Future<Output = ()>) {
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(test);
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test);
     }
 
     fn short(bytes: u64) -> Limits {
@@ -462,6 +499,23 @@ mod tests {
             assert!(now(lines.receive()).is_none());
             let held = lines.shared.lock().held;
             assert!((MAX_HELD..MAX_HELD + 2_000).contains(&held), "{held}");
+        });
+    }
+
+    #[test]
+    fn at_the_end_an_output_that_nobody_reads_is_given_up() {
+        on_a_runtime(async {
+            let (mut far, output) = tokio::io::duplex(10);
+            let shared = Arc::new(Shared::default());
+            shared.put(|answers| serde_json::to_writer(answers, &"a".repeat(90))).unwrap();
+            let writing = Arc::clone(&shared);
+            let patience = Duration::from_millis(50);
+            let mut writing = pin!(async move { writing.write(output, patience).await });
+            // As long as more can come, it waits.
+            assert!(tokio::time::timeout(4 * patience, writing.as_mut()).await.is_err());
+            shared.close();
+            far.read_exact(&mut [0; 30]).await.unwrap();
+            assert_eq!(writing.await.unwrap_err().kind(), io::ErrorKind::TimedOut);
         });
     }
 
