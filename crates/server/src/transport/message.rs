@@ -11,7 +11,7 @@ use serde_json::error::Category;
 use super::scan::Scan;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::render::limits as words;
-use crate::wire::json_weight::{tamed, weigh};
+use crate::wire::json_weight::{Weight, tamed, weigh};
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
@@ -22,15 +22,16 @@ pub(super) enum Unit {
     Line,
     /// The body of a request over HTTP.
     Body,
+    /// A message of a batch.
+    Item,
 }
 
-/// A message that can be served.
-#[derive(Debug)]
-pub(super) struct Parsed {
-    /// The message.
-    pub(super) message: Message,
-    /// How many values it holds.
-    pub(super) values: u64,
+/// A text that arrived, and how much a parser would make of it: nothing is parsed before there is room for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weighed<'a> {
+    text: &'a [u8],
+    weight: Weight,
+    exceeded: Option<Exceeded>,
 }
 
 /// A text that is no message to be served.
@@ -49,32 +50,37 @@ const NO_ID: &str = "the id of a request must be a string, or an integer of at m
 /// The depth of a call's arguments in its message.
 const ENVELOPE: u64 = 2;
 
-/// Parses a message.
-///
-/// A call whose arguments hold or nest too much is read without them, since they would take many times their length
-/// as values, and with [`Exceeded`] among its extensions, so that the tool answers it.
-pub(super) fn parse(text: &[u8], unit: Unit, limits: &Limits) -> Result<Parsed, Box<Refused>> {
-    // Some programs begin everything that they write with a byte order mark (RFC 8259, section 8.1).
-    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    let weight = weigh(text);
-    let exceeded = limits.exceeded_by(weight, ENVELOPE);
-    let parsed = match (std::str::from_utf8(text), exceeded) {
-        (Ok(text), None) => parse_text(text, unit),
-        (Ok(_), Some(exceeded)) => parse_without_arguments(text, unit, limits, exceeded),
-        (Err(error), _) => {
-            Err(parse_error(format!("the {unit} is not UTF-8 from byte {}", error.valid_up_to())))
-        }
-    };
-    match parsed {
-        Ok(message) => {
-            let values = if exceeded.is_some() { 0 } else { weight.values };
-            Ok(Parsed { message, values })
-        }
-        Err(error) => {
+impl<'a> Weighed<'a> {
+    /// Weighs a text.
+    pub(super) fn of(text: &'a [u8], limits: &Limits) -> Self {
+        // Some programs begin everything that they write with a byte order mark (RFC 8259, section 8.1).
+        let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+        let weight = weigh(text);
+        Self { text, weight, exceeded: limits.exceeded_by(weight, ENVELOPE) }
+    }
+
+    /// How many values the message holds once it is parsed.
+    pub(super) fn values(self) -> u64 {
+        if self.exceeded.is_some() { 0 } else { self.weight.values }
+    }
+
+    /// Parses the message.
+    ///
+    /// A call whose arguments hold or nest too much is read without them, since they would take many times their length
+    /// as values, and with [`Exceeded`] among its extensions, so that the tool answers it.
+    pub(super) fn parse(self, unit: Unit, limits: &Limits) -> Result<Message, Box<Refused>> {
+        let parsed = match (std::str::from_utf8(self.text), self.exceeded) {
+            (Ok(text), None) => parse_text(text, unit),
+            (Ok(_), Some(exceeded)) => parse_without_arguments(self.text, unit, limits, exceeded),
+            (Err(error), _) => {
+                Err(parse_error(format!("the {unit} is not UTF-8 from byte {}", error.valid_up_to())))
+            }
+        };
+        parsed.map_err(|error| {
             let mut scan = Scan::default();
-            scan.feed(text);
-            Err(Box::new(refuse(scan, unit, error)))
-        }
+            scan.feed(self.text);
+            Box::new(refuse(scan, unit, error))
+        })
     }
 }
 
@@ -158,6 +164,7 @@ impl Unit {
         match self {
             Self::Line => "the line is not a JSON-RPC 2.0 message",
             Self::Body => "the body is not a JSON-RPC 2.0 message",
+            Self::Item => "what stands in the batch is not a JSON-RPC 2.0 message",
         }
     }
 
@@ -166,6 +173,7 @@ impl Unit {
         match self {
             Self::Line => "batches are not served; send each request as a line of its own",
             Self::Body => "batches are served by revision 2025-03-26 alone; send each request by itself",
+            Self::Item => "a batch stands in a batch; send each request as an item of one list",
         }
     }
 }
@@ -175,6 +183,7 @@ impl fmt::Display for Unit {
         f.write_str(match self {
             Self::Line => "line",
             Self::Body => "body",
+            Self::Item => "message in the batch",
         })
     }
 }

@@ -16,7 +16,7 @@ fn refused(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[cfg(unix)]
-fn write_token(world: &World, text: &str, mode: u32) -> String {
+pub(crate) fn write_token(world: &World, text: &str, mode: u32) -> String {
     use std::os::unix::fs::PermissionsExt as _;
     world.write("token", text);
     let path = world.path("token");

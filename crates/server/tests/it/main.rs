@@ -24,6 +24,7 @@ mod http;
 mod http_access;
 mod http_calls;
 mod http_client;
+mod http_siege;
 // Where clients look on other systems is a function of its own, with its own test: `cli::install::tests`.
 #[cfg(target_os = "linux")]
 mod install;

@@ -1,12 +1,24 @@
 //! Several messages in one body, as revision 2025-03-26 has them: where one ends and the next begins.
 
 /// No more messages than these are taken at once.
-const MAX: usize = 100;
+pub(super) const MAX: usize = 100;
+
+/// Why a list is no batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoBatch {
+    /// It has no items.
+    Empty,
+    /// It has more than [`MAX`].
+    TooMany,
+}
 
 /// Splits a list into the texts of its items, by strings and nesting alone; what an item is, its own parsing tells.
-/// Returns `None` for what is no list, an empty one, and one of too many items.
-pub(super) fn items(text: &[u8]) -> Option<Vec<&[u8]>> {
+/// Returns `None` for what is no list.
+pub(super) fn items(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
     let inside = text.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
+    if inside.trim_ascii().is_empty() {
+        return Some(Err(NoBatch::Empty));
+    }
     let (mut items, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
     let (mut in_string, mut escaped) = (false, false);
     for (at, byte) in inside.iter().enumerate() {
@@ -24,12 +36,12 @@ pub(super) fn items(text: &[u8]) -> Option<Vec<&[u8]>> {
             _ => {}
         }
         if items.len() == MAX {
-            return None;
+            return Some(Err(NoBatch::TooMany));
         }
     }
     items.push(inside.get(begin..)?);
     let whole = depth == 0 && !in_string && items.iter().all(|item| !item.trim_ascii().is_empty());
-    whole.then_some(items)
+    whole.then_some(Ok(items))
 }
 
 #[cfg(test)]
@@ -41,13 +53,15 @@ mod tests {
 
     #[test]
     fn only_a_list_is_split() {
-        for text in ["", "{}", "[]", "[ ]", "[1,]", "[,1]", "[1", "1]", "[1]]", "[\"]", "[[1]", "[{\"a\":1]x"]
-        {
+        for text in ["", "{}", "[1,]", "[,1]", "[1", "1]", "[1]]", "[\"]", "[[1]", "[{\"a\":1]x"] {
             assert_eq!(items(text.as_bytes()), None, "{text}");
         }
         let many = |count: usize| format!("[{}]", vec!["1"; count].join(","));
-        assert_eq!(items(many(MAX).as_bytes()).unwrap().len(), MAX);
-        assert_eq!(items(many(MAX + 1).as_bytes()), None);
+        assert_eq!(items(many(MAX).as_bytes()).unwrap().unwrap().len(), MAX);
+        assert_eq!(items(many(MAX + 1).as_bytes()), Some(Err(NoBatch::TooMany)));
+        for empty in ["[]", " [ ] "] {
+            assert_eq!(items(empty.as_bytes()), Some(Err(NoBatch::Empty)));
+        }
     }
 
     fn json() -> impl Strategy<Value = Value> {
@@ -70,13 +84,13 @@ mod tests {
         fn the_items_are_the_list_s(list in prop::collection::vec(json(), 1..8), pretty: bool) {
             let list = Value::Array(list);
             let text = if pretty { format!(" {list:#}\n") } else { list.to_string() };
-            let items: Vec<Value> = items(text.as_bytes()).unwrap().into_iter().map(|item| serde_json::from_slice(item).unwrap()).collect();
+            let items: Vec<Value> = items(text.as_bytes()).unwrap().unwrap().into_iter().map(|item| serde_json::from_slice(item).unwrap()).collect();
             prop_assert_eq!(Value::Array(items), list);
         }
 
         #[test]
         fn any_bytes_are_split_or_not(text in prop::collection::vec(prop::sample::select(b"[]{},\"\\a1 ".to_vec()), 0..40)) {
-            if let Some(items) = items(&text) {
+            if let Some(Ok(items)) = items(&text) {
                 let joined = items.join(&b","[..]);
                 prop_assert_eq!([b"[", &joined[..], b"]"].concat(), text.trim_ascii());
             }

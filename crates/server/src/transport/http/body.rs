@@ -1,11 +1,12 @@
 //! The body of a response: one text, or the events of a call that goes on.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http_body_util::{Either, Full};
-use hyper::body::{Body as HttpBody, Bytes, Frame};
+use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use rmcp::RoleServer;
@@ -14,9 +15,49 @@ use rmcp::service::TxJsonRpcMessage;
 use serde_json::json;
 
 use super::exchange::{Exchange, is_last};
+use super::places::Work;
 
 /// The body of a response.
-pub(super) type Body = Either<Full<Bytes>, Events>;
+#[derive(Debug)]
+pub(super) struct Body {
+    content: Either<Full<Bytes>, Events>,
+    /// Held until the whole body was handed over.
+    #[expect(dead_code, reason = "held only to be dropped")]
+    work: Option<Work>,
+}
+
+impl Body {
+    /// Has the connection count as one at work until the body was handed over.
+    pub(super) fn during(self, work: Work) -> Self {
+        Self { work: Some(work), ..self }
+    }
+}
+
+impl From<Full<Bytes>> for Body {
+    fn from(text: Full<Bytes>) -> Self {
+        Self { content: Either::Left(text), work: None }
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.content).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.content.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.content.size_hint()
+    }
+}
 
 /// Makes a response of plain text, for people.
 pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
@@ -38,14 +79,14 @@ pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorDat
 
 /// Makes a response without a body.
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Either::Left(Full::default()));
+    let mut response = Response::new(Body::from(Full::default()));
     *response.status_mut() = status;
     response
 }
 
 /// Makes a response of any kind.
 pub(super) fn of(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(Either::Left(Full::new(text.into())));
+    let mut response = Response::new(Body::from(Full::new(text.into())));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
@@ -53,8 +94,8 @@ pub(super) fn of(status: StatusCode, kind: &'static str, text: impl Into<Bytes>)
 
 /// Makes a response of events: this message, and all that follow.
 pub(super) fn events(first: &TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Response<Body> {
-    let mut response =
-        Response::new(Either::Right(Events { first: Some(event(first)), rest, ended: is_last(first) }));
+    let events = Events { first: Some(event(first)), rest, ended: is_last(first) };
+    let mut response = Response::new(Body { content: Either::Right(events), work: None });
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));

@@ -1,14 +1,12 @@
 //! What is at each path, and who may have it: the checks of a request, in their order, up to the message in its body.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW,
-    HeaderMap, HeaderValue, VARY, WWW_AUTHENTICATE,
+    CONNECTION, HeaderMap, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -16,30 +14,24 @@ use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::TxJsonRpcMessage;
 use serde_json::json;
-use tokio::sync::{Semaphore, mpsc};
 
-use super::batch;
+use super::arrival::{self, Unread, kib};
+use super::batch::{self, NoBatch};
 use super::body::{self, Body};
-use super::exchange::{self, Exchange, Held, is_last};
+use super::exchange::{self, Exchange, is_last};
 use super::headers::{self, Accepts};
+use super::intake::{Ended, Intake, Share};
 use super::metrics;
 use super::origin::{self, Stranger};
+use super::places::{Place, Work};
 use super::settings::Settings;
 use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
-use crate::transport::message::{self, Parsed, Refused, Unit};
+use crate::render::limits as words;
+use crate::transport::message::{self, Refused, Unit, Weighed};
 use crate::transport::scan::Scan;
 
-/// How long a client may take to send a body.
-const BODY_TIME: Duration = Duration::from_mins(1);
-
-/// How many KiB of bodies may be in work, each request with its share. What is beyond waits.
-const MAX_HELD: u32 = 64 << 10;
-
-/// How many KiB a request in work counts for besides its body.
-const REQUEST: usize = 64;
-
-/// How many bytes each value in a request counts for, if that is more for all of them than [`REQUEST`].
+/// How many bytes each value in a request counts for, if that is more for all of them than there is a place for anyway.
 const VALUE: u64 = 640;
 
 /// All that answers the requests of a process.
@@ -47,10 +39,7 @@ pub(super) struct Endpoint {
     server: Server,
     settings: Settings,
     counted: &'static PrometheusHandle,
-    /// How many KiB may still be taken in.
-    room: Arc<Semaphore>,
-    /// Cloned for each request in work, so that the other end knows when none is left.
-    in_work: mpsc::Sender<Infallible>,
+    intake: Arc<Intake>,
 }
 
 /// A response that ends the checks of a request.
@@ -67,23 +56,23 @@ enum Begun {
 }
 
 impl Endpoint {
-    /// Makes the endpoint of a server. `in_work` is held for each request until its work has ended.
+    /// Makes the endpoint of a server, which takes in what there is room for.
     pub(super) fn new(
         server: Server,
         settings: Settings,
         counted: &'static PrometheusHandle,
-        in_work: mpsc::Sender<Infallible>,
+        intake: Arc<Intake>,
     ) -> Self {
-        Self { server, settings, counted, room: Arc::new(Semaphore::new(MAX_HELD as usize)), in_work }
+        Self { server, settings, counted, intake }
     }
 
-    /// Answers a request, whatever it is.
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    /// Answers a request of the connection at this place, whatever it is.
+    pub(super) async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
         let (began, method) = (Instant::now(), request.method().clone());
         let (path, response) = match request.uri().path() {
             "/mcp" => {
                 let allowed = origin::configured(request.headers(), &self.settings).cloned();
-                let mut response = self.mcp(request).await.unwrap_or_else(|refusal| *refusal);
+                let mut response = self.mcp(request, place).await.unwrap_or_else(|refusal| *refusal);
                 if let Some(origin) = allowed {
                     response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
                 }
@@ -91,11 +80,15 @@ impl Endpoint {
                 ("/mcp", response)
             }
             "/healthz" => ("/healthz", Self::healthz(&method)),
-            "/metrics" => ("/metrics", self.metrics(&request).unwrap_or_else(|refusal| *refusal)),
+            "/metrics" => ("/metrics", self.metrics(&request, place).unwrap_or_else(|refusal| *refusal)),
             _ => ("other", body::text(StatusCode::NOT_FOUND, "there are /mcp, /healthz and /metrics\n")),
         };
         let (status, seconds) = (response.status().as_u16(), began.elapsed().as_secs_f64());
-        tracing::info!(%method, path, status, seconds, "request");
+        // A client can make up methods, of any length.
+        let is_known =
+            matches!(method, Method::GET | Method::HEAD | Method::POST | Method::DELETE | Method::OPTIONS);
+        let method = if is_known { method.as_str() } else { "other" };
+        tracing::info!(method, path, status, seconds, "request");
         response
     }
 
@@ -109,17 +102,19 @@ impl Endpoint {
     }
 
     /// Tells what was counted, to whoever may call.
-    fn metrics(&self, request: &Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    fn metrics(&self, request: &Request<Incoming>, place: &Arc<Place>) -> Result<Response<Body>, Refusal> {
         self.admit(request)?;
         if *request.method() != Method::GET {
             return Err(Box::new(not_allowed("GET")));
         }
-        Ok(body::of(StatusCode::OK, metrics::KIND, self.counted.render()))
+        let work = work(place)?;
+        Ok(body::of(StatusCode::OK, metrics::KIND, self.counted.render()).map(|body| body.during(work)))
     }
 
     /// Checks whom a request is addressed to, which page it is from, and its token.
     fn admit(&self, request: &Request<Incoming>) -> Result<(), Refusal> {
-        origin::check(request.headers(), &self.settings).map_err(|stranger| Box::new(forbidden(stranger)))?;
+        origin::check(request.uri(), request.headers(), &self.settings)
+            .map_err(|stranger| Box::new(forbidden(stranger)))?;
         // A browser asks beforehand, without the token, what it may send.
         let is_preflight = request.method() == Method::OPTIONS;
         let token = self.settings.token.as_ref().filter(|_| !is_preflight);
@@ -129,7 +124,7 @@ impl Endpoint {
         Ok(())
     }
 
-    async fn mcp(&self, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+    async fn mcp(&self, request: Request<Incoming>, place: &Arc<Place>) -> Result<Response<Body>, Refusal> {
         self.admit(&request)?;
         if request.method() == Method::OPTIONS {
             return Ok(preflight());
@@ -147,30 +142,76 @@ impl Endpoint {
             let why = "a message is sent as application/json\n";
             return Err(Box::new(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
         }
+        if !headers::is_plain(request.headers()) {
+            let why = "a message is sent as it is, without a Content-Encoding\n";
+            return Err(Box::new(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
+        }
+        let work = work(place)?;
         let (head, incoming) = request.into_parts();
-        let text = self.read(incoming).await?;
-        let is_of_batches = headers::revision(&head.headers) == Ok(ProtocolVersion::V_2025_03_26);
-        match batch::items(&text).filter(|_| is_of_batches) {
-            Some(items) if accepts.json => Ok(self.batch(&head.headers, items).await),
-            Some(_) => {
-                let why = "a batch is answered as application/json\n";
-                Err(Box::new(body::text(StatusCode::NOT_ACCEPTABLE, why)))
-            }
-            None => Ok(match self.begin(&head.headers, &text).await {
+        let response = self.serve(&head.headers, accepts, incoming).await?;
+        Ok(response.map(|body| body.during(work)))
+    }
+
+    /// Answers the message, or the messages, of a body.
+    async fn serve(
+        &self,
+        headers: &HeaderMap,
+        accepts: Accepts,
+        incoming: Incoming,
+    ) -> Result<Response<Body>, Refusal> {
+        let mut share = self.intake.share().await.map_err(|Ended| Box::new(ending()))?;
+        let limit = self.limits().size(Limit::Line);
+        let read = arrival::read(incoming, limit, &self.intake, &mut share).await;
+        let text = read.map_err(|unread| Box::new(self.unread(unread)))?;
+        let is_of_batches = headers::revision(headers) == Ok(ProtocolVersion::V_2025_03_26);
+        let Some(items) = batch::items(&text).filter(|_| is_of_batches) else {
+            let weighed = Weighed::of(&text, self.limits());
+            make_room(&mut share, weighed.values()).await?;
+            let begun = self.begin(headers, weighed, Unit::Body, &Arc::new(share));
+            drop(text);
+            return Ok(match begun {
                 Begun::Exchange(exchange, revision) => respond(exchange, accepts, &revision).await,
                 Begun::Nothing => body::empty(StatusCode::ACCEPTED),
                 Begun::Refused(refused) => {
                     let id = refused.ids.first().and_then(Option::as_ref);
                     body::error(headers::status_of(&refused.error), id, &refused.error)
                 }
-            }),
+            });
+        };
+        let items = items.map_err(|no_batch| {
+            bad_batch(match no_batch {
+                NoBatch::Empty => "the batch is empty".to_owned(),
+                NoBatch::TooMany => {
+                    format!(
+                        "a batch has at most {} messages, and this one has more; none was carried out",
+                        batch::MAX
+                    )
+                }
+            })
+        })?;
+        if !accepts.json {
+            let why = "a batch is answered as application/json\n";
+            return Err(Box::new(body::text(StatusCode::NOT_ACCEPTABLE, why)));
         }
+        let items: Vec<Weighed<'_>> =
+            items.into_iter().map(|item| Weighed::of(item, self.limits())).collect();
+        let values = items.iter().map(|item| item.values()).sum();
+        if values > self.limits().get(Limit::Values) {
+            let asked = format_args!("the messages of the batch hold {values} values together");
+            let problem = words::too_large(self.limits(), Limit::Values, asked);
+            return Err(bad_batch(format!("{}: {}", problem.reason, problem.hint)));
+        }
+        make_room(&mut share, values).await?;
+        let share = Arc::new(share);
+        let begun = items.into_iter().map(|item| self.begin(headers, item, Unit::Item, &share)).collect();
+        drop(text);
+        Ok(answers(begun).await)
     }
 
-    /// Begins to serve a message.
-    async fn begin(&self, headers: &HeaderMap, text: &[u8]) -> Begun {
-        let Parsed { message, values } = match message::parse(text, Unit::Body, self.limits()) {
-            Ok(parsed) => parsed,
+    /// Begins to serve a message, for which there is room.
+    fn begin(&self, headers: &HeaderMap, text: Weighed<'_>, unit: Unit, share: &Arc<Share>) -> Begun {
+        let message = match text.parse(unit, self.limits()) {
+            Ok(message) => message,
             Err(refused) => return Begun::Refused(refused),
         };
         let revision = headers::check(headers, &message);
@@ -179,74 +220,66 @@ impl Endpoint {
         match revision {
             Err(error) => Begun::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
             Ok(revision) => {
-                let held = self.hold(text.len(), values).await;
-                Begun::Exchange(exchange::begin(&self.server, request, revision.clone(), held), revision)
+                let exchange = exchange::begin(&self.server, request, revision.clone(), Arc::clone(share));
+                Begun::Exchange(exchange, revision)
             }
         }
-    }
-
-    /// Serves several messages at a time. The answers come together, in the order of the requests.
-    async fn batch(&self, headers: &HeaderMap, items: Vec<&[u8]>) -> Response<Body> {
-        let mut begun = Vec::new();
-        for item in items {
-            begun.push(self.begin(headers, item).await);
-        }
-        let mut answers = Vec::new();
-        for item in begun {
-            match item {
-                Begun::Exchange(mut exchange, _) => {
-                    answers.extend(exchange.answer().await.map(|answer| json!(answer)));
-                }
-                Begun::Nothing => {}
-                Begun::Refused(refused) => {
-                    let id = refused.ids.first().cloned().flatten();
-                    answers.push(json!({"jsonrpc": "2.0", "id": id, "error": refused.error}));
-                }
-            }
-        }
-        if answers.is_empty() {
-            return body::empty(StatusCode::ACCEPTED);
-        }
-        body::json(StatusCode::OK, serde_json::to_vec(&answers))
     }
 
     fn limits(&self) -> &Limits {
         &self.server.context().config.limits
     }
 
-    /// Reads the body of a request as far as it may go.
-    async fn read(&self, incoming: Incoming) -> Result<Bytes, Refusal> {
-        let limit = self.limits().size(Limit::Line);
-        let too_long = || Box::new(self.too_long());
-        if incoming.size_hint().lower() > self.limits().get(Limit::Line) {
-            return Err(too_long());
-        }
-        match tokio::time::timeout(BODY_TIME, Limited::new(incoming, limit).collect()).await {
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
-            Ok(Err(_)) => {
-                Err(Box::new(body::text(StatusCode::BAD_REQUEST, "the body ended before its length\n")))
+    /// Says why a body was not read. The connection is closed, since what is left of the body is not wanted.
+    fn unread(&self, unread: Unread) -> Response<Body> {
+        match unread {
+            Unread::TooLong => {
+                let refused = message::too_long(Scan::default(), Unit::Body, self.limits());
+                body::error(StatusCode::PAYLOAD_TOO_LARGE, None, &refused.error)
             }
-            Err(_) => {
-                let why = "the body did not come within a minute\n";
-                Err(Box::new(body::text(StatusCode::REQUEST_TIMEOUT, why)))
+            Unread::Broken => body::text(StatusCode::BAD_REQUEST, "the body ended before its length\n"),
+            Unread::Late => {
+                body::text(StatusCode::REQUEST_TIMEOUT, "the body did not come within a minute\n")
             }
+            Unread::Slow => unavailable(
+                "the body came slowly, and others wait for the room that it takes; send it again\n",
+            ),
+            Unread::Ended => ending(),
         }
     }
+}
 
-    fn too_long(&self) -> Response<Body> {
-        let refused = message::too_long(Scan::default(), Unit::Body, self.limits());
-        body::error(StatusCode::PAYLOAD_TOO_LARGE, None, &refused.error)
-    }
+/// Says that a connection is at work.
+fn work(place: &Arc<Place>) -> Result<Work, Refusal> {
+    place.work().ok_or_else(|| Box::new(unavailable("this connection is being closed for a new one\n")))
+}
 
-    /// Waits until there is room for a request of this length and of so many values.
-    async fn hold(&self, length: usize, values: u64) -> Held {
-        let values = usize::try_from(values.saturating_mul(VALUE)).unwrap_or(usize::MAX);
-        let kib = (length / 1024).saturating_add(REQUEST.max(values / 1024));
-        let share = u32::try_from(kib).unwrap_or(MAX_HELD).min(MAX_HELD);
-        // The semaphore is never closed, so this only waits.
-        (Arc::clone(&self.room).acquire_many_owned(share).await.ok(), self.in_work.clone())
+/// Waits until there is room for a request of so many values.
+async fn make_room(share: &mut Share, values: u64) -> Result<(), Refusal> {
+    let values = usize::try_from(values.saturating_mul(VALUE)).unwrap_or(usize::MAX);
+    let more = kib(values).saturating_sub(arrival::REQUEST);
+    share.grow(more).await.map_err(|Ended| Box::new(ending()))
+}
+
+/// Waits for the answers of a batch, which come together, in the order of the requests.
+async fn answers(begun: Vec<Begun>) -> Response<Body> {
+    let mut answers = Vec::new();
+    for item in begun {
+        match item {
+            Begun::Exchange(mut exchange, _) => {
+                answers.extend(exchange.answer().await.map(|answer| json!(answer)));
+            }
+            Begun::Nothing => {}
+            Begun::Refused(refused) => {
+                let id = refused.ids.first().cloned().flatten();
+                answers.push(json!({"jsonrpc": "2.0", "id": id, "error": refused.error}));
+            }
+        }
     }
+    if answers.is_empty() {
+        return body::empty(StatusCode::ACCEPTED);
+    }
+    body::json(StatusCode::OK, serde_json::to_vec(&answers))
 }
 
 /// Waits for the first message of a call: its answer is the whole response; another one begins a stream of events, for
@@ -291,6 +324,23 @@ fn unauthorized() -> Response<Body> {
     let why = "the token of this server is to be sent: Authorization: Bearer TOKEN";
     let mut response = body::error(StatusCode::UNAUTHORIZED, None, &ErrorData::invalid_request(why, None));
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
+
+/// Refuses a batch as a whole.
+fn bad_batch(why: String) -> Refusal {
+    Box::new(body::error(StatusCode::BAD_REQUEST, None, &ErrorData::invalid_request(why, None)))
+}
+
+fn ending() -> Response<Body> {
+    unavailable("the server is ending; nothing was done, and another process may serve this\n")
+}
+
+/// Refuses what may be asked again soon, and closes the connection.
+fn unavailable(why: &'static str) -> Response<Body> {
+    let mut response = body::text(StatusCode::SERVICE_UNAVAILABLE, why);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

@@ -9,9 +9,10 @@ use rmcp::RoleServer;
 use rmcp::model::{ClientRequest, GetExtensions as _, JsonRpcMessage, JsonRpcRequest, ProtocolVersion};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::intake::Share;
 use crate::context::Withdrawal;
 use crate::protocol::server::Server;
 use crate::protocol::session;
@@ -23,25 +24,21 @@ pub(super) struct Exchange {
     withdrawal: Withdrawal,
 }
 
-/// What is held for a request from its arrival until its work has ended, whoever waits for it: its share of what may
-/// be in work, and the mark by which the end of the process waits for it.
-pub(super) type Held = (Option<OwnedSemaphorePermit>, mpsc::Sender<Infallible>);
-
 /// The mark that a request in work carries in its extensions, which live until its handler is done.
 #[derive(Clone)]
-struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Held>);
+struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
-/// Begins to serve a request of this revision.
+/// Begins to serve a request of this revision. The share is held until its work has ended, whoever waits for it.
 pub(super) fn begin(
     server: &Server,
     mut request: JsonRpcRequest<ClientRequest>,
     revision: ProtocolVersion,
-    held: Held,
+    share: Arc<Share>,
 ) -> Exchange {
     let withdrawal = Withdrawal::default();
     let extensions = request.request.extensions_mut();
     extensions.insert(withdrawal.clone());
-    extensions.insert(InWork(Arc::new(held)));
+    extensions.insert(InWork(share));
     let (sender, messages) = mpsc::unbounded_channel();
     let transport = OneRequest {
         request: Some(JsonRpcMessage::Request(request)),

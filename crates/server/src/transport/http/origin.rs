@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use hyper::Uri;
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 
@@ -19,7 +20,11 @@ pub(super) enum Stranger {
 
 /// Checks `Host` and `Origin`. An address or `localhost` is never the name of a stranger's page; other names are to be
 /// configured. A page may call if it is the server's own, or configured.
-pub(super) fn check(headers: &HeaderMap, settings: &Settings) -> Result<(), Stranger> {
+pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(), Stranger> {
+    // Where the request's target names an authority, it counts, too (RFC 9112, section 3.2.2).
+    if uri.authority().is_some_and(|authority| !is_own(authority, &settings.hosts)) {
+        return Err(Stranger::Host);
+    }
     let host = only(headers, HOST.as_str()).ok_or(Stranger::Host)?;
     let authority: Authority = host.parse().map_err(|_| Stranger::Host)?;
     if !is_own(&authority, &settings.hosts) {
@@ -85,7 +90,7 @@ mod tests {
             for value in origin {
                 headers.append(ORIGIN, value.parse().unwrap());
             }
-            check(&headers, &settings)
+            check(&Uri::from_static("/mcp"), &headers, &settings)
         };
         for host in [
             "127.0.0.1:8000",

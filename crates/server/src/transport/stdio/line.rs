@@ -8,7 +8,7 @@ use rmcp::service::RxJsonRpcMessage;
 
 use super::frame::Line;
 use crate::limits::Limits;
-use crate::transport::message::{self, Parsed, Unit};
+use crate::transport::message::{self, Unit, Weighed};
 
 /// What a line of input is.
 #[derive(Debug)]
@@ -32,13 +32,16 @@ pub(super) enum Read {
 pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
     let refused = match line {
         Line::TooLong(scan) => message::too_long(scan, Unit::Line, limits),
-        Line::Whole(line) => match message::parse(line, Unit::Line, limits) {
-            Ok(Parsed { message, values }) => {
-                return Read::Message { message, length: line.len(), values };
+        Line::Whole(line) => {
+            let weighed = Weighed::of(line, limits);
+            match weighed.parse(Unit::Line, limits) {
+                Ok(message) => {
+                    return Read::Message { message, length: line.len(), values: weighed.values() };
+                }
+                Err(_) if line.iter().all(u8::is_ascii_whitespace) => return Read::Nothing,
+                Err(refused) => *refused,
             }
-            Err(_) if line.iter().all(u8::is_ascii_whitespace) => return Read::Nothing,
-            Err(refused) => *refused,
-        },
+        }
     };
     if refused.ids.is_empty() {
         tracing::debug!(why = %refused.error.message, "a line of input was skipped");

@@ -1,0 +1,101 @@
+//! The body of a request as it arrives: counted before it is held, and how long it may take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Bytes};
+use tokio::time::{Instant, sleep_until};
+
+use super::intake::{Ended, Intake, Share};
+
+/// How long a client may take to send a body. That it waits for room does not count, here and below.
+const TIME: Duration = Duration::from_mins(1);
+
+/// How long a body that has not come may keep others waiting, and how much longer for each MiB that has.
+const SLOW: Duration = Duration::from_secs(5);
+const SLOW_MIB: Duration = Duration::from_secs(1);
+
+/// How many KiB each request has a place for: a body up to this length waits for no other.
+pub(super) const REQUEST: u32 = 64;
+
+/// Why a body was not read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unread {
+    /// It is longer than the limit.
+    TooLong,
+    /// It ended before its length, or is not framed as HTTP has it.
+    Broken,
+    /// It took too long.
+    Late,
+    /// It came slowly while others waited for the room that it took.
+    Slow,
+    /// The process ends.
+    Ended,
+}
+
+impl From<Ended> for Unread {
+    fn from(_: Ended) -> Self {
+        Self::Ended
+    }
+}
+
+/// Reads a body of at most `limit` bytes. Nothing is held that is not in the share before.
+pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
+    mut body: B,
+    limit: usize,
+    intake: &Arc<Intake>,
+    share: &mut Share,
+) -> Result<Vec<u8>, Unread> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(Unread::TooLong);
+    }
+    let most =
+        body.size_hint().upper().map_or(limit, |upper| limit.min(usize::try_from(upper).unwrap_or(limit)));
+    // A chunk can be one byte of a large buffer, so what is in it is copied.
+    let (mut text, mut room) = (Vec::new(), REQUEST);
+    let mut began = Instant::now();
+    loop {
+        let slow = began + SLOW + SLOW_MIB * u32::try_from(text.len() >> 20).unwrap_or(u32::MAX);
+        let pressed = async {
+            sleep_until(slow).await;
+            intake.is_pressed().await;
+        };
+        let frame = tokio::select! {
+            biased;
+            ended = intake.ended() => return Err(ended.into()),
+            () = sleep_until(began + TIME) => return Err(Unread::Late),
+            () = pressed => return Err(Unread::Slow),
+            frame = body.frame() => frame,
+        };
+        let Some(frame) = frame else { return Ok(text) };
+        // Else it is trailers, which say nothing here.
+        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        let length = text.len() + data.len();
+        if length > limit {
+            return Err(Unread::TooLong);
+        }
+        if length > bytes(room) {
+            // By a quarter, so that a body is not copied again and again.
+            let larger = kib(length).max(kib(most).min(room.saturating_add(room / 4)));
+            let asked = Instant::now();
+            share.grow(larger - room).await?;
+            began += asked.elapsed();
+            room = larger;
+        }
+        if length > text.capacity() {
+            let capacity = text.capacity().saturating_mul(2).clamp(length, bytes(room));
+            text.reserve_exact(capacity - text.len());
+        }
+        text.extend_from_slice(&data);
+    }
+}
+
+/// How many KiB hold so many bytes.
+pub(super) fn kib(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX)
+}
+
+fn bytes(kib: u32) -> usize {
+    (kib as usize).saturating_mul(1024)
+}

@@ -1,0 +1,277 @@
+//! How much of what arrives may be held at a time: one budget for bodies that are still coming in and for requests in
+//! work.
+//!
+//! Each request has a place for what is small, so that it need not wait for those that are large. What is more it takes
+//! piece by piece, before it holds what the piece is for. Where there is no room it waits, and so does its client, whose
+//! bytes stay in the system's buffers. So that many requests which hold a part each do not wait for one another for ever,
+//! one at a time may go beyond the budget, until its work has ended. While somebody waits, bodies that come slowly are
+//! given up.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+/// The budget of a process. What is counted are KiB.
+#[derive(Debug)]
+pub(super) struct Intake {
+    size: usize,
+    /// How many requests more there may be.
+    places: Arc<Semaphore>,
+    room: Arc<Semaphore>,
+    /// Held by the request that may go beyond the budget.
+    beyond: Arc<Semaphore>,
+    state: watch::Sender<State>,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct State {
+    /// How many shares there are.
+    shares: usize,
+    /// How many of them wait for room.
+    waiting: usize,
+    /// Whether nothing more is taken in.
+    ended: bool,
+}
+
+/// Nothing more is taken in, because the process ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ended;
+
+impl Intake {
+    /// Makes a budget of this size, for so many requests.
+    pub(super) fn new(requests: u32, size: u32) -> Arc<Self> {
+        let of = |permits: u32| Arc::new(Semaphore::new(permits as usize));
+        let (places, room, beyond) = (of(requests), of(size), of(1));
+        Arc::new(Self { size: size as usize, places, room, beyond, state: watch::Sender::default() })
+    }
+
+    /// Makes the share of a request, with nothing in it, once there is a place for it.
+    pub(super) async fn share(self: &Arc<Self>) -> Result<Share, Ended> {
+        // The semaphore is never closed, so this only waits.
+        tokio::select! {
+            biased;
+            ended = self.ended() => Err(ended),
+            Ok(place) = Arc::clone(&self.places).acquire_owned() => {
+                self.state.send_modify(|state| state.shares += 1);
+                Ok(Share { intake: Arc::clone(self), _place: place, room: None, beyond: None })
+            }
+        }
+    }
+
+    /// Waits until a request waits for room.
+    pub(super) async fn is_pressed(&self) {
+        self.until(|state| state.waiting > 0).await;
+    }
+
+    /// Takes nothing more in, from now on.
+    pub(super) fn end(&self) {
+        self.state.send_modify(|state| state.ended = true);
+    }
+
+    /// Waits until nothing more is taken in.
+    pub(super) async fn ended(&self) -> Ended {
+        self.until(|state| state.ended).await;
+        Ended
+    }
+
+    /// Waits until no request has a share: none arrives, and none is in work.
+    pub(super) async fn is_idle(&self) {
+        self.until(|state| state.shares == 0).await;
+    }
+
+    async fn until(&self, holds: impl FnMut(&State) -> bool) {
+        // The sender lives as long as this does, so this only waits.
+        let _ = self.state.subscribe().wait_for(holds).await;
+    }
+}
+
+/// What a request may hold, from its arrival until its work has ended, whoever waits for it.
+#[derive(Debug)]
+pub(super) struct Share {
+    intake: Arc<Intake>,
+    _place: OwnedSemaphorePermit,
+    room: Option<OwnedSemaphorePermit>,
+    beyond: Option<OwnedSemaphorePermit>,
+}
+
+impl Share {
+    /// Waits until there is room for so many KiB more.
+    pub(super) async fn grow(&mut self, kib: u32) -> Result<(), Ended> {
+        let intake = Arc::clone(&self.intake);
+        if intake.state.borrow().ended {
+            return Err(Ended);
+        }
+        if self.beyond.is_some() {
+            return Ok(());
+        }
+        if let Ok(more) = Arc::clone(&intake.room).try_acquire_many_owned(kib) {
+            self.hold(more);
+            return Ok(());
+        }
+        let _waiting = Waiting::of(&intake);
+        let held = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        // Who wants more than all of it would wait for what itself holds, and keep others from the room.
+        let can_fit = held + kib as usize <= intake.size;
+        // The semaphores are never closed, so these only wait.
+        tokio::select! {
+            biased;
+            ended = intake.ended() => Err(ended),
+            Ok(more) = Arc::clone(&intake.room).acquire_many_owned(kib), if can_fit => {
+                self.hold(more);
+                Ok(())
+            }
+            beyond = Arc::clone(&intake.beyond).acquire_owned() => {
+                self.beyond = beyond.ok();
+                Ok(())
+            }
+        }
+    }
+
+    fn hold(&mut self, more: OwnedSemaphorePermit) {
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.intake.state.send_modify(|state| state.shares -= 1);
+    }
+}
+
+/// Counts a request that waits for room, as long as it does.
+struct Waiting<'a>(&'a Intake);
+
+impl<'a> Waiting<'a> {
+    fn of(intake: &'a Intake) -> Self {
+        intake.state.send_modify(|state| state.waiting += 1);
+        Self(intake)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.state.send_modify(|state| state.waiting -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::{Pin, pin};
+    use std::task::{Context, Poll, Waker};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SIZE: u32 = 10;
+    const REQUESTS: u32 = 6;
+
+    fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => Some(value),
+            Poll::Pending => None,
+        }
+    }
+
+    /// A request: it has its share, or waits for more of it.
+    enum Request {
+        Holds(Share),
+        Waits(Pin<Box<dyn Future<Output = Share>>>),
+    }
+
+    fn growing(mut share: Share, kib: u32) -> Request {
+        Request::Waits(Box::pin(async move {
+            let _ = share.grow(kib).await;
+            share
+        }))
+    }
+
+    /// Lets each request go on as far as it can.
+    fn settle(requests: &mut [Option<Request>]) {
+        let mut has_moved = true;
+        while std::mem::take(&mut has_moved) {
+            for slot in requests.iter_mut() {
+                if let Some(Request::Waits(future)) = slot
+                    && let Poll::Ready(share) = future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+                {
+                    *slot = Some(Request::Holds(share));
+                    has_moved = true;
+                }
+            }
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Arrives,
+        Grows(usize, u32),
+        /// It is answered, or its connection is closed, also while it waits.
+        Ends(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            2 => Just(Step::Arrives),
+            6 => (0_usize..8, 1..2 * SIZE).prop_map(|(which, kib)| Step::Grows(which, kib)),
+            3 => (0_usize..8).prop_map(Step::Ends),
+        ]
+    }
+
+    proptest! {
+        /// However requests arrive, grow and end: what is held within the budget is never more than it, one request at
+        /// most is beyond it, somebody can always go on, and in the end all of it is there again.
+        #[test]
+        fn the_budget_is_kept_and_nobody_waits_for_ever(steps in prop::collection::vec(step(), 0..60), end: bool) {
+            let intake = Intake::new(REQUESTS, SIZE);
+            let mut requests: Vec<Option<Request>> = Vec::new();
+            for step in steps {
+                match step {
+                    Step::Arrives => {
+                        let share = now(intake.share()).map(|share| Request::Holds(share.unwrap()));
+                        prop_assert_eq!(share.is_none(), requests.iter().flatten().count() == REQUESTS as usize);
+                        requests.push(share);
+                    }
+                    Step::Grows(which, kib) => {
+                        if let Some(slot @ Some(Request::Holds(_))) = requests.get_mut(which)
+                            && let Some(Request::Holds(share)) = slot.take()
+                        {
+                            *slot = Some(growing(share, kib));
+                        }
+                    }
+                    Step::Ends(which) => {
+                        if let Some(slot) = requests.get_mut(which) {
+                            *slot = None;
+                        }
+                    }
+                }
+                settle(&mut requests);
+                let holding: Vec<&Share> = requests
+                    .iter()
+                    .filter_map(|slot| match slot { Some(Request::Holds(share)) => Some(share), _ => None })
+                    .collect();
+                let held: usize = holding.iter().filter_map(|share| share.room.as_ref()).map(OwnedSemaphorePermit::num_permits).sum();
+                prop_assert!(held <= SIZE as usize);
+                let beyond = holding.iter().filter(|share| share.beyond.is_some()).count();
+                let waiting = requests.iter().flatten().filter(|slot| matches!(slot, Request::Waits(_))).count();
+                prop_assert!(beyond <= 1);
+                prop_assert!(waiting == 0 || beyond == 1, "all wait for one another");
+                let state = *intake.state.borrow();
+                prop_assert_eq!((state.shares, state.waiting), (requests.iter().flatten().count(), waiting));
+            }
+            if end {
+                intake.end();
+                settle(&mut requests);
+                prop_assert!(!requests.iter().flatten().any(|slot| matches!(slot, Request::Waits(_))));
+            }
+            drop(requests);
+            let state = *intake.state.borrow();
+            prop_assert_eq!((state.shares, state.waiting), (0, 0));
+            let free = [&intake.places, &intake.room, &intake.beyond].map(|semaphore| semaphore.available_permits());
+            prop_assert_eq!(free, [REQUESTS as usize, SIZE as usize, 1]);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Which connections are open: so many at a time, and who gives way when there are more.
+//!
+//! A client without the token can open connections, and be slow on each of them. So a new connection is always let in if
+//! there is one that may be closed for it: first those that never had a request that was admitted, the oldest first;
+//! then those whose last one has been answered. One whose request is in work is never closed.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
+
+/// The places of a process.
+#[derive(Debug)]
+pub(super) struct Places {
+    count: u32,
+    free: Arc<Semaphore>,
+    open: Mutex<Open>,
+    /// Told when a connection has become one that may be closed.
+    rests: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// Counts what happens, so that it is known what was first.
+    now: u64,
+    connections: BTreeMap<u64, Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    standing: Standing,
+    /// Dropped to close the connection.
+    _open: oneshot::Sender<Infallible>,
+}
+
+/// In the order in which they give way, each with the time since when.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Standing {
+    /// No request of it was admitted.
+    Unknown(u64),
+    /// One was, and is answered.
+    Resting(u64),
+    /// One is in work.
+    Working,
+}
+
+/// Resolves when a connection is to be closed.
+pub(super) type Closed = oneshot::Receiver<Infallible>;
+
+impl Places {
+    /// Makes so many places.
+    pub(super) fn new(count: u32) -> Arc<Self> {
+        let free = Arc::new(Semaphore::new(count as usize));
+        Arc::new(Self { count, free, open: Mutex::default(), rests: Notify::new() })
+    }
+
+    /// Takes a place for a connection. Where none is free another connection gives way; while all work, it is waited for.
+    pub(super) async fn take(self: &Arc<Self>) -> (Place, Closed) {
+        let mut one_goes = false;
+        loop {
+            if let Ok(free) = Arc::clone(&self.free).try_acquire_owned() {
+                return self.open(free);
+            }
+            one_goes = one_goes || self.close_one();
+            // The semaphore is never closed.
+            tokio::select! {
+                Ok(free) = Arc::clone(&self.free).acquire_owned() => return self.open(free),
+                () = self.rests.notified(), if !one_goes => {}
+            }
+        }
+    }
+
+    /// Closes all connections.
+    pub(super) fn close(&self) {
+        self.lock().connections.clear();
+    }
+
+    /// Waits until no connection is open.
+    pub(super) async fn are_free(&self) {
+        // The semaphore is never closed, so this only waits.
+        let _ = self.free.acquire_many(self.count).await;
+    }
+
+    fn open(self: &Arc<Self>, free: OwnedSemaphorePermit) -> (Place, Closed) {
+        let (sender, closed) = oneshot::channel();
+        let mut open = self.lock();
+        let id = open.tick();
+        open.connections.insert(id, Connection { standing: Standing::Unknown(id), _open: sender });
+        (Place { places: Arc::clone(self), id, _free: free }, closed)
+    }
+
+    /// Closes the connection that is to give way, if there is one.
+    fn close_one(&self) -> bool {
+        let mut open = self.lock();
+        let first = open.connections.iter().min_by_key(|(_, connection)| connection.standing);
+        let id = first.filter(|(_, connection)| connection.standing != Standing::Working).map(|(&id, _)| id);
+        id.is_some_and(|id| open.connections.remove(&id).is_some())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        // Nothing is left half changed under this lock.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn tick(&mut self) -> u64 {
+        self.now += 1;
+        self.now
+    }
+}
+
+/// The place of a connection.
+#[derive(Debug)]
+pub(super) struct Place {
+    places: Arc<Places>,
+    id: u64,
+    _free: OwnedSemaphorePermit,
+}
+
+impl Place {
+    /// Says that a request of the connection was admitted. Returns `None` if it is being closed.
+    pub(super) fn work(self: &Arc<Self>) -> Option<Work> {
+        self.places.lock().connections.get_mut(&self.id)?.standing = Standing::Working;
+        Some(Work(Arc::clone(self)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.lock().connections.remove(&self.id);
+    }
+}
+
+/// The mark of a connection whose request is in work.
+#[derive(Debug)]
+pub(super) struct Work(Arc<Place>);
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let Place { places, id, .. } = &*self.0;
+        let mut open = places.lock();
+        let now = open.tick();
+        if let Some(connection) = open.connections.get_mut(id) {
+            connection.standing = Standing::Resting(now);
+        }
+        places.rests.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => Some(value),
+            Poll::Pending => None,
+        }
+    }
+
+    fn is_closed(closed: &mut Closed) -> bool {
+        now(closed).is_some()
+    }
+
+    #[test]
+    fn the_unknown_give_way_first_and_the_working_never() {
+        let places = Places::new(3);
+        let take = || now(places.take()).map(|(place, closed)| (Arc::new(place), closed));
+        let (known, mut known_closed) = take().unwrap();
+        let (old, mut old_closed) = take().unwrap();
+        let (new, mut new_closed) = take().unwrap();
+        drop(known.work());
+        // All are taken: the oldest that is unknown is to go, and once it has, there is a place.
+        assert!(take().is_none());
+        assert_eq!(
+            (is_closed(&mut known_closed), is_closed(&mut old_closed), is_closed(&mut new_closed)),
+            (false, true, false)
+        );
+        assert!(old.work().is_none(), "it is being closed");
+        drop(old);
+        let (working, mut working_closed) = take().unwrap();
+        let work = working.work();
+        assert!(take().is_none());
+        assert!(is_closed(&mut new_closed) && !is_closed(&mut known_closed));
+        drop(new);
+        let (last, mut last_closed) = take().unwrap();
+        let last_work = last.work();
+        assert!(take().is_none());
+        assert!(is_closed(&mut known_closed), "no other is left");
+        drop(known);
+        let (third, mut third_closed) = take().unwrap();
+        let third_work = third.work();
+        // None gives way while all work, and one that is done does, to whoever waits.
+        let mut waiting = pin!(places.take());
+        assert!(now(waiting.as_mut()).is_none());
+        assert_eq!(
+            (is_closed(&mut working_closed), is_closed(&mut last_closed), is_closed(&mut third_closed)),
+            (false, false, false)
+        );
+        drop(last_work);
+        assert!(now(waiting.as_mut()).is_none());
+        assert!(is_closed(&mut last_closed) && !is_closed(&mut working_closed));
+        drop(last);
+        assert!(now(waiting).is_some());
+        drop((work, third_work));
+        places.close();
+        assert!(is_closed(&mut working_closed) && is_closed(&mut third_closed));
+        assert!(now(places.are_free()).is_none());
+        drop((working, third));
+        assert!(now(places.are_free()).is_some());
+    }
+}
