@@ -24,8 +24,12 @@ impl HttpServer {
     }
 
     pub(crate) fn start_at(address: &str, arguments: &[&str]) -> Self {
+        Self::start_by(Command::new(BINARY), address, arguments)
+    }
+
+    /// By a command to which the program's arguments are added.
+    pub(crate) fn start_by(mut command: Command, address: &str, arguments: &[&str]) -> Self {
         let state = tempfile::tempdir().unwrap();
-        let mut command = Command::new(BINARY);
         command
             .env("MCP_TEXT_EDITOR_STATE_DIR", state.path())
             .args(["--http", address])

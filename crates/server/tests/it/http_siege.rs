@@ -43,10 +43,10 @@ fn unfinished(address: SocketAddr, length: usize) -> TcpStream {
     stream
 }
 
-/// Asks for something small, and waits for its answer.
+/// Asks for something small, and waits for its answer; not as long as until idle connections are closed anyway.
 fn is_served(address: SocketAddr) {
     let stream = begin(address, "POST /mcp", &[], ping().to_string().as_bytes());
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE / 3)).unwrap();
     assert_eq!(read(&stream).json()["result"], json!({}));
 }
 
@@ -140,6 +140,19 @@ fn terminate(server: &HttpServer) {
     assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
 }
 
+/// Waits for the end of a process, and returns its code.
+#[cfg(unix)]
+fn code(server: &mut HttpServer) -> Option<i32> {
+    let began = std::time::Instant::now();
+    loop {
+        match server.child.try_wait().unwrap() {
+            Some(status) => return status.code(),
+            None => assert!(began.elapsed() < PATIENCE, "it does not end"),
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn answers_that_nobody_reads_keep_no_process() {
@@ -150,7 +163,7 @@ fn answers_that_nobody_reads_keep_no_process() {
     let filled: Vec<TcpStream> = filling.into_iter().map(|thread| thread.join().unwrap()).collect();
     is_served(server.address);
     terminate(&server);
-    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    assert_eq!(code(&mut server), Some(0));
     drop(filled);
 }
 
@@ -166,7 +179,7 @@ fn a_body_that_has_not_come_keeps_no_process() {
     let response = read(&stream);
     assert_eq!((response.status, response.header("retry-after")), (503, Some("1")), "{response:?}");
     insta::assert_snapshot!(response.body, @"the server is ending; nothing was done, and another process may serve this");
-    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    assert_eq!(code(&mut server), Some(0));
 }
 
 #[cfg(unix)]
@@ -198,6 +211,22 @@ fn connections_that_ask_for_nothing_give_way() {
     let mut newest = idle.pop().unwrap();
     newest.write_all(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n").unwrap();
     assert_eq!(read(&newest).status, 200);
+}
+
+#[cfg(unix)]
+#[test]
+fn connections_leave_files_for_the_work() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let mut few = std::process::Command::new("sh");
+    few.args(["-c", "ulimit -n 128; exec \"$0\" \"$@\"", crate::session::BINARY]);
+    let server = HttpServer::start_by(few, "127.0.0.1:0", &[world.path("").to_str().unwrap()]);
+    let _idle: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    is_served(server.address);
+    let arguments =
+        world.filled(&json!({"file_path": "$ROOT/a.txt", "old_string": "one", "new_string": "two"}));
+    let made = server.call("patch_text_file_contents", &arguments);
+    assert_eq!(made["isError"], json!(false), "{made}");
 }
 
 #[test]

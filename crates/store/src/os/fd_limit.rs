@@ -1,6 +1,20 @@
-//! How many files this process may have open: [`raise_limit`].
+//! How many files this process may have open: [`limit`], [`raise_limit`].
 
 use std::io;
+
+/// Returns the limit of open files of this process, where the system has one.
+#[cfg(unix)]
+#[must_use]
+pub fn limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
+/// Returns nothing: this platform has no such limit.
+#[cfg(not(unix))]
+#[must_use]
+pub fn limit() -> Option<u64> {
+    None
+}
 
 /// Raises the limit of open files of this process to the highest that it may set: an edit of many files holds up to three handles
 /// for each, and most systems allow 1024 by default.

@@ -24,7 +24,8 @@ use super::stream::Patient;
 use crate::limits::Limit;
 use crate::protocol::server::Server;
 
-/// How many connections are open at a time.
+/// How many connections are open at a time; fewer where more would take over half of the files that may be open, which
+/// are for the work.
 const CONNECTIONS: u32 = 1_024;
 
 /// How many requests may arrive and be in work at a time. That is more than connections where clients go away.
@@ -107,6 +108,11 @@ fn runtime(server: &Server) -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().max_blocking_threads(calls).build()
 }
 
+fn connections() -> u32 {
+    let half = mcp_text_editor_store::fd_limit().map_or(u64::MAX, |limit| limit / 2);
+    u32::try_from(half).unwrap_or(u32::MAX).clamp(1, CONNECTIONS)
+}
+
 async fn accept(
     server: Server,
     listener: Listener,
@@ -117,7 +123,7 @@ async fn accept(
     let counted = metrics::install()?;
     let upkeep = tokio::spawn(metrics::upkeep(counted));
     let call_time = Duration::from_secs(server.context().config.limits.get(Limit::Seconds));
-    let (intake, places) = (Intake::new(REQUESTS, INTAKE), Places::new(CONNECTIONS));
+    let (intake, places) = (Intake::new(REQUESTS, INTAKE), Places::new(connections()));
     let endpoint = Arc::new(Endpoint::new(server.measured(), settings, counted, Arc::clone(&intake)));
     let (stop, stopped) = watch::channel(());
     let accepting = async {
