@@ -1,6 +1,7 @@
 """I/O errors and full disks: injected at every call that writes, and real.
 
-    faults.py [--only TEXT] [multi|single|create|undo create|redo create|move|move far|undo move|redo move|remove|undo remove|append|large|disk|state …]
+    faults.py [--only TEXT] [multi|single|create|undo create|redo create|move|move far|undo move|redo move|remove|undo remove|append|large|
+                             disk|state …]
 
 An edit either fails with `io_error` or `no_space` and has changed nothing, or succeeds in full (what failed did not
 matter to the files: history, clean-up; a sync of what the edit stands on always matters, whatever the files hold). After
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from harness import (ONE_WORKER, SYNCS, Closed, Reply, Report, Server, Strace, Timeout, World, add_options, call_or_end, no_strace,
-                     parallel, sample, simulate, steady, threads_of, user)
+                     parallel, sample, simulate, steady, threads_of, untrue, user)
 
 PATCH = "patch_text_file_contents"
 #: Calls whose failure is a failing disk.
@@ -46,6 +47,8 @@ MOVING = ("move", "move far", "undo move", "redo move", "remove", "undo remove")
 #: What was done before each of them.
 BEFORE = {"undo create": ["create"], "redo create": ["create", "undo create"], "undo move": ["move far"],
           "redo move": ["move far", "undo move"], "undo remove": ["remove"]}
+
+EDITS = ["multi", "single", "in place", "create", *UNDOING, *MOVING, "append"]
 
 FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
 
@@ -166,10 +169,13 @@ class Fault:
     error: str
     what: str
     path: str = ""
+    #: Names of calls which all fail from the n-th on, beside it (truth.py).
+    then: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
         whose = self.path or ("any thread" if self.thread is None else f"thread {self.thread}") + f" ({self.what})"
-        return f"{self.kind}: {self.error} at {self.name} #{self.n} of {whose}"
+        then = "".join(f", and at {name} from #{n} on" for name, n in self.then)
+        return f"{self.kind}: {self.error} at {self.name} #{self.n} of {whose}{then}"
 
     @property
     def is_shared(self) -> bool:
@@ -250,7 +256,7 @@ class NotReached(Exception):
 
 def fault(world: World, case: Fault) -> list[str]:
     begin(world, case.kind)
-    before, after = files(world), expected(world, case.kind)
+    before, after, all_before = files(world), expected(world, case.kind), world.everything()
     problems: list[str] = []
     strace = None
     server = world.server(*ONE_WORKER)
@@ -276,6 +282,7 @@ def fault(world: World, case: Fault) -> list[str]:
                 problems.append(f"the reply does not say that nothing was written: {reply.text[:300]}")
             if now != before:
                 problems.append(f"refused with {reply.code}, and changed: {difference(now, before)}")
+            problems += untrue(reply, all_before, world.everything())
             if not hit:
                 problems.append(f"refused, and nothing failed: {reply.text[:300]}")
         elif not case.is_done(now, after):
@@ -533,7 +540,7 @@ def main() -> int:
     add_options(parser)
     options = parser.parse_args()
     simulate(options.simulate)
-    parts = options.parts or ["multi", "single", "in place", "create", *UNDOING, *MOVING, "append", "large", "disk", "state"]
+    parts = options.parts or [*EDITS, "large", "disk", "state"]
     report = Report()
     world = World()
     try:

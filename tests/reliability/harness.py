@@ -29,7 +29,8 @@ import session  # noqa: E402
 from session import Closed, Reply, Timeout, binary  # noqa: E402
 
 __all__ = ["LACKS_ATTRIBUTES", "ONE_WORKER", "SYNCS", "Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel",
-           "add_options", "call_or_end", "is_stopped", "sample", "simulate", "simulates", "skipped", "steady", "threads_of", "user", "worker_of"]
+           "add_options", "call_or_end", "is_stopped", "sample", "simulate", "simulates", "skipped", "steady", "threads_of", "untrue", "user",
+           "worker_of"]
 
 PREFIX = ".mte-"
 
@@ -149,6 +150,18 @@ class Report:
         return 1 if self.failed else 0
 
 
+def untrue(reply: Reply, before: dict[str, bytes], now: dict[str, bytes]) -> list[str]:
+    """What an error says of the disk that is not so. Either nothing was written, and all is as it was, to the last name; or each path is
+    named that is not as it was."""
+    if not reply.is_error:
+        return []
+    changed = [name for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)]
+    if "nothing was written" in reply.text:
+        return [f"says that nothing was written, and changed: {changed}; {reply.text[:300]}"] if changed else []
+    unnamed = [name for name in changed if name not in reply.text]
+    return [f"does not name {unnamed}: {reply.text[:400]}"] if unnamed or not changed else []
+
+
 class World:
     """A directory of its own: `tree/` is the server's root, `state/` its state directory.
 
@@ -206,6 +219,11 @@ class World:
         for path in self.tree.rglob("*"):
             self._give(path)
         (self.tree / "shut").chmod(0o555)
+
+    def everything(self) -> dict[str, bytes]:
+        """All that is in the tree, whoever made it; of a directory its name alone."""
+        paths = sorted(self.tree.rglob("*"))
+        return {str(path.relative_to(self.tree)): b"<directory>" if path.is_dir() else path.read_bytes() for path in paths}
 
     def put(self, name: str, content: bytes) -> None:
         (self.tree / name).write_bytes(content)

@@ -205,6 +205,11 @@ def what_may_not_be_changed_stays(disk: Disk, kind: str) -> list[str]:
                 with disk.server(user=user) as server:
                     for reply in (edit(server, path), append(server, path), server.call(PATCH, edits), server.call(PATCH, {**edits, "dry_run": True})):
                         problems += refused(reply, "permission_denied", word, f"{path} is", f"chattr -{letter}", never=("change the permissions",))
+                    move = {"from": str(path), "to": str(path.with_name("moved"))}
+                    remove = {"file_path": str(path), "file_hash": hashlib.sha256(path.read_bytes()).hexdigest()}
+                    for tool, call in (("move_text_file", move), ("move_text_file", {**move, "dry_run": True}), ("remove_text_file", remove)):
+                        problems += refused(server.call(tool, call), "permission_denied", word, f"{path} is", f"chattr -{letter}",
+                                            never=("change the permissions",))
             finally:
                 run("chattr", f"-{letter}", path)
             if (path.read_text(), other.read_text()) != ("old\n", "old\n"):

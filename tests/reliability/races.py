@@ -8,18 +8,22 @@ No acknowledged edit is lost, no file is ever torn, nobody waits for ever.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import itertools
 import os
 import random
 import re
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
 from typing import Any, Callable
 
-from harness import ONE_WORKER, Closed, Reply, Report, Server, Strace, Timeout, World, is_stopped, no_strace, simulate, simulates, skipped, worker_of
+from harness import (ONE_WORKER, Closed, Reply, Report, Server, Strace, Timeout, World, is_stopped, no_strace, simulate, simulates, skipped, user,
+                     worker_of)
 
 PATCH = "patch_text_file_contents"
 #: Refusals after which a client reads again.
@@ -457,7 +461,76 @@ def creators(world: World, scale: float, rng: random.Random) -> list[str]:
     return problems + world.strays(*(f"made/{step}/file.txt" for step in made))
 
 
-CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, crossed, crossed_apart, unrecorded, slowed, creators]
+def appended(world: World, scale: float, rng: random.Random) -> list[str]:
+    """A program appends to a file, and makes it where it is not, while it is removed, or moved to another file system, with delays before
+    and after the file loses its name: each line stands in the file, in what was taken away by its hash, or where the reply says."""
+    reason = no_strace()
+    if reason:
+        return skipped("appended", reason)
+    beyond = Path(tempfile.mkdtemp(prefix="mte-beyond-", dir="/dev/shm"))
+    owner = user()
+    if owner is not None:
+        os.chown(beyond, owner, owner)
+    problems, told = [], []
+    path = world.tree / "log.txt"
+    try:
+        with Server(world.tree, beyond, options=ONE_WORKER, user=owner, state=world.state) as server:
+            worker = worker_of(world, server)
+            for number in range(int(6 * scale)):
+                tool = ("remove_text_file", "move_text_file")[number % 2]
+                path.write_text("".join(f"old {n}\n" for n in range(1000)))
+                world._give(path)
+                before = path.read_bytes()
+                call = {"file_path": str(path), "file_hash": hashlib.sha256(before).hexdigest()} if tool.startswith("remove") else {
+                    "from": str(path), "to": str(beyond / "log.txt")}
+                done = threading.Event()
+                written: list[str] = []
+
+                def append() -> None:
+                    while not done.wait(0.004):
+                        with open(path, "a", buffering=1) as file:
+                            if os.fstat(file.fileno()).st_uid == 0 and owner is not None:
+                                os.fchown(file.fileno(), owner, owner)
+                            written.append(f"new {len(written)}\n")
+                            file.write(written[-1])
+
+                # Of a move, the first rename is tried to the other file system, the next gives the copy its name.
+                when = 1 if tool.startswith("remove") else 3
+                delays = ["-e", "trace=renameat,renameat2", "-e", "inject=renameat,renameat2:delay_enter=40000:delay_exit=40000"]
+                strace = Strace(worker, *delays)
+                beside = threading.Thread(target=append)
+                # The file is read, and then appended to.
+                started = server.start(tool, call)
+                time.sleep(0.02 * when)
+                beside.start()
+                reply = Reply(server.wait(started, 60))
+                done.set()
+                beside.join()
+                strace.detach(0)
+                told.append(reply.code or "ok")
+                left = {p.name: p.read_text() for p in world.tree.glob("log.txt*")}
+                left.update({f"beyond {p.name}": p.read_text() for p in beyond.iterdir()})
+                lines = "".join(left.values())
+                lost = [line for line in [*written, *("" if not reply.is_error and tool.startswith("remove") else before.decode()).splitlines(True)]
+                        if line not in lines]
+                if lost:
+                    problems.append(f"{tool}: lost {lost[:3]} and so on ({len(lost)}), answered {reply.text[:300]}")
+                if reply.is_error and "nothing was written" in reply.text and sorted(left) != ["log.txt"]:
+                    problems.append(f"{tool}: there are {sorted(left)}, answered {reply.text[:300]}")
+                unnamed = [name for name in left if ".displaced-" in name and name not in reply.text]
+                if unnamed:
+                    problems.append(f"{tool}: {unnamed} not named: {reply.text[:300]}")
+                problems += [f"{tool}: a temporary is left" for _ in [*world.tree.glob(".mte-*"), *beyond.glob(".mte-*")]]
+                for one in [*world.tree.glob("log.txt*"), *beyond.iterdir()]:
+                    one.unlink()
+    finally:
+        shutil.rmtree(beyond, ignore_errors=True)
+    print(f"   answered {told}")
+    return problems[:8]
+
+
+CASES: list[Callable[[World, float, random.Random], list[str]]] = [counter, lines, orders, by_rename, in_place, crossed, crossed_apart, unrecorded, slowed,
+                                                                  appended, creators]
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ export MCP_TEXT_EDITOR_BIN
 [ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
 : "${PYTHON:=python3}"
 status=0
-for part in order crash recovery memory faults file_systems mounts marks races sessions; do
+for part in order crash recovery memory faults truth file_systems mounts marks races sessions; do
     echo "== $part.py"
     "$PYTHON" "$here/$part.py" || { status=1; echo "== failed: $part.py"; }
 done

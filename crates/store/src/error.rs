@@ -11,7 +11,7 @@ pub use crate::os::seen::SpecialFile;
 
 /// An operation on a path that failed, why as far as a client can act on it, and the system's own error.
 #[derive(Debug, thiserror::Error)]
-#[error("{operation} {}: {kind}", path.display())]
+#[error("{operation} {}: {kind}{}", path.display(), listed(left))]
 pub struct StoreError {
     /// What was being done.
     pub operation: Operation,
@@ -23,8 +23,40 @@ pub struct StoreError {
     pub name: Option<NameFault>,
     /// The files that were perhaps meant, if there is none of that name ([`StoreErrorKind::NotFound`]).
     pub meant: Option<Box<Meant>>,
+    /// What is on the disk that was not there before, or is not what it was. Empty says that all is as before the call.
+    pub left: Vec<Left>,
     /// The system's error, where there was one.
     pub source: Option<io::Error>,
+}
+
+/// A name of which a call that failed has left something else than there was.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// The absolute path.
+    pub path: PathBuf,
+    /// What is there.
+    pub what: Remains,
+}
+
+/// What is under a name after a call that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Remains {
+    /// The file, which may hold its new content, or a part of it.
+    Changed,
+    /// No file any more, or another program's.
+    Gone,
+    /// What the file of this path held.
+    Old(PathBuf),
+    /// What another program wrote to the file of this path while the call was at work.
+    Theirs(PathBuf),
+    /// Something that was not there before.
+    Made,
+}
+
+impl Left {
+    pub(crate) fn new(path: &Path, what: Remains) -> Self {
+        Self { path: path.to_owned(), what }
+    }
 }
 
 /// The files that a path was perhaps meant for which leads to none: those of the likeliest kind alone.
@@ -149,11 +181,11 @@ pub enum StoreErrorKind {
     Cancelled,
     /// What the path means, or the file's content, changed while the call was at work: start again from the read.
     Changed,
-    /// A commit failed and could not be undone; these files may hold their new content.
-    NotRestored {
-        /// The files.
-        paths: Vec<PathBuf>,
-    },
+    /// A commit failed and could not be undone; [`StoreError::left`] has what is where until recovery puts it right.
+    NotRestored,
+    /// Another program's write met the commit, and both cannot have the name. The call is undone; [`StoreError::left`] has what is
+    /// where, for good.
+    Displaced,
     /// A call that was cut off has left these files half done, and this process may not end it: not all of them lie in
     /// its roots, or it was a later version's.
     Unfinished {
@@ -170,14 +202,46 @@ impl StoreError {
     /// An error that the system did not report by itself.
     #[must_use]
     pub fn new(operation: Operation, path: &Path, kind: StoreErrorKind) -> Self {
-        Self { operation, path: path.to_owned(), kind, name: None, meant: None, source: None }
+        Self {
+            operation,
+            path: path.to_owned(),
+            kind,
+            name: None,
+            meant: None,
+            left: Vec::new(),
+            source: None,
+        }
     }
 
     /// An error of the system, which is kept as the source.
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
         let kind = operation.private(path, &source).unwrap_or_else(|| StoreErrorKind::of(&source));
-        Self { operation, path: path.to_owned(), kind, name: None, meant: None, source: Some(source) }
+        Self {
+            operation,
+            path: path.to_owned(),
+            kind,
+            name: None,
+            meant: None,
+            left: Vec::new(),
+            source: Some(source),
+        }
+    }
+
+    /// The same error of a commit that could not be undone.
+    pub(crate) fn not_restored(self, left: impl IntoIterator<Item = Left>) -> Self {
+        let error = self.leaving(left);
+        Self { kind: StoreErrorKind::NotRestored, operation: Operation::Restore, ..error }
+    }
+
+    /// The same error, and what else is left. What is told of a name already stays.
+    pub(crate) fn leaving(mut self, left: impl IntoIterator<Item = Left>) -> Self {
+        for one in left {
+            if self.left.iter().all(|told| told.path != one.path) {
+                self.left.push(one);
+            }
+        }
+        self
     }
 
     /// An error of the system, or that the call is cancelled.
@@ -250,6 +314,8 @@ impl StoreErrorKind {
             Kind::InvalidFilename => Self::NameTooLong,
             Kind::StorageFull | Kind::QuotaExceeded => Self::NoSpace,
             Kind::FileTooLarge => Self::FileTooLarge,
+            // On a network file system another machine has replaced the file, or removed it.
+            Kind::StaleNetworkFileHandle => Self::Changed,
             _ => Self::Io,
         }
     }
@@ -279,6 +345,12 @@ impl<T> Context<T> for Result<T, ReadFault> {
     fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError> {
         self.map_err(|fault| StoreError::from_fault(operation, path, fault))
     }
+}
+
+/// What is left, for a log.
+fn listed(left: &[Left]) -> String {
+    let one = |left: &Left| format!("; {}: {:?}", left.path.display(), left.what);
+    left.iter().map(one).collect()
 }
 
 // For logs, and for programs that embed this crate; the server's replies have words of their own.
@@ -330,14 +402,12 @@ impl fmt::Display for StoreErrorKind {
             Self::NotUnicode => "the path is not Unicode",
             Self::NoSpace => "the disk, or the quota, is full",
             Self::FileTooLarge => "the file would be too large",
-            Self::Busy => "another process has held the lock for too long",
+            Self::Busy => "another call has held the lock for too long",
             Self::HeldOpen => "another program holds it open, and keeps others out",
             Self::Cancelled => "the call was cancelled",
             Self::Changed => "it keeps changing",
-            Self::NotRestored { paths } => {
-                f.write_str("the edit failed, and these files could not be put back:")?;
-                return listed(f, paths);
-            }
+            Self::NotRestored => "the edit failed, and could not be taken back",
+            Self::Displaced => "another program's write met the edit",
             Self::Unfinished { paths, .. } => {
                 f.write_str("an edit that was cut off has left these files half done:")?;
                 return listed(f, paths);

@@ -94,7 +94,9 @@ pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFi
 pub use durability::Durability;
 pub use edit::undo::{Conflict, IsLeft, UndoError, UndoProblems, Undone};
 pub use edit::{Became, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
-pub use error::{Meant, NameFault, Operation, Privacy, ReadFault, SpecialFile, StoreError, StoreErrorKind};
+pub use error::{
+    Left, Meant, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError, StoreErrorKind,
+};
 pub use history::{
     EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Forgotten, History, Kind, NotKept, Remedy,
     Settings as HistorySettings, Undo, path_in_history,

@@ -292,7 +292,7 @@ fn local_time(entry: &Entry) -> String {
 mod tests {
     use std::time::SystemTime;
 
-    use mcp_text_editor_store::{EditProblem, Operation, Reason, StoreError, StoreErrorKind};
+    use mcp_text_editor_store::{EditProblem, Left, Operation, Reason, Remains, StoreError, StoreErrorKind};
 
     use super::*;
 
@@ -300,7 +300,7 @@ mod tests {
     fn nothing_was_changed_is_said_only_if_it_is_true() {
         let directory = tempfile::tempdir().unwrap();
         let workspace = Workspace::builder().root(directory.path()).build().unwrap();
-        let said = |kind| {
+        let said = |kind, left| {
             let entry = Entry {
                 id: EditId::parse("0123456789ab").unwrap(),
                 time: SystemTime::UNIX_EPOCH,
@@ -309,14 +309,15 @@ mod tests {
                 undone_by: None,
                 files: Vec::new(),
             };
-            let error = StoreError::new(Operation::Replace, Path::new("/a"), kind);
+            let error = StoreError { left, ..StoreError::new(Operation::Replace, Path::new("/a"), kind) };
             let problems = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];
             let found = UndoProblems { entry, conflicts: Vec::new(), problems };
             not_undone(&workspace, &found, &mut io::sink()).unwrap().to_string()
         };
-        let restored = said(StoreErrorKind::NoSpace);
+        let restored = said(StoreErrorKind::NoSpace, Vec::new());
         assert_eq!(restored, "edit 0123456789ab is not undone, and nothing was changed");
-        let left = said(StoreErrorKind::NotRestored { paths: vec!["/a".into()] });
+        let left =
+            said(StoreErrorKind::NotRestored, vec![Left { path: "/a".into(), what: Remains::Changed }]);
         assert_eq!(left, "edit 0123456789ab is not undone, but files were left changed");
     }
 }

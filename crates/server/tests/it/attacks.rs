@@ -97,9 +97,12 @@ impl Arena {
     }
 
     fn call(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
+        self.world.call(session, tool, &self.filled(arguments))
+    }
+
+    fn filled(&self, arguments: &Value) -> Value {
         let top = self.top.to_str().unwrap().replace('\\', r"\\");
-        let text = arguments.to_string().replace('@', &top);
-        self.world.call(session, tool, &serde_json::from_str(&text).unwrap())
+        serde_json::from_str(&arguments.to_string().replace('@', &top)).unwrap()
     }
 
     /// Tries to read a path and to change it in every way; the code that reading is answered with.
@@ -729,7 +732,7 @@ fn work_on_what_is_swapped(arena: &Arena, session: &mut Session, name: &str, don
         calls.push((CREATE, create(format!("@/root/{directory}/{name}.txt"))));
     }
     for (tool, arguments) in calls {
-        let reply = arena.call(session, tool, &arguments);
+        let reply = arena.world.call_among_others(session, tool, &arena.filled(&arguments));
         assert!(!reply.raw.contains("of somebody else"), "{tool} {arguments}: {}", reply.raw);
         done.fetch_add(usize::from(!reply.is_error), Ordering::Relaxed);
     }

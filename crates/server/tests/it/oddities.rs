@@ -127,7 +127,7 @@ fn a_file_that_changes_while_it_is_read_is_shown_as_it_was_at_one_time() {
                 }
             });
             for _ in 0..40 {
-                let reply = world.call(
+                let reply = world.call_among_others(
                     &mut session,
                     GET,
                     &json!({"files": [{"file_path": format!("$ROOT/{name}"),
@@ -160,10 +160,14 @@ fn a_file_that_grows_and_shrinks_while_it_is_read_is_answered() {
             }
         });
         for turn in 0..30 {
-            let reply = world.call(&mut session, GET, &json!({"file_path": "$ROOT/t.txt", "line_start": -5}));
+            let reply = world.call_among_others(
+                &mut session,
+                GET,
+                &json!({"file_path": "$ROOT/t.txt", "line_start": -5}),
+            );
             assert!(["ok", "conflict"].contains(&reply.code().as_str()), "{}", reply.text);
             let patch = json!({"files": [{"file_path": "$ROOT/t.txt", "patches": [{"old_string": format!("none {turn}"), "new_string": "x"}]}]});
-            let reply = world.call(&mut session, PATCH, &patch);
+            let reply = world.call_among_others(&mut session, PATCH, &patch);
             assert!(["no_match", "conflict"].contains(&reply.code().as_str()), "{}", reply.text);
         }
     });

@@ -22,6 +22,18 @@ use serde_json::{Value, json};
 use crate::schemas::admit_output;
 use crate::session::{Session, written};
 
+/// The tools that can change files.
+const EDITING: [&str; 8] = [
+    "patch_text_file_contents",
+    "create_text_file",
+    "append_text_file_contents",
+    "insert_text_file_contents",
+    "delete_text_file_contents",
+    "move_text_file",
+    "remove_text_file",
+    "undo_text_file_edits",
+];
+
 pub(crate) struct World {
     _directory: tempfile::TempDir,
     root: PathBuf,
@@ -83,8 +95,31 @@ impl World {
         Session::of_client(name, &[options, &[self.root.to_str().unwrap()]].concat())
     }
 
-    /// Calls a tool; a call without reply is a broken session.
+    /// Calls a tool; a call without reply is a broken session. What an error says of the disk is held against the disk: if nothing was
+    /// written, everything is as it was, to the last name; else it names each path that is not.
     pub(crate) fn call(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
+        if !EDITING.contains(&tool) {
+            return self.call_among_others(session, tool, arguments);
+        }
+        let before = self.tree();
+        let reply = self.call_among_others(session, tool, arguments);
+        if reply.is_error {
+            let after = self.tree();
+            let changed: Vec<_> = before
+                .keys()
+                .chain(after.keys())
+                .filter(|path| before.get(*path) != after.get(*path))
+                .collect();
+            let says_nothing = reply.raw.contains("nothing was written");
+            assert!(changed.is_empty() || !says_nothing, "{changed:?}: {}", reply.raw);
+            let is_named = |path: &&&String| reply.raw.contains(path.as_str());
+            assert!(changed.iter().all(|path| is_named(&path)), "{changed:?}: {}", reply.raw);
+        }
+        reply
+    }
+
+    /// The same while others change what is in the root, so that what a reply says of it cannot be held against it.
+    pub(crate) fn call_among_others(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
         let arguments = self.filled(arguments);
         let answer = session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
@@ -276,7 +311,11 @@ fn collect(root: &Path, directory: &Path, found: &mut BTreeMap<String, Entry>) {
         } else if kind.is_symlink() {
             found.insert(name(root, &path), Entry::Link(path.read_link().unwrap()));
         } else if kind.is_file() {
-            found.insert(name(root, &path), Entry::File(std::fs::read(&path).unwrap()));
+            // Of a sparse file of any size its size has to do.
+            let size = entry.metadata().unwrap().len();
+            let is_large = size > 1 << 30;
+            let bytes = if is_large { size.to_string().into_bytes() } else { std::fs::read(&path).unwrap() };
+            found.insert(name(root, &path), Entry::File(bytes));
         }
     }
     if empty {
@@ -285,8 +324,8 @@ fn collect(root: &Path, directory: &Path, found: &mut BTreeMap<String, Entry>) {
 }
 
 fn name(root: &Path, path: &Path) -> String {
-    let name = path.strip_prefix(root).unwrap().to_str().unwrap();
-    if cfg!(windows) { name.replace('\\', "/") } else { name.to_owned() }
+    let name = path.strip_prefix(root).unwrap().to_string_lossy();
+    if cfg!(windows) { name.replace('\\', "/") } else { name.into_owned() }
 }
 
 /// A path without links, as the program tells it: Windows has a prefix for such a path.

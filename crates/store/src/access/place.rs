@@ -222,6 +222,17 @@ impl Place {
         Err(StoreError::new(operation, &self.path, kind))
     }
 
+    /// Checks that no mark on the file or its directory keeps its name from changing, or the file from going.
+    pub(crate) fn check_may_go(&self, operation: Operation) -> Result<(), StoreError> {
+        if let Some(by) = self.guard_of_directory() {
+            return Err(self.guarded(operation, by));
+        }
+        os::guard_at(&self.directory, Path::new(&self.name)).map_or(Ok(()), |by| {
+            let kind = StoreErrorKind::Guarded { by, is_directory: false };
+            Err(StoreError::new(operation, &self.path, kind))
+        })
+    }
+
     /// The mark on the directory that forbids making, removing or replacing files in it.
     pub(crate) fn guard_of_directory(&self) -> Option<Guard> {
         os::guard_at(&self.directory, Path::new("."))
@@ -282,6 +293,11 @@ impl OpenFile {
         Self::new(self.file, self.path)
     }
 
+    /// The bytes that it had when it was opened.
+    pub(crate) fn bytes(&self) -> Bytes<'_> {
+        Bytes { file: &self.file, size: self.identity.size }
+    }
+
     /// Whether size and times are what they were, so that what was read since is of one state.
     pub fn is_unchanged(&self) -> io::Result<bool> {
         Ok(os::identity_of(&self.file)? == self.identity)
@@ -296,9 +312,35 @@ impl Source for OpenFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.bytes().read_at(offset, buffer)
+    }
+}
+
+/// The bytes of a file that is open. To read them takes no further descriptor, of which there may be none left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes<'a> {
+    file: &'a File,
+    size: u64,
+}
+
+impl<'a> Bytes<'a> {
+    /// All that it has now.
+    pub(crate) fn now(file: &'a File) -> io::Result<Self> {
+        Ok(Self { file, size: file.metadata()?.len() })
+    }
+}
+
+impl Source for Bytes<'_> {
+    type Error = io::Error;
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match os::read_at(&self.file, rest, offset + filled as u64) {
+            match os::read_at(self.file, rest, offset + filled as u64) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -28,6 +28,9 @@ use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
 
+/// How often a path is followed anew while another program replaces what is on the way.
+const MAX_ATTEMPTS: usize = 5;
+
 /// Whether paths are kept in the roots: always, but in a test of [`Workspace::confine`](crate::Workspace::confine) alone, by the feature
 /// `simulation` and its way `no-containment`.
 #[must_use]
@@ -305,6 +308,22 @@ impl Roots {
     /// The place of an absolute path without `..`, whatever may be done with it.
     pub(crate) fn place(&self, path: &Path) -> Result<Place, PathError> {
         let path = &spelled(path);
+        let mut attempts = 1;
+        loop {
+            match self.place_once(path) {
+                // Another program was replacing a directory on the way, or another machine, so that nobody could look at it.
+                Err(
+                    PathError::Failed(StoreError { kind: StoreErrorKind::Changed, .. })
+                    | PathError::RootReplaced { .. },
+                ) if attempts < MAX_ATTEMPTS => {
+                    attempts += 1;
+                }
+                found => return found,
+            }
+        }
+    }
+
+    fn place_once(&self, path: &Path) -> Result<Place, PathError> {
         let place = match self.place_without_links(path) {
             Some(place) => place,
             None => self.place_by_links(path)?,

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::access::place::WritablePlace;
 use crate::commit::aside::Aside;
+use crate::commit::displaced::put_beside;
 use crate::commit::staged::{NewContent, Staged};
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::directory::Dir;
@@ -87,6 +88,21 @@ enum Standing {
     Written,
     /// Another program's file, or nothing.
     Theirs,
+    /// It cannot be looked at.
+    Unknown,
+}
+
+impl Replaced {
+    /// What is where, as long as it is not put back.
+    fn left(&self) -> [Left; 2] {
+        let path = self.staged.place.path();
+        let aside = match &self.old {
+            Old::Exchanged => self.staged.content.temporary.name(),
+            Old::Aside(aside, _) => aside.name(),
+        };
+        let kept = Left::new(&path.with_file_name(aside), Remains::Old(path.to_owned()));
+        [Left::new(path, Remains::Changed), kept]
+    }
 }
 
 impl Staged {
@@ -116,17 +132,29 @@ impl Staged {
 
     /// What has the place's name after the new file was renamed to it.
     fn standing(&self) -> Standing {
-        let Ok(named) = self.place.open_file(false) else { return Standing::Theirs };
-        let (at, own) = (named.identity(), self.content.temporary.identity());
-        if digest_of(&named).is_ok_and(|digest| digest == self.content.new) {
-            Standing::New
+        use StoreErrorKind::{Changed, IsADirectory, NotARegularFile, NotFound};
+        let NewContent { temporary, new, .. } = &self.content;
+        let at = match self.place.identity() {
+            Err(error) if error.kind == NotFound => return Standing::Theirs,
+            Err(_) => return Standing::Unknown,
+            Ok(at) => at,
+        };
+        let is_ours = at.same_file(temporary.identity())
+            || os::identity_of(temporary.file()).is_ok_and(|own| at.same_file(&own));
+        if is_ours {
+            // There may be no descriptor left to open it by its name.
+            return if self.is_new_untouched() { Standing::New } else { Standing::Written };
+        }
         // An inode number that is made from the path has changed with it.
-        } else if at.same_file(own)
-            || os::identity_of(self.content.temporary.file()).is_ok_and(|own| at.same_file(&own))
-        {
-            Standing::Written
-        } else {
-            Standing::Theirs
+        match self.place.open_file(false).and_then(|named| digest_of(&named)) {
+            Ok(digest) if digest == *new => Standing::New,
+            Ok(_) => Standing::Theirs,
+            Err(error)
+                if matches!(error.kind, NotFound | Changed | IsADirectory | NotARegularFile { .. }) =>
+            {
+                Standing::Theirs
+            }
+            Err(_) => Standing::Unknown,
         }
     }
 
@@ -149,11 +177,7 @@ impl Staged {
 
     /// Whether no program has written to the new file while it had the name.
     fn is_new_untouched(&self) -> bool {
-        self.content
-            .temporary
-            .view()
-            .and_then(|new| digest_of(&new))
-            .is_ok_and(|digest| digest == self.content.new)
+        self.content.temporary.digest().is_ok_and(|digest| digest == self.content.new)
     }
 }
 
@@ -233,8 +257,8 @@ fn try_rename_over(staged: &Staged, rename: Swap) -> Result<io::Result<(Aside, b
 /// Gives the old file its name back. Swaps until what comes out is what was last put in, so that no other program's file is left
 /// under the temporary's name.
 ///
-/// If another program has written to the new file, that gets the name again, and the error is [`StoreErrorKind::NotRestored`]:
-/// recovery finds the old one.
+/// If another program has written to the new file, that gets the name again and the old one a name beside it, and the error is
+/// [`StoreErrorKind::Displaced`].
 fn put_back(staged: &Staged, swap: Swap) -> Result<(), StoreError> {
     let Staged { place, content: NewContent { temporary, .. }, locked } = staged;
     swap_until_out(place, temporary.name(), *temporary.identity(), swap)?;
@@ -242,8 +266,19 @@ fn put_back(staged: &Staged, swap: Swap) -> Result<(), StoreError> {
         return Ok(());
     }
     swap_until_out(place, temporary.name(), *locked.file().identity(), swap)?;
-    let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
-    Err(StoreError::new(Operation::Restore, place.path(), kind))
+    let changed = StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
+    Err(keep_old(place, temporary.name(), changed))
+}
+
+/// Leaves the new file, to which another program has written, under its name, and gives the old one, which is under another, a name
+/// beside it. The error that tells of both.
+fn keep_old(place: &WritablePlace, aside: &Path, cause: StoreError) -> StoreError {
+    let changed = Left::new(place.path(), Remains::Changed);
+    let mut error = put_beside(place, aside, Remains::Old(place.path().to_owned()), cause)
+        .unwrap_or_else(|not_restored| not_restored);
+    error.left.retain(|left| left.path != changed.path);
+    error.left.insert(0, changed);
+    error
 }
 
 /// Swaps the place's file with `temporary` until what comes out is what was last put in: `last_in` at first.
@@ -255,9 +290,10 @@ pub(crate) fn swap_until_out(
 ) -> Result<(), StoreError> {
     let (directory, name) = (&place.directory, Path::new(place.name()));
     let mut last_in = last_in;
-    let failed = |source| StoreError {
-        kind: StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] },
-        ..StoreError::from_io(Operation::Restore, place.path(), source)
+    let failed = |source| {
+        let changed = Left::new(place.path(), Remains::Changed);
+        let kept = Left::new(&place.path().with_file_name(temporary), Remains::Old(place.path().to_owned()));
+        StoreError::from_io(Operation::Restore, place.path(), source).not_restored([changed, kept])
     };
     for _ in 0..SWAPS {
         let next_in = os::identity_at(directory, temporary).map_err(failed)?;
@@ -321,52 +357,61 @@ impl Exchanged {
         (locked, is_clean)
     }
 
-    /// Leaves everything as it is, to be recovered; returns the paths of the files.
-    pub(crate) fn leave(mut self) -> Vec<PathBuf> {
+    /// Leaves everything as it is, to be recovered; returns what is where.
+    pub(crate) fn leave(mut self) -> Vec<Left> {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
-        let leave = |Replaced { staged, old }: Replaced| {
+        let leave = |one: Replaced| {
+            let left = one.left();
+            let Replaced { staged, old } = one;
             staged.content.temporary.leave();
             if let Old::Aside(aside, _) = old {
                 aside.leave();
             }
-            staged.place.path().to_owned()
+            left
         };
-        replaced.map(leave).collect()
+        replaced.flat_map(leave).collect()
     }
 
     /// Puts the old files back, the last first, because of `cause`, and returns the error to report: `cause` or, if a
     /// file could not be put back, [`StoreErrorKind::NotRestored`].
     #[must_use = "it says whether anything was left changed"]
     pub(crate) fn roll_back(mut self, cause: StoreError) -> StoreError {
-        let mut paths = match &cause.kind {
-            StoreErrorKind::NotRestored { paths } => paths.clone(),
-            _ => Vec::new(),
-        };
-        paths.extend(self.put_all_back());
-        if paths.is_empty() {
-            return cause;
-        }
-        StoreError { kind: StoreErrorKind::NotRestored { paths }, operation: Operation::Restore, ..cause }
+        self.put_all_back().into_iter().fold(cause, |cause, failed| {
+            let is_for_good = failed.kind == StoreErrorKind::Displaced
+                && (cause.left.is_empty() || cause.kind == StoreErrorKind::Displaced);
+            let mut error = cause.not_restored(failed.left);
+            if is_for_good {
+                error.kind = StoreErrorKind::Displaced;
+            }
+            error
+        })
     }
 
-    fn put_all_back(&mut self) -> Vec<PathBuf> {
+    fn put_all_back(&mut self) -> Vec<StoreError> {
         let mut failed = Vec::new();
-        while let Some(Replaced { staged, old }) = self.replaced.pop() {
+        while let Some(one) = self.replaced.pop() {
+            let left = one.left();
+            let Replaced { staged, old } = one;
             let place = &staged.place;
             let (directory, name) = (&place.directory, Path::new(place.name()));
             // No process of this server holds it for so long.
             let _one_at_a_time = lock_directory(directory, place.path()).ok();
-            let is_back = match &old {
-                Old::Exchanged => put_back(&staged, self.swap).is_ok(),
-                // Another program's file stays, as it would after a call that succeeded.
+            let not_restored = |error: StoreError| error.not_restored(left);
+            let unknown = || StoreError::new(Operation::Restore, place.path(), StoreErrorKind::Io);
+            let back = match &old {
+                Old::Exchanged => put_back(&staged, self.swap),
                 Old::Aside(aside, _) => match staged.standing() {
-                    Standing::Theirs => true,
-                    Standing::Written => false,
-                    Standing::New => rename(directory, aside.name(), name).is_ok(),
+                    // Another program's file stays, as it would after a call that succeeded.
+                    Standing::Theirs => Ok(()),
+                    Standing::Written => Err(keep_old(place, aside.name(), unknown())),
+                    Standing::Unknown => Err(not_restored(unknown())),
+                    Standing::New => rename(directory, aside.name(), name).map_err(|error| {
+                        not_restored(StoreError::from_io(Operation::Restore, place.path(), error))
+                    }),
                 },
             };
-            if !is_back {
-                failed.push(place.path().to_owned());
+            if let Err(error) = back {
+                failed.push(error);
                 // Recovery needs it: no other copy has the old bytes.
                 if let Old::Aside(aside, _) = old {
                     aside.leave();
@@ -441,11 +486,18 @@ mod tests {
             .map(|entry| {
                 let name = entry.file_name().into_string().unwrap();
                 let name = if name.starts_with(PREFIX) { PREFIX.to_owned() } else { name };
+                let name = name.split_inclusive(".displaced").next().map(str::to_owned).unwrap_or(name);
                 (name, std::fs::read_to_string(entry.path()).unwrap())
             })
             .collect();
         state.sort();
         state
+    }
+
+    /// The names of the files that an error says have been left with new content.
+    fn changed_by(error: &StoreError) -> Vec<&std::ffi::OsStr> {
+        let changed = error.left.iter().filter(|left| left.what == Remains::Changed);
+        changed.filter_map(|left| left.path.file_name()).collect()
     }
 
     fn pairs<const N: usize>(state: [(&str, &str); N]) -> Vec<(String, String)> {
@@ -526,14 +578,14 @@ mod tests {
             write(&directory.path().join("b"));
             let cause = StoreError::new(Operation::Sync, directory.path(), StoreErrorKind::Io);
             let error = exchanged.roll_back(cause);
-            assert_eq!(matches!(error.kind, StoreErrorKind::NotRestored { .. }), is_told);
+            assert_eq!(error.kind == StoreErrorKind::Displaced, is_told);
             let now = |name: &str| std::fs::read_to_string(directory.path().join(name)).ok();
             assert_eq!(
                 (now("a").as_deref(), now("b").as_deref(), now("c").as_deref()),
                 (Some("old"), b, Some("old"))
             );
-            let kept: Vec<_> = state(&directory).into_iter().filter(|(name, _)| name == PREFIX).collect();
-            assert_eq!(kept, if is_told { pairs([(PREFIX, "old")]) } else { Vec::new() });
+            let kept: Vec<_> = state(&directory).into_iter().filter(|(name, _)| name.len() > 1).collect();
+            assert_eq!(kept, if is_told { pairs([("b.displaced", "old")]) } else { Vec::new() });
         }
     }
 
@@ -555,9 +607,8 @@ mod tests {
         let (directory, staged) = three();
         SWAPS_LEFT.set(2);
         let error = exchange_with(staged, only_so_often, rename_once).unwrap_err();
-        let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
-        let names: Vec<_> = paths.iter().filter_map(|path| path.file_name()).collect();
-        assert_eq!(names, ["b", "a"]);
+        assert_eq!(changed_by(&error), ["b", "a"]);
+        assert_eq!(error.kind, StoreErrorKind::NotRestored);
         assert_eq!(error.source.unwrap().to_string(), "broken");
         // The old content is not thrown away.
         let (old, new) = ((PREFIX, "old"), "new");
@@ -606,12 +657,12 @@ mod tests {
             written(changed, &directory);
             OUTSIDERS.set(vec![" and more"]);
             let error = exchange_with(staged, before_an_outsider, rename_once).unwrap_err();
-            let StoreErrorKind::NotRestored { paths } = error.kind else { panic!("{error}") };
-            assert_eq!(paths.iter().filter_map(|path| path.file_name()).collect::<Vec<_>>(), ["a"]);
+            assert_eq!(changed_by(&error), ["a"]);
+            assert_eq!(error.kind, StoreErrorKind::Displaced);
             let (kept, b) = if changed == "a" { ("other", "old") } else { ("old", "other") };
             assert_eq!(
                 state(&directory),
-                pairs([(PREFIX, kept), ("a", "new and more"), ("b", b), ("c", "old")])
+                pairs([("a", "new and more"), ("a.displaced", kept), ("b", b), ("c", "old")])
             );
         }
     }

@@ -1,6 +1,7 @@
 //! Putting what a call changes in place: for all of its files or for none, whenever the process is killed.
 
 mod aside;
+pub(crate) mod displaced;
 pub(crate) mod exchange;
 pub(crate) mod in_place;
 mod made;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::Source as _;
 
-use crate::access::place::{OpenFile, WritablePlace};
+use crate::access::place::{Bytes, OpenFile, WritablePlace};
 use crate::cancellation::Cancellation;
 use crate::commit::made::Made;
 use crate::commit::publish_new::{Created, Creation, check_directory};
@@ -20,14 +20,14 @@ use crate::commit::remove::{
 };
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::names::{hard_link_into, rename, rename_into};
 use crate::os::seen::NotKept;
-use crate::read::hash::digest_of;
+use crate::read::hash::digest_of_bytes;
 use crate::stage::temporary::{TemporaryId, unlink};
 use crate::workspace::Workspace;
 
@@ -94,9 +94,6 @@ pub(crate) fn move_file<'a, T>(
     cancellation: Cancellation<'_>,
     note: impl FnOnce(&Arrived) -> T,
 ) -> Result<Moved<'a, T>, StoreError> {
-    if let Some(by) = moving.from.guard_of_directory() {
-        return Err(moving.from.guarded(Operation::Move, by));
-    }
     check_directory(moving.to)?;
     let work = Work { workspace, moving: &moving, cancellation };
     let (arrived, transaction, aside) = match work.in_one_step()? {
@@ -126,15 +123,15 @@ pub(crate) fn respell(
     name: &Path,
     cancellation: Cancellation<'_>,
 ) -> Result<(), StoreError> {
-    if let Some(by) = place.guard_of_directory() {
-        return Err(place.guarded(Operation::Move, by));
-    }
     if cancellation.is_cancelled() {
         return Err(StoreError::new(Operation::Move, place.path(), StoreErrorKind::Cancelled));
     }
     rename(&place.directory, place.name(), name).context(Operation::Move, place.path())?;
-    // The name cannot be another file's, so that there is nothing to be taken back.
-    sync(workspace, place)
+    // The name cannot be another file's.
+    sync(workspace, place).map_err(|error| match rename(&place.directory, name, place.name()) {
+        Ok(()) => error,
+        Err(_) => error.not_restored([Left::new(&place.path().with_file_name(name), Remains::Made)]),
+    })
 }
 
 /// That the file system cannot move the file in one step.
@@ -165,6 +162,7 @@ impl<'a> Work<'a, '_> {
         self.workspace.durability == Durability::Machine
     }
 
+    /// A transaction, with the names for what the two places hold meanwhile.
     fn begin(self) -> (Transaction<'a>, TemporaryId, TemporaryId) {
         let Moving { from, to, .. } = self.moving;
         let above = to.path().ancestors().skip(1).take(to.missing.len());
@@ -189,8 +187,13 @@ impl<'a> Work<'a, '_> {
 
     /// Renames the file, unless the new name is taken.
     fn in_one_step(self) -> Result<Result<(Arrived, Transaction<'a>), Impossible>, StoreError> {
+        let (transaction, ..) = self.begin();
+        let (renamed, transaction) = transaction.work(|transaction| self.rename(transaction))?;
+        Ok(renamed.map(|arrived| (arrived, transaction)))
+    }
+
+    fn rename(self, transaction: &mut Transaction<'a>) -> Result<Result<Arrived, Impossible>, StoreError> {
         let Moving { from, to, directories, .. } = self.moving;
-        let (mut transaction, ..) = self.begin();
         if !directories.is_empty() {
             transaction.decide(&self.steps(false))?;
         }
@@ -213,17 +216,21 @@ impl<'a> Work<'a, '_> {
             Err(error) => return Err(StoreError::from_io(Operation::Move, from.path(), error)),
         }
         match self.look(&directory).and_then(|digest| self.sync_names(&made, &directory).map(|()| digest)) {
-            Ok(digest) => {
-                let arrived = Arrived { digest, directories: made.keep(), copied: None };
-                Ok(Ok((arrived, transaction)))
-            }
+            Ok(digest) => Ok(Ok(Arrived { digest, directories: made.keep(), copied: None })),
             Err(error) => {
                 let back = rename_into(&directory, to.name(), &from.directory, from.name());
-                if back.is_err() {
-                    // Another program has made a file of the old name. This one stays, with all that it holds.
+                if let Err(failed) = back {
                     made.keep();
-                    let kind = StoreErrorKind::NotRestored { paths: vec![to.path().to_owned()] };
-                    return Err(StoreError { kind, operation: Operation::Restore, ..error });
+                    let gone = Left::new(from.path(), Remains::Gone);
+                    let kept = Left::new(to.path(), Remains::Old(from.path().to_owned()));
+                    let mut error = error.not_restored([gone, kept]);
+                    // Another program has made a file of the old name. This one stays where it is, with all that it holds.
+                    if failed.kind() == io::ErrorKind::AlreadyExists {
+                        error.kind = StoreErrorKind::Displaced;
+                    } else {
+                        transaction.give_up();
+                    }
+                    return Err(error);
                 }
                 if self.sync_names(&made, &directory).is_err() {
                     transaction.give_up();
@@ -242,11 +249,12 @@ impl<'a> Work<'a, '_> {
             return Ok(*digest);
         }
         // Where inode numbers are made from paths, the rename has changed it.
-        if !now.same_file(known) && !holds(directory, name, *digest) {
+        let file = locked.file().file();
+        let is_it = || holds(directory, name, *digest, file).context(Operation::Read, to.path());
+        if !now.same_file(known) && !is_it()? {
             return Err(self.fail(StoreErrorKind::Changed));
         }
-        let file = locked.file().file().try_clone().context(Operation::Read, to.path())?;
-        digest_of(&OpenFile::new(file, to.path().to_owned())?)
+        Bytes::now(file).and_then(|bytes| digest_of_bytes(&bytes)).context(Operation::Read, to.path())
     }
 
     fn sync_names(self, made: &Made, directory: &Dir) -> Result<(), StoreError> {
@@ -261,29 +269,32 @@ impl<'a> Work<'a, '_> {
 
     /// Gives the file a second name, or makes a copy, and takes the old name away.
     fn in_two_steps(self, may_link: bool) -> Result<(Arrived, Transaction<'a>, Aside), StoreError> {
-        let Moving { from, to, locked, digest, is_settled, .. } = self.moving;
-        let (mut transaction, of_from, of_to) = self.begin();
-        let linked = if may_link { self.link(&mut transaction, of_to) } else { Ok(None) };
-        let linked = match linked {
-            Err(error) if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => {
-                transaction.give_up();
-                return Err(error);
-            }
-            linked => linked?,
-        };
+        let (transaction, of_from, of_to) = self.begin();
+        let work = |transaction: &mut _| self.link_or_copy(may_link, transaction, (of_from, of_to));
+        let ((arrived, created), transaction) = transaction.work(work)?;
+        Ok((arrived, transaction, Aside { id: of_from, created }))
+    }
+
+    fn link_or_copy(
+        self,
+        may_link: bool,
+        transaction: &mut Transaction<'a>,
+        (of_from, of_to): (TemporaryId, TemporaryId),
+    ) -> Result<(Arrived, Option<Created>), StoreError> {
+        let Moving { from, locked, digest, is_settled, .. } = self.moving;
+        let linked = if may_link { self.link(transaction, of_to)? } else { None };
         let (mut made, directory, created, copied) = if let Some((made, directory)) = linked {
             (made, directory, None, None)
         } else {
-            let (created, copied) = self.copy(&mut transaction, of_to, may_link)?;
+            let (created, copied) = self.copy(transaction, of_to, may_link)?;
             (Made::default(), created.directory.clone(), Some(created), Some(copied))
         };
         let checked = Checked { place: from, file: locked.file(), digest: *digest, is_settled: *is_settled };
-        match withdraw(self.workspace, checked, &mut transaction, Path::new(&of_from.name())) {
+        match withdraw(self.workspace, checked, transaction, Path::new(&of_from.name())) {
             Ok(()) => {
                 let mut directories = made.keep();
                 directories.extend(created.iter().flat_map(|created| created.directories.clone()));
-                let arrived = Arrived { digest: *digest, directories, copied };
-                Ok((arrived, transaction, Aside { id: of_from, created }))
+                Ok((Arrived { digest: *digest, directories, copied }, created))
             }
             Err(NotWithdrawn::Left(error)) => {
                 made.keep();
@@ -291,20 +302,41 @@ impl<'a> Work<'a, '_> {
                 Err(error)
             }
             Err(NotWithdrawn::Restored(error)) => {
-                let (name, aside) = (Path::new(to.name()), of_to.name());
-                if take_away(&directory, name, Path::new(&aside), *digest).is_ok_and(|is_gone| is_gone) {
-                    let of_created = created.map(|created| created.directories).unwrap_or_default();
-                    drop(directory);
-                    // One that is used by now stays.
-                    remove_directories(self.workspace, &of_created).ok();
-                    return Err(error);
-                }
-                made.keep();
-                transaction.give_up();
-                let kind = StoreErrorKind::NotRestored { paths: vec![to.path().to_owned()] };
-                Err(StoreError { kind, operation: Operation::Restore, ..error })
+                let (file, of_created) = match created {
+                    Some(Created { file, directories, .. }) => (Some(file), directories),
+                    None => (None, Vec::new()),
+                };
+                let open = file.as_ref().unwrap_or(locked.file());
+                let error = self.take_back(&directory, of_to, open, transaction, error);
+                drop((file, directory, made));
+                // One that is used by now stays.
+                remove_directories(self.workspace, &of_created).ok();
+                Err(error)
             }
         }
+    }
+
+    /// Takes the new name away again, which is `open`, because of `cause`; the error to report.
+    fn take_back(
+        self,
+        directory: &Dir,
+        id: TemporaryId,
+        open: &OpenFile,
+        transaction: &mut Transaction<'a>,
+        cause: StoreError,
+    ) -> StoreError {
+        let Moving { to, digest, .. } = self.moving;
+        let (name, aside) = (Path::new(to.name()), id.name());
+        let taken = take_away(directory, name, Path::new(&aside), *digest, open.file());
+        // Another program may have written to it, or made one of its own.
+        let is_there = os::identity_at(directory, name).is_ok();
+        let made = is_there.then(|| Left::new(to.path(), Remains::Made));
+        if taken.is_err() {
+            transaction.give_up();
+            return cause.not_restored(made);
+        }
+        let kind = if made.is_some() { StoreErrorKind::Displaced } else { cause.kind.clone() };
+        StoreError { kind, ..cause.leaving(made) }
     }
 
     /// Gives the file a second name; `None` if the file system has none.
@@ -313,7 +345,7 @@ impl<'a> Work<'a, '_> {
         transaction: &mut Transaction<'a>,
         id: TemporaryId,
     ) -> Result<Option<(Made, Arc<Dir>)>, StoreError> {
-        let Moving { from, to, digest, .. } = self.moving;
+        let Moving { from, to, locked, .. } = self.moving;
         transaction.decide(&self.steps(true))?;
         let made = Made::below(to)?;
         let directory = made.innermost(to).clone();
@@ -327,12 +359,8 @@ impl<'a> Work<'a, '_> {
         if self.syncs() {
             let synced = os::sync_directory(&directory).and_then(|()| made.sync_parents());
             if let Err(error) = synced {
-                let (name, aside) = (Path::new(to.name()), id.name());
-                let mut error = StoreError::from_io(Operation::Sync, to.path(), error);
-                if !take_away(&directory, name, Path::new(&aside), *digest).is_ok_and(|is_gone| is_gone) {
-                    error.kind = StoreErrorKind::NotRestored { paths: vec![to.path().to_owned()] };
-                }
-                return Err(error);
+                let error = StoreError::from_io(Operation::Sync, to.path(), error);
+                return Err(self.take_back(&directory, id, locked.file(), transaction, error));
             }
         }
         Ok(Some((made, directory)))
@@ -388,6 +416,7 @@ fn taken(to: &WritablePlace) -> StoreError {
 mod tests {
     use super::*;
     use crate::lock::{LockTimeout, lock};
+    use crate::read::hash::digest_of;
     use crate::tests::world::World;
 
     /// Moves `@/root/a` as where the file system cannot rename in one step; how the copy was made, or why it was not moved.

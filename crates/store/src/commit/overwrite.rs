@@ -3,13 +3,12 @@
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
-use crate::access::place::OpenFile;
+use crate::access::place::{Bytes, OpenFile};
 use crate::commit::staged::{NewContent, Staged};
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
 use crate::os;
 use crate::os::identity::Identity;
@@ -26,7 +25,7 @@ pub(crate) struct Overwriting {
     sync: bool,
 }
 
-type WriteOver = fn(&OpenFile, &File, bool) -> io::Result<()>;
+type WriteOver = fn(&Bytes<'_>, &File, bool) -> io::Result<()>;
 
 #[derive(Debug)]
 struct Target {
@@ -83,23 +82,17 @@ impl Overwriting {
             // If an earlier file of the call is this one under another name, it holds that one's new bytes already.
             let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
                 Ok(()) => {
-                    let new = staged.content.temporary.view();
-                    let write = |new| (self.write)(&new, file.file(), self.sync).map_err(context);
-                    (done + 1, new.and_then(write))
+                    let new = staged.content.temporary.bytes();
+                    let written = new.and_then(|new| (self.write)(&new, file.file(), self.sync));
+                    (done + 1, written.map_err(context))
                 }
                 changed => (done, changed),
             };
             let Err(error) = written else { continue };
             let begun = self.targets.iter().take(begun);
-            let spoiled: Vec<PathBuf> = begun
-                .filter(|target| !target.restore(self.sync))
-                .map(|target| target.file.path().to_owned())
-                .collect();
-            if spoiled.is_empty() {
-                return Err(error);
-            }
-            let kind = StoreErrorKind::NotRestored { paths: spoiled };
-            return Err(StoreError { kind, operation: Operation::Restore, ..error });
+            let spoiled = begun.filter(|target| !target.restore(self.sync));
+            let spoiled: Vec<Left> = spoiled.flat_map(Target::left).collect();
+            return Err(if spoiled.is_empty() { error } else { error.not_restored(spoiled) });
         }
         Ok(())
     }
@@ -115,14 +108,14 @@ impl Overwriting {
         (locked, is_clean)
     }
 
-    /// Leaves what was needed on the way to be recovered; returns the paths of the files.
-    pub(crate) fn leave(self) -> Vec<PathBuf> {
-        let leave = |Target { staged: Staged { place, content, .. }, copy, .. }: Target| {
-            content.temporary.leave();
+    /// Leaves what was needed on the way to be recovered; returns what is where.
+    pub(crate) fn leave(self) -> Vec<Left> {
+        let left = self.targets.iter().flat_map(Target::left).collect();
+        for Target { staged, copy, .. } in self.targets {
+            staged.content.temporary.leave();
             copy.leave();
-            place.path().to_owned()
-        };
-        self.targets.into_iter().map(leave).collect()
+        }
+        left
     }
 }
 
@@ -162,19 +155,27 @@ impl Target {
         }
         let now = place.open_file(false)?;
         os::ask_anew(now.file());
-        if digest_of(&now.refreshed()?)? == digest_of(&self.copy.view()?)? {
+        if digest_of(&now.refreshed()?)? == self.copy.digest().context(Operation::Read, place.path())? {
             return Ok(());
         }
         Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
     }
 
     fn restore(&self, sync: bool) -> bool {
-        self.copy.view().is_ok_and(|old| write_over(&old, self.file.file(), sync).is_ok())
+        self.copy.bytes().is_ok_and(|old| write_over(&old, self.file.file(), sync).is_ok())
+    }
+
+    /// What is where, if it may not have its old bytes.
+    fn left(&self) -> impl Iterator<Item = Left> {
+        let path = self.staged.place.path();
+        let copy =
+            (!self.copy.is_in_memory()).then(|| Left::new(self.copy.path(), Remains::Old(path.to_owned())));
+        [Some(Left::new(path, Remains::Changed)), copy].into_iter().flatten()
     }
 }
 
 /// Writes the new bytes over the old ones, from the start, then cuts the file to their length, and syncs it if asked.
-pub(crate) fn write_over(from: &OpenFile, to: &File, sync: bool) -> io::Result<()> {
+pub(crate) fn write_over(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
     let mut written = Ok(());
     for_each_chunk(from, 0..from.size(), |offset, bytes| {
         written = os::write_all_at(to, bytes, offset);
@@ -207,7 +208,7 @@ mod tests {
     }
 
     /// Some files are written; the next is spoiled half way.
-    fn only_so_many(from: &OpenFile, to: &File, sync: bool) -> io::Result<()> {
+    fn only_so_many(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
         if LEFT.get() == 0 {
             os::write_all_at(to, b"spoiled", 0)?;
             to.set_len(7)?;

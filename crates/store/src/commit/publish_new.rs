@@ -10,7 +10,7 @@ use cap_std::fs::OpenOptions;
 
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::commit::made::Made;
-use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Left, NameFault, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::directory::Dir;
@@ -36,7 +36,6 @@ pub(crate) struct Creation {
 #[derive(Debug)]
 pub(crate) struct Created {
     /// The new file, locked until this is dropped, where the file system has locks.
-    #[cfg_attr(not(test), expect(dead_code, reason = "it is held for its lock"))]
     pub file: OpenFile,
     /// The parent directories that were made for it, outermost first.
     pub directories: Vec<PathBuf>,
@@ -122,24 +121,27 @@ impl Creation {
             }
         }
         let (file, identity) = named.context(Operation::Create, place.path())?;
-        let file = OpenFile::new(file, place.path().to_owned()).inspect_err(|_| {
-            unlink_if(&directory, name, &identity);
-        })?;
+        let opened = OpenFile::new(file, place.path().to_owned());
+        let named = opened.map_err(|error| (error, unlink_if(&directory, name, &identity)));
         drop(temporary);
-        if sync {
-            let synced = os::sync_directory(&directory).and_then(|()| made.sync_parents());
-            if let Err(error) = synced {
-                let error = StoreError::from_io(Operation::Sync, place.path(), error);
-                if unmake(&directory, name, file.identity()) {
-                    return Err(error);
+        let synced = named.and_then(|file| {
+            let sync_names = || os::sync_directory(&directory).and_then(|()| made.sync_parents());
+            match if sync { sync_names() } else { Ok(()) } {
+                Ok(()) => Ok(file),
+                Err(error) => {
+                    let error = StoreError::from_io(Operation::Sync, place.path(), error);
+                    Err((error, unmake(&directory, name, file.identity())))
                 }
+            }
+        });
+        match synced {
+            Ok(file) => Ok(Created { file, directories: made.keep(), directory }),
+            Err((error, true)) => Err(error),
+            Err((error, false)) => {
                 made.keep();
-                let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
-                return Err(StoreError { kind, operation: Operation::Restore, ..error });
+                Err(error.not_restored([Left::new(place.path(), Remains::Made)]))
             }
         }
-        let directories = made.keep();
-        Ok(Created { file, directories, directory })
     }
 }
 
@@ -194,7 +196,7 @@ fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Na
     let file = directory.open_with(name, &options).ok()?.into_std();
     let file =
         OpenFile::new(file, temporary.path().to_owned()).ok().filter(|file| file.metadata().is_file())?;
-    if digest_of(&file).ok()? != digest_of(&temporary.view().ok()?).ok()? {
+    if digest_of(&file).ok()? != temporary.digest().ok()? {
         return None;
     }
     os::try_lock(file.file()).ok();

@@ -3,6 +3,7 @@
 //! The file is first renamed to a name that no other program knows, and unlinked only if what has that name is what was checked. So a
 //! file that another program put there at the last moment is put back.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,18 +11,19 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt a
 use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::digest::Digest;
 
-use crate::access::place::{OpenFile, Place, WritablePlace};
+use crate::access::place::{Bytes, OpenFile, Place, WritablePlace};
 use crate::cancellation::Cancellation;
+use crate::commit::displaced::{give_back, restore};
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os;
 use crate::os::directory::Dir;
-use crate::os::names::{hard_link, remove_file, rename};
+use crate::os::names::{remove_file, rename};
 use crate::os::vanishing::remove_directory;
-use crate::read::hash::digest_of;
+use crate::read::hash::{digest_of, digest_of_bytes};
 use crate::stage::temporary::{TemporaryId, unlink};
 use crate::workspace::Workspace;
 
@@ -72,7 +74,7 @@ impl<'a> Around<'a> {
 
     /// Removes them as far as they are empty, which ends the removal. Due once the place of the file is dropped: Windows removes no
     /// directory of which there is a handle.
-    pub(crate) fn remove(self) {
+    pub(crate) fn remove(mut self) {
         match remove_directories(self.workspace, &self.directories) {
             Ok(()) => drop(self.transaction),
             // The next process tries again.
@@ -94,29 +96,26 @@ pub(crate) fn remove<'a, T>(
     note: impl FnOnce() -> T,
 ) -> Result<Removed<'a, T>, StoreError> {
     let place = removal.place;
-    if let Some(by) = place.guard_of_directory() {
-        return Err(place.guarded(Operation::Remove, by));
-    }
+    place.check_may_go(Operation::Remove)?;
     let id = TemporaryId::draw();
     let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Remove };
-    let mut transaction = Transaction::begin(workspace, &[subject]);
-    let directories = removal.directories.to_vec();
-    transaction.decide(&[Step::Remove { old: removal.digest, directories }])?;
-    if cancellation.is_cancelled() {
-        return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Cancelled));
-    }
     let aside = id.name();
     let aside = Path::new(&aside);
-    let Removal { digest, is_settled, .. } = removal;
-    let checked = Checked { place, file: removal.locked.file(), digest, is_settled };
-    match withdraw(workspace, checked, &mut transaction, aside) {
-        Ok(()) => {}
-        Err(NotWithdrawn::Restored(error)) => return Err(error),
-        Err(NotWithdrawn::Left(error)) => {
-            transaction.give_up();
-            return Err(error);
+    let ((), transaction) = Transaction::begin(workspace, &[subject]).work(|transaction| {
+        let Removal { digest, is_settled, directories, .. } = removal;
+        transaction.decide(&[Step::Remove { old: digest, directories: directories.to_vec() }])?;
+        if cancellation.is_cancelled() {
+            return Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Cancelled));
         }
-    }
+        let checked = Checked { place, file: removal.locked.file(), digest, is_settled };
+        withdraw(workspace, checked, transaction, aside).map_err(|error| match error {
+            NotWithdrawn::Restored(error) => error,
+            NotWithdrawn::Left(error) => {
+                transaction.give_up();
+                error
+            }
+        })
+    })?;
     let noted = note();
     // The file under this name was checked, and no other program knows the name.
     unlink(&place.directory, aside);
@@ -142,7 +141,7 @@ pub(super) struct Checked<'a> {
 /// Why a file has its name still, or again.
 #[derive(Debug)]
 pub(super) enum NotWithdrawn {
-    /// Nothing has changed.
+    /// Nothing is left to be recovered: all is as it was, but for what the error says.
     Restored(StoreError),
     /// Recovery has to put things right, so that the record must stay.
     Left(StoreError),
@@ -166,23 +165,15 @@ pub(super) fn withdraw(
     let Err(error) = stands else { return Ok(()) };
     if transaction.is_in_doubt() {
         // Recovery ends it or takes it back.
-        let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
-        return Err(NotWithdrawn::Left(StoreError { kind, operation: Operation::Restore, ..error }));
+        let of = place.path();
+        let kept = Left::new(&of.with_file_name(aside), Remains::Old(of.to_owned()));
+        return Err(NotWithdrawn::Left(error.not_restored([Left::new(of, Remains::Gone), kept])));
     }
-    match give_back(&place.directory, aside, Path::new(place.name())) {
+    match restore(place, aside, error) {
         // The record stays: a power cut could bring the removal back.
-        Ok(()) if sync(workspace, place).is_err() => Err(NotWithdrawn::Left(error)),
-        Ok(()) => Err(NotWithdrawn::Restored(error)),
-        // Another file has the name. Recovery finds both, and keeps the one that was renamed.
-        Err(failed) if failed.kind() == io::ErrorKind::AlreadyExists => {
-            let error = StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed);
-            Err(NotWithdrawn::Left(error))
-        }
-        Err(failed) => {
-            let kind = StoreErrorKind::NotRestored { paths: vec![place.path().to_owned()] };
-            let error = StoreError::from_io(Operation::Restore, place.path(), failed);
-            Err(NotWithdrawn::Left(StoreError { kind, ..error }))
-        }
+        Ok(error) if sync(workspace, place).is_err() => Err(NotWithdrawn::Left(error)),
+        Ok(error) => Err(NotWithdrawn::Restored(error)),
+        Err(error) => Err(NotWithdrawn::Left(error)),
     }
 }
 
@@ -192,8 +183,11 @@ fn check(checked: Checked<'_>, aside: &Path) -> Result<(), StoreError> {
     let out = os::identity_at(&place.directory, aside).context(Operation::Remove, place.path())?;
     // Where inode numbers are made from paths, the rename has changed it.
     let is_same = || out.same_content(file.identity());
-    let is_renamed = || !out.same_file(file.identity()) && holds(&place.directory, aside, digest);
-    let is_it = (is_same() || is_renamed())
+    let is_renamed = || {
+        let is_another = !out.same_file(file.identity());
+        if is_another { holds(&place.directory, aside, digest, file.file()) } else { Ok(false) }
+    };
+    let is_it = (is_same() || is_renamed().context(Operation::Read, place.path())?)
         && os::is_open_for_writing(file.file()) != Some(true)
         && (is_settled || digest_of(file)? == digest);
     if is_it {
@@ -202,14 +196,20 @@ fn check(checked: Checked<'_>, aside: &Path) -> Result<(), StoreError> {
     Err(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed))
 }
 
-/// Whether the file of this name in a directory has this digest.
-pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest) -> bool {
+/// Whether the file of this name in a directory has this digest. If it is one that is open, its bytes are read by that.
+pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Result<bool> {
+    let now = os::identity_at(directory, name)?;
+    if os::identity_of(open)?.same_file(&now) {
+        return Ok(digest_of_bytes(&Bytes::now(open)?)? == digest);
+    }
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
-    let opened =
-        directory.open_with(name, &options).map(|file| OpenFile::new(file.into_std(), name.to_owned()));
-    let file = opened.ok().and_then(Result::ok).filter(|file| file.metadata().is_file());
-    file.is_some_and(|file| digest_of(&file).is_ok_and(|now| now == digest))
+    let file = match directory.open_with(name, &options) {
+        // Nobody's link is ours.
+        Err(error) if os::is_link_loop(&error) => return Ok(false),
+        opened => opened?.into_std(),
+    };
+    Ok(file.metadata()?.is_file() && digest_of_bytes(&Bytes::now(&file)?)? == digest)
 }
 
 pub(super) fn sync(workspace: &Workspace, place: &Place) -> Result<(), StoreError> {
@@ -219,34 +219,23 @@ pub(super) fn sync(workspace: &Workspace, place: &Place) -> Result<(), StoreErro
     }
 }
 
-/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system can neither refuse a name
-/// that is taken nor link, the name is looked at before the rename.
-pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
-    match os::rename_new(directory, aside, directory, name) {
-        Err(error) if os::is_unsupported(&error) => {}
-        renamed => return renamed,
-    }
-    match hard_link(directory, aside, name) {
-        Ok(()) => remove_file(directory, aside),
-        Err(error) => match directory.symlink_metadata(name) {
-            Err(gone) if gone.kind() == io::ErrorKind::NotFound => rename(directory, aside, name),
-            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            Err(_) => Err(error),
-        },
-    }
-}
-
-/// Takes a file away that holds what we know, whichever file that is: it is renamed first, and gets its name back if it holds anything
-/// else. Returns whether it is gone, or another.
-pub(crate) fn take_away(directory: &Dir, name: &Path, aside: &Path, digest: Digest) -> io::Result<bool> {
+/// Takes a file away that holds what we know, whichever file that is, such as one that is `open`: it is renamed first, and gets its name
+/// back if it holds anything else. If it could not be unlinked it is an error, and it has one of the two names.
+pub(crate) fn take_away(
+    directory: &Dir,
+    name: &Path,
+    aside: &Path,
+    digest: Digest,
+    open: &File,
+) -> io::Result<()> {
     match rename(directory, name, aside) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         renamed => renamed?,
     }
-    if holds(directory, aside, digest) {
-        return Ok(unlink(directory, aside));
+    match holds(directory, aside, digest, open) {
+        Ok(true) => remove_file(directory, aside),
+        is_another => give_back(directory, aside, name).and(is_another.map(drop)),
     }
-    give_back(directory, aside, name).map(|()| true)
 }
 
 /// Removes directories, the innermost first, up to one that is not empty or is elsewhere by now.

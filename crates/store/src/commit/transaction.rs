@@ -14,20 +14,24 @@
 
 use std::io;
 use std::panic::resume_unwind;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::access::place::WritablePlace;
+use crate::access::roots::PathError;
 use crate::cancellation::Cancellation;
 use crate::commit::exchange::{Exchanged, Method, exchange, sync_directories_of};
 use crate::commit::overwrite::Overwriting;
 use crate::commit::staged::Staged;
 use crate::durability::Durability;
-use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::journal::{Record, Step, Subject};
+use crate::error::{Left, Operation, Remains, StoreError, StoreErrorKind};
+use crate::journal::{Intent, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os::directory::Dir;
 use crate::stage::temporary::Temporary;
+use crate::state_dir::{CONTENT, StateDir};
 use crate::workspace::Workspace;
 
 /// How many files are synced at a time, so that the file system can write them together.
@@ -104,8 +108,25 @@ impl<'a> Transaction<'a> {
     }
 
     /// Leaves its record to recovery, which puts right what this process could not.
-    pub(crate) fn give_up(mut self) {
+    pub(crate) fn give_up(&mut self) {
         self.record.take().into_iter().for_each(Record::keep);
+    }
+
+    /// Does the work of a transaction that exchanges no files. Whatever the work has made must be gone, as far as it can be removed, when
+    /// that ends: an error tells of what is left.
+    pub(crate) fn work<T>(
+        mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<(T, Self), StoreError> {
+        match work(&mut self) {
+            Ok(done) => Ok((done, self)),
+            Err(error) => Err(error.leaving(self.left())),
+        }
+    }
+
+    /// The temporaries and directories that were made for it and could not be removed. Due once it has failed, and none is held any more.
+    pub(crate) fn left(&self) -> Vec<Left> {
+        self.subjects.iter().flat_map(|subject| made_for(self.workspace, subject)).collect()
     }
 
     /// Whether recovery would find it if the process were killed.
@@ -138,12 +159,12 @@ impl<'a> Transaction<'a> {
                 Ok(done)
             }
             Err(error) => {
-                let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
+                let is_restored = error.kind != StoreErrorKind::NotRestored;
                 // The record stays if the old names are not on disk: a power cut could bring the exchange back.
                 if !is_restored || sync_directories_of(self.exchanging.iter()).is_err() {
                     self.give_up();
                 }
-                Err(error)
+                Err(error.leaving(self.left()))
             }
         }
     }
@@ -225,7 +246,7 @@ impl<'a> Transaction<'a> {
     /// Takes all back because a file could not be written over; `error` says whether the files that were overwritten have their old bytes
     /// again. If not, and there is a record, all stays as it is: recovery has what it needs to go forward.
     fn take_back(&mut self, error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
-        let is_restored = !matches!(error.kind, StoreErrorKind::NotRestored { .. });
+        let is_restored = error.kind != StoreErrorKind::NotRestored;
         match &mut self.record {
             None => {
                 if !is_restored {
@@ -246,29 +267,51 @@ impl<'a> Transaction<'a> {
 
 /// Leaves everything as it is, to be recovered.
 fn leave(error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
-    let mut paths = match error.kind {
-        StoreErrorKind::NotRestored { paths } => paths,
-        _ => Vec::new(),
-    };
-    paths.extend(exchanged.leave());
-    // Files that could not be put back are among them already.
-    let overwritten =
-        overwriting.leave().into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>();
-    paths.extend(overwritten);
-    StoreError { kind: StoreErrorKind::NotRestored { paths }, operation: Operation::Restore, ..error }
+    // Files that could not be put back are told already.
+    error.not_restored(exchanged.leave()).leaving(overwriting.leave())
 }
 
-/// Whether there is still a temporary of a file.
-fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
-    let beside = workspace.roots.place(&subject.path).ok().map(|place| place.directory);
-    let elsewhere = workspace.state_dir.as_ref().map(|state| state.content().clone());
-    let names = [subject.id.name(), subject.id.name_of_old()];
-    let is_there = |directory: &Dir| {
-        // A name that cannot be looked at may be there.
-        let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
-        names.iter().any(|name| !directory.symlink_metadata(name).is_err_and(is_gone))
+/// Where a temporary of a file can be, and what that is called.
+fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<Dir>, PathBuf)>, PathError> {
+    let place = workspace.roots.place(&subject.path)?;
+    let beside = Some((place.directory.clone(), subject.path.clone()));
+    let elsewhere = |state: &StateDir| (state.content().clone(), state.path().join(CONTENT).join("any"));
+    let directories = beside.into_iter().chain(workspace.state_dir.as_ref().map(elsewhere));
+    let in_each = |(directory, path): (Arc<Dir>, PathBuf)| {
+        let names = [subject.id.name(), subject.id.name_of_old()];
+        names.map(|name| (directory.clone(), path.with_file_name(name)))
     };
-    beside.into_iter().chain(elsewhere).any(|directory| is_there(&directory))
+    Ok(directories.flat_map(in_each).collect())
+}
+
+/// Whether there is still a temporary of a file. One that cannot be looked at may be there.
+fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
+    let is_gone = |(directory, path): (Arc<Dir>, PathBuf)| {
+        let about = directory.symlink_metadata(path.file_name().unwrap_or_default());
+        about.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    };
+    match temporaries_of(workspace, subject) {
+        Ok(temporaries) => !temporaries.into_iter().all(is_gone),
+        Err(PathError::Failed(error)) => error.kind == StoreErrorKind::Io,
+        // Its path leads out of the roots by now.
+        Err(_) => false,
+    }
+}
+
+/// What was made for a file and is there still: temporaries and directories.
+fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<Left> {
+    let is_there = |(directory, path): &(Arc<Dir>, PathBuf)| {
+        directory.symlink_metadata(path.file_name().unwrap_or_default()).is_ok()
+    };
+    let temporaries = temporaries_of(workspace, subject).unwrap_or_default();
+    let temporaries = temporaries.into_iter().filter(is_there).map(|(_, path)| path);
+    let directories = match &subject.intent {
+        Intent::Create { directories } | Intent::MoveTo { directories } => directories.as_slice(),
+        Intent::Edit { .. } | Intent::Remove | Intent::MoveFrom => &[],
+    };
+    let stands = |path: &&PathBuf| workspace.roots.place(path).is_ok_and(|place| place.identity().is_ok());
+    let directories = directories.iter().filter(stands).cloned();
+    temporaries.chain(directories).map(|path| Left { path, what: Remains::Made }).collect()
 }
 
 /// Waits until all are on disk, many at a time, so that the file system can write them together.

@@ -64,8 +64,8 @@ pub struct EditError {
 }
 
 impl EditError {
-    /// Whether files may hold new content all the same: a commit failed and could not be taken back wholly
-    /// ([`StoreErrorKind::NotRestored`](crate::StoreErrorKind::NotRestored)).
+    /// Whether anything on the disk is not what it was: a commit failed and could not be taken back wholly, or met another program's
+    /// write. Each error of the store has in [`StoreError::left`](crate::StoreError::left) what is where.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
         self.problems.iter().any(EditProblem::may_have_written)

@@ -110,57 +110,25 @@ pub(super) fn attempt(
     let files = locked.files;
     // Dropped in this order if the call fails: temporaries, record, locks.
     let mut transaction = None;
-    let mut written: Vec<Option<Written>> = Vec::new();
-    let mut edited = Vec::new();
-    let mut room = workspace.max_kept_bytes;
-    for (group, file) in groups.iter().zip(&files) {
-        let at = |error: StoreError| (group.entry, error);
-        let bytes = file.file().size();
-        if bytes > workspace.max_file_bytes {
-            let reason = Reason::TooLarge { bytes, becomes: false };
-            refusals.push(EditProblem { entry: group.entry, reason });
-            continue;
-        }
-        let began = now();
-        let extent = match group.change {
-            Change::Restore { .. } => Extent::Whole,
-            _ => Extent::Text,
-        };
-        let document =
-            Document::of_one_state(file.file(), group.label, extent, options.cancellation).map_err(at)?;
-        let plan = match plan(group, &document, options).map_err(at)? {
-            Ok(plan) => plan,
-            Err(reasons) => {
-                refusals.extend(reasons);
-                continue;
-            }
-        };
-        let new_size = Spliced::new(&document, &plan.splices).size();
-        if new_size > workspace.max_file_bytes {
-            let reason = Reason::TooLarge { bytes: new_size, becomes: true };
-            refusals.push(EditProblem { entry: group.entry, reason });
-            continue;
-        }
-        let writes = may_write && refusals.is_empty() && !options.dry_run && !plan.unchanged;
-        if writes && transaction.is_none() {
-            transaction = Some(Transaction::begin(workspace, &subjects(&groups, &files)));
-        }
-        let work = Work { workspace, group, document: &document, plan: &plan, new_size, options, began };
-        let (outcome, mut new) = work.carry_out(writes, &mut room).map_err(at)?;
-        if let Some(new) = &mut new {
-            let is_settled = file.file().identity().has_settled_content(began);
-            new.content.unsettled = (!is_settled).then(|| document.into_content());
-        }
-        edited.push(outcome);
-        written.push(new);
-    }
-    if !refusals.is_empty() {
-        return Ok(Outcome { edit_id: None, files: edited });
-    }
-    let Some(transaction) = transaction else {
-        return Ok(Outcome { edit_id: None, files: edited });
-    };
+    let mut staging = Staging { transaction: &mut transaction, written: Vec::new(), edited: Vec::new() };
+    let prepared = staging.prepare(workspace, &groups, &files, refusals, may_write, options);
+    let Staging { mut edited, written, .. } = staging;
     let first = groups.first().map_or(0, |group| group.entry);
+    let transaction = match (prepared, transaction) {
+        (Ok(()), Some(transaction)) if refusals.is_empty() => transaction,
+        (prepared, transaction) => {
+            drop(written);
+            let left = transaction.map_or_else(Vec::new, |transaction| transaction.left());
+            prepared.map_err(|(entry, error)| (entry, error.leaving(left.clone())))?;
+            if let Some(made) = left.first() {
+                let error =
+                    StoreError::new(Operation::WriteTemporary, &made.path, StoreErrorKind::NotRestored);
+                let reason = Reason::Store(error.leaving(left));
+                refusals.push(EditProblem { entry: first, reason });
+            }
+            return Ok(Outcome { edit_id: None, files: edited });
+        }
+    };
     // Files that stay as they are keep their locks until the others are committed.
     let (mut staged, mut stay, mut of_staged, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, ((group, locked), new)) in groups.into_iter().zip(files).zip(written).enumerate() {
@@ -201,6 +169,72 @@ pub(super) fn attempt(
         }
     });
     Ok(Outcome { edit_id: edit_id.ok(), files: edited })
+}
+
+/// The files of a call in the making.
+struct Staging<'t, 'a> {
+    /// Begun when the first file is to be written.
+    transaction: &'t mut Option<Transaction<'a>>,
+    written: Vec<Option<Written>>,
+    edited: Vec<Edited>,
+}
+
+impl<'a> Staging<'_, 'a> {
+    /// Reads each file, decides what is to be replaced in it, and writes the new content beside it, unless there is a reason against the
+    /// call.
+    fn prepare(
+        &mut self,
+        workspace: &'a Workspace,
+        groups: &[Group<'_>],
+        files: &[LockedFile],
+        refusals: &mut Vec<EditProblem>,
+        may_write: bool,
+        options: Options<'_>,
+    ) -> Result<(), (usize, StoreError)> {
+        let mut room = workspace.max_kept_bytes;
+        for (group, file) in groups.iter().zip(files) {
+            let at = |error: StoreError| (group.entry, error);
+            let bytes = file.file().size();
+            if bytes > workspace.max_file_bytes {
+                let reason = Reason::TooLarge { bytes, becomes: false };
+                refusals.push(EditProblem { entry: group.entry, reason });
+                continue;
+            }
+            let began = now();
+            let extent = match group.change {
+                Change::Restore { .. } => Extent::Whole,
+                _ => Extent::Text,
+            };
+            let document =
+                Document::of_one_state(file.file(), group.label, extent, options.cancellation).map_err(at)?;
+            let plan = match plan(group, &document, options).map_err(at)? {
+                Ok(plan) => plan,
+                Err(reasons) => {
+                    refusals.extend(reasons);
+                    continue;
+                }
+            };
+            let new_size = Spliced::new(&document, &plan.splices).size();
+            if new_size > workspace.max_file_bytes {
+                let reason = Reason::TooLarge { bytes: new_size, becomes: true };
+                refusals.push(EditProblem { entry: group.entry, reason });
+                continue;
+            }
+            let writes = may_write && refusals.is_empty() && !options.dry_run && !plan.unchanged;
+            if writes && self.transaction.is_none() {
+                *self.transaction = Some(Transaction::begin(workspace, &subjects(groups, files)));
+            }
+            let work = Work { workspace, group, document: &document, plan: &plan, new_size, options, began };
+            let (outcome, mut new) = work.carry_out(writes, &mut room).map_err(at)?;
+            if let Some(new) = &mut new {
+                let is_settled = file.file().identity().has_settled_content(began);
+                new.content.unsettled = (!is_settled).then(|| document.into_content());
+            }
+            self.edited.push(outcome);
+            self.written.push(new);
+        }
+        Ok(())
+    }
 }
 
 /// Locks the files. Each that cannot be locked is a reason against the call; `None` if there is no other.

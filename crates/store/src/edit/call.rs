@@ -13,6 +13,7 @@ use crate::edit::request::{Edit, Options};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os;
+use crate::os::patience::wait_for_another_machine;
 use crate::read::document::MAX_ATTEMPTS;
 use crate::workspace::Workspace;
 
@@ -60,7 +61,10 @@ pub(crate) fn edit(
         match outcome {
             // Not counted as an attempt: it goes on as long as closing files makes room.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
-            Err((_, StoreError { kind: StoreErrorKind::Changed, .. })) => {
+            Err((_, StoreError { kind: StoreErrorKind::Changed, source, .. })) => {
+                if source.is_some() {
+                    wait_for_another_machine(attempts);
+                }
                 attempts += 1;
                 continue;
             }

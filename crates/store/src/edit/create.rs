@@ -14,7 +14,7 @@ use crate::access::meant::search::{Purpose, Search};
 use crate::access::place::WritablePlace;
 use crate::access::windows_paths::in_diff;
 use crate::cancellation::Cancellation;
-use crate::commit::publish_new::{Creation, check_directory};
+use crate::commit::publish_new::{Created, Creation, check_directory};
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
 use crate::edit::existing::Existing;
@@ -25,6 +25,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, Undo};
 use crate::journal::{Intent, Subject};
 use crate::lock::{Backoff, LockTimeout};
+use crate::read::document::MAX_ATTEMPTS;
 use crate::recovery::settle;
 use crate::stage::temporary::TemporaryId;
 use crate::workspace::Workspace;
@@ -131,14 +132,35 @@ pub(crate) fn create_recorded<T>(
 ) -> Result<T, StoreError> {
     place.check_missing(Operation::Create)?;
     let wait = LockTimeout { cancellation, observer: workspace.observer, ..LockTimeout::default() };
-    settle(workspace, place, &mut Backoff::new(&wait))?;
+    let mut backoff = Backoff::new(&wait);
+    let mut attempts = 1;
+    let (created, transaction) = loop {
+        match make(workspace, place, bytes, cancellation, &mut backoff) {
+            Err(error) if error.kind == StoreErrorKind::Changed && attempts < MAX_ATTEMPTS => attempts += 1,
+            made => break made?,
+        }
+    };
+    let noted = note(&created.directories);
+    drop(transaction);
+    drop(created);
+    Ok(noted)
+}
+
+/// One attempt at it.
+fn make<'a>(
+    workspace: &'a Workspace,
+    place: &WritablePlace,
+    bytes: &[u8],
+    cancellation: Cancellation<'_>,
+    backoff: &mut Backoff<'_>,
+) -> Result<(Created, Transaction<'a>), StoreError> {
+    settle(workspace, place, backoff)?;
     let sync = workspace.durability == Durability::Machine;
     let above = place.path().ancestors().skip(1).take(place.missing.len());
     let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
     directories.reverse();
     let id = TemporaryId::draw();
     let subject = Subject { path: place.path().to_owned(), id, intent: Intent::Create { directories } };
-    let transaction = Transaction::begin(workspace, &[subject]);
     let make = || {
         let mut creation = Creation::begin(place, id)?;
         creation.write_all(bytes).context(Operation::WriteTemporary, place.path())?;
@@ -150,11 +172,8 @@ pub(crate) fn create_recorded<T>(
         }
         creation.commit(sync)
     };
-    let created = workspace.deferred_close.with_room(make)?;
-    let noted = note(&created.directories);
-    drop(transaction);
-    drop(created);
-    Ok(noted)
+    let transaction = Transaction::begin(workspace, &[subject]);
+    transaction.work(|_| workspace.deferred_close.with_room(make))
 }
 
 fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {

@@ -154,6 +154,9 @@ impl<'a> Relocation<'a> {
             return Err(vec![(End::From, Reason::ChangedSince { digest: Some(digest) })]);
         }
         let aim = self.aim();
+        if !matches!(aim, Aim::Itself) {
+            source.check_may_go(Operation::Move).map_err(of_source)?;
+        }
         if let Aim::Elsewhere = aim {
             self.check_free().map_err(|reason| vec![(End::To, *reason)])?;
         }

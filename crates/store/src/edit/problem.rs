@@ -7,7 +7,7 @@ use mcp_text_editor_core::rejection::Rejection;
 
 use crate::access::roots::PathError;
 use crate::edit::existing::Existing;
-use crate::error::{StoreError, StoreErrorKind};
+use crate::error::StoreError;
 use crate::read::document::NotText;
 
 /// One reason why a call is refused.
@@ -21,7 +21,7 @@ pub struct EditProblem {
 }
 
 impl EditProblem {
-    /// Whether some of the call's files may have changed all the same.
+    /// Whether anything on the disk is not what it was before the call.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
         self.reason.may_have_written()
@@ -98,7 +98,7 @@ pub enum Reason {
 impl Reason {
     fn may_have_written(&self) -> bool {
         match self {
-            Self::Store(error) => matches!(error.kind, StoreErrorKind::NotRestored { .. }),
+            Self::Store(error) => !error.left.is_empty(),
             Self::OfTarget(reason) => reason.may_have_written(),
             _ => false,
         }

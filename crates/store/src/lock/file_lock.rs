@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
+use std::io;
 use std::path::Path;
 
 use crate::access::place::{OpenFile, WritablePlace};
 #[cfg(test)]
 use crate::error::StoreErrorKind;
-use crate::error::{Operation, StoreError};
+use crate::error::{Context as _, Operation, StoreError};
 use crate::lock::backoff::{Backoff, LockTimeout};
 use crate::os;
 use crate::os::directory::Dir;
@@ -195,7 +196,12 @@ fn wait_for(
 ///
 /// Locks nothing where the directory may not be read or the file system has no locks.
 pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File>, StoreError> {
-    let Ok(directory) = os::open_to_read(directory) else { return Ok(None) };
+    let directory = match os::open_to_read(directory) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied || os::is_unsupported(&error) => {
+            return Ok(None);
+        }
+        opened => opened.context(Operation::Lock, path)?,
+    };
     let wait = LockTimeout::default();
     let mut backoff = Backoff::new(&wait);
     loop {

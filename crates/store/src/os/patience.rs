@@ -42,6 +42,13 @@ impl Patience {
     }
 }
 
+/// Waits a little before the next of some attempts, longer each time: another machine may replace a file again and again, and what this
+/// one knows of its name is old for a moment.
+pub(crate) fn wait_for_another_machine(attempt: usize) {
+    let doublings = u32::try_from(attempt).unwrap_or(u32::MAX).min(6);
+    thread::sleep((PAUSE * (1 << doublings)).min(LONGEST));
+}
+
 /// Tries until nobody who holds the file open is in the way, or the time is over.
 pub(crate) fn while_held<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut patience = Patience::default();

@@ -1,5 +1,6 @@
 //! A file that has been read once: [`Document`]. It holds a [`Scan`] and can read the bytes again.
 
+use std::fs::File;
 use std::io;
 use std::time::SystemTime;
 
@@ -15,6 +16,7 @@ use crate::cancellation::Cancellation;
 use crate::error::{Context as _, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::clock::now;
+use crate::os::patience::wait_for_another_machine;
 use crate::read::hash::{SMALL, digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
 
@@ -123,9 +125,16 @@ pub(crate) fn read<T>(
 ) -> Result<T, StoreError> {
     // The file may have changed and changed back between two ticks of the clock that its times come from.
     let mut unchanged = 0;
-    for _ in 0..MAX_ATTEMPTS {
+    for attempt in 0..MAX_ATTEMPTS {
         let began = now();
-        let file = place.open_file(false)?;
+        let file = match place.open_file(false) {
+            // Another machine has replaced it since its name was looked up.
+            Err(error) if error.kind == StoreErrorKind::Changed => {
+                wait_for_another_machine(attempt);
+                continue;
+            }
+            opened => opened?,
+        };
         let mut read = || -> Result<Option<T>, ReadFault> {
             let remembered = cache.get(file.identity(), label);
             let is_new = remembered.is_none();
@@ -155,7 +164,7 @@ pub(crate) fn read<T>(
         };
         match read() {
             Ok(Some(result)) => return Ok(result),
-            Err(fault) if file.is_unchanged().unwrap_or(true) => {
+            Err(fault) if fault.kind() != StoreErrorKind::Changed && file.is_unchanged().unwrap_or(true) => {
                 return Err(StoreError::from_fault(Operation::Read, place.path(), fault));
             }
             Ok(None) if file.is_unchanged().unwrap_or(false) => {
@@ -164,11 +173,19 @@ pub(crate) fn read<T>(
                     return Err(generated(&file));
                 }
             }
+            Err(fault) if fault.kind() == StoreErrorKind::Changed => wait_for_another_machine(attempt),
             // The file changed, which may also have caused an error.
             Ok(None) | Err(_) => {}
         }
     }
     Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed))
+}
+
+/// Whether a file of this size, of which so many bytes were read, has no more and no fewer. One that did not change meanwhile and has is
+/// no regular file for any tool: the kernel generates it when it is read, and says often that its size is 0 (proc(5)).
+pub(crate) fn has_its_size(file: &File, size: u64, read: u64) -> bool {
+    let is_more = || size == 0 && !os::read_at(file, &mut [0], 0).is_ok_and(|read| read == 0);
+    read == size && !is_more()
 }
 
 /// The error of a file that did not change, and has not as many bytes as its size says: the kernel generates it.
@@ -265,10 +282,7 @@ impl<'a> Document<'a> {
 
     /// Whether all bytes were there that the file had when it was opened, and no more.
     fn is_whole(&self) -> bool {
-        let size = self.file.size();
-        // Files that the kernel generates when they are read (proc(5)) often report a size of 0.
-        let is_more = || size == 0 && !self.file.read_at(0, &mut [0]).is_ok_and(|read| read == 0);
-        self.is_cut || (self.scan.size == size && !is_more())
+        self.is_cut || has_its_size(self.file.file(), self.file.size(), self.scan.size)
     }
 
     /// Whether the file is still what was read.

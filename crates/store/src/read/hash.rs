@@ -7,7 +7,7 @@ use std::thread;
 use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 
-use crate::access::place::OpenFile;
+use crate::access::place::{Bytes, OpenFile};
 use crate::error::{Context as _, Operation, StoreError};
 
 /// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
@@ -19,8 +19,12 @@ const BLOCKS: usize = 3;
 
 /// The digest of a whole file, as it is now.
 pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
-    let hashed = read_and_hash(file, Hasher::default(), |_| Ok::<_, io::Error>(()));
-    Ok(hashed.context(Operation::Read, file.path())?.digest())
+    digest_of_bytes(&file.bytes()).context(Operation::Read, file.path())
+}
+
+/// The digest of all bytes of a source.
+pub(crate) fn digest_of_bytes(bytes: &Bytes<'_>) -> io::Result<Digest> {
+    Ok(read_and_hash(bytes, Hasher::default(), |_| Ok::<_, io::Error>(()))?.digest())
 }
 
 /// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and to `hasher`

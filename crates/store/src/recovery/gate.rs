@@ -100,7 +100,7 @@ enum Standing {
 
 /// Records that this call does not try again, by path: why it could not recover them, or `None` if they are recovered and cannot be
 /// unlinked.
-type GivenUp = BTreeMap<PathBuf, Option<StoreError>>;
+type GivenUp = BTreeMap<PathBuf, Option<Box<StoreError>>>;
 
 fn standing(
     workspace: &Workspace,
@@ -126,7 +126,7 @@ fn standing(
             abandoned.push(record);
         } else if is_ours && !matches!(given_up.get(&record.path), Some(None)) {
             if let Some(Some(error)) = given_up.remove(&record.path) {
-                return Err(error);
+                return Err(*error);
             }
             let paths = record.contents.paths().map(Path::to_owned).collect();
             let is_of_later_form = record.contents.of_later_form.is_some();

@@ -42,7 +42,7 @@ pub(super) fn try_recover(
     workspace: &Workspace,
     record: Found,
     backoff: &mut Backoff<'_>,
-) -> Result<(), (PathBuf, Option<StoreError>)> {
+) -> Result<(), (PathBuf, Option<Box<StoreError>>)> {
     let path = record.path.clone();
     let committed = record.contents.committed;
     let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
@@ -50,7 +50,7 @@ pub(super) fn try_recover(
         Ok(is_gone) => is_gone,
         Err(error) => {
             tracing::warn!(%error, ?files, "an edit that was cut off cannot be recovered");
-            return Err((path, Some(of_recovery(error))));
+            return Err((path, Some(of_recovery(error).into())));
         }
     };
     if !is_gone {
@@ -80,7 +80,15 @@ fn of_recovery(error: StoreError) -> StoreError {
     } else {
         Io
     };
-    StoreError { operation: Operation::Recover, path, kind, name: None, meant: None, source }
+    StoreError {
+        operation: Operation::Recover,
+        path,
+        kind,
+        name: None,
+        meant: None,
+        left: Vec::new(),
+        source,
+    }
 }
 
 /// Recovers all files of a record, then removes it; returns whether it is gone.

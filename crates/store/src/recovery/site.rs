@@ -1,6 +1,6 @@
 //! A file of a transaction that was cut off, and what is done about it: [`Site`].
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,9 +11,10 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 
 use crate::access::place::{OpenFile, WritablePlace};
+use crate::commit::displaced::{give_back, name_beside};
 use crate::commit::exchange::swap_until_out;
 use crate::commit::overwrite::write_over;
-use crate::commit::remove::{give_back, take_away};
+use crate::commit::remove::take_away;
 use crate::error::{Context as _, Operation, StoreError};
 use crate::journal::{Change, Intent, Subject};
 use crate::lock::{LockedFile, lock_directory};
@@ -185,7 +186,7 @@ impl Site<'_> {
             };
             if now == Some(change.old) || is_half_done {
                 let target = self.place.open_file(true)?;
-                return write_over(&new.file, target.file(), true)
+                return write_over(&new.file.bytes(), target.file(), true)
                     .context(Operation::Recover, self.place.path());
             }
         }
@@ -220,7 +221,7 @@ impl Site<'_> {
             tracing::warn!(file = %path.display(), %edit_id, "another program's write met an edit that was cut off; what it displaced is in the history");
             return Ok(());
         }
-        let name = rescued(path, &left.name);
+        let name = name_beside(path, Path::new(&left.name));
         let renamed = rename(&left.directory, &left.name, &name);
         renamed.context(Operation::Recover, path)?;
         tracing::warn!(file = %path.display(), ?name, "another program's write met an edit that was cut off; what it displaced is beside it");
@@ -251,21 +252,14 @@ pub(super) fn end_move(
     let same =
         |one: &LockedFile, other: &LockedFile| one.file().identity().same_file(other.file().identity());
     let is_same = from.locked.zip(to.locked).is_some_and(|(from, to)| same(from, to));
-    if let Some(held) = now.filter(|now| is_same || *now == digest)
+    if let Some((held, open)) = now.filter(|now| is_same || *now == digest).zip(to.locked)
         && !from.place.is_free()
     {
         let (name, aside) = (Path::new(to.place.name()), to.name());
-        let gone = take_away(&to.place.directory, name, Path::new(&aside), held);
+        let gone = take_away(&to.place.directory, name, Path::new(&aside), held, open.file().file());
         gone.context(Operation::Recover, to.place.path())?;
     }
     Ok(false)
-}
-
-/// A name that shows a person where the file comes from.
-fn rescued(path: &Path, temporary: &OsStr) -> OsString {
-    let id: String = temporary.to_string_lossy().chars().filter(char::is_ascii_hexdigit).take(8).collect();
-    let stem: String = path.file_name().unwrap_or_default().to_string_lossy().chars().take(40).collect();
-    OsString::from(format!("{stem}.displaced-{id}"))
 }
 
 /// Whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old or the new one at its place, or

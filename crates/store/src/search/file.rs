@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkMatch};
@@ -13,6 +14,8 @@ use mcp_text_editor_core::scanned::Scanned;
 
 use crate::error::StoreErrorKind;
 use crate::os;
+use crate::os::directory::Dir;
+use crate::read::document::{MAX_ATTEMPTS, has_its_size};
 use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
@@ -60,7 +63,7 @@ impl<'a> FileSearcher<'a> {
         Self { asked, searcher: builder.build(), matcher, small, raw: Vec::new(), text: Vec::new() }
     }
 
-    /// Searches a file that was opened by [`os::open_to_read_file`].
+    /// Searches a file that was opened by [`open`].
     pub(crate) fn search(&mut self, opened: io::Result<File>, emit: Emit<'_>) -> Searched {
         let searched = match opened {
             Ok(file) => self.search_open(&file, emit),
@@ -96,7 +99,7 @@ impl<'a> FileSearcher<'a> {
     }
 
     fn search_open(&mut self, file: &File, emit: Emit<'_>) -> Result<(), Fault> {
-        let metadata = file.metadata().map_err(|_| Fault::Skip(Cause::Unreadable))?;
+        let metadata = file.metadata().map_err(|error| of_error(&error))?;
         if !metadata.is_file() {
             return Err(Fault::Skip(Cause::Special));
         }
@@ -121,7 +124,7 @@ impl<'a> FileSearcher<'a> {
                 Ok(0) => break,
                 Ok(read) => length += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Err(Fault::Skip(Cause::Unreadable)),
+                Err(error) => return Err(of_error(&error)),
             }
             if length > most {
                 return Ok(false);
@@ -131,6 +134,10 @@ impl<'a> FileSearcher<'a> {
             }
         }
         self.raw.truncate(length);
+        let is_unchanged = || file.metadata().is_ok_and(|now| now.len() == size);
+        if !has_its_size(file, size, length as u64) && is_unchanged() {
+            return Err(Fault::Skip(Cause::Special));
+        }
         Ok(true)
     }
 
@@ -214,12 +221,28 @@ impl Found for Small<'_> {
     }
 }
 
-/// What an error of opening a file means for the search.
+/// Opens a file to be searched; again if another machine has just replaced it.
+pub(crate) fn open(directory: &Dir, name: &Path) -> io::Result<File> {
+    let mut attempts = 1;
+    loop {
+        match os::open_to_read_file(directory, name) {
+            Err(error)
+                if StoreErrorKind::of(&error) == StoreErrorKind::Changed && attempts < MAX_ATTEMPTS =>
+            {
+                attempts += 1;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// What an error of a file means for the search.
 fn of_error(error: &io::Error) -> Fault {
     match StoreErrorKind::of(error) {
         // It was removed since its name was read.
         StoreErrorKind::NotFound => Fault::Stop,
         StoreErrorKind::LinkLoop => Fault::Skip(Cause::Link),
+        StoreErrorKind::Changed => Fault::Skip(Cause::Changed),
         // A socket, or a FIFO.
         _ => Fault::Skip(Cause::Unreadable),
     }

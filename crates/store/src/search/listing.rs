@@ -10,8 +10,9 @@ use mcp_text_editor_core::source::for_each_chunk;
 use crate::access::place::OpenFile;
 use crate::access::roots::{PathError, Roots};
 use crate::error::StoreErrorKind;
-use crate::os;
 use crate::os::directory::Dir;
+use crate::read::document::has_its_size;
+use crate::search::file::open;
 use crate::search::request::{EntryKind, ListEntry};
 use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::{Start, of_path};
@@ -74,7 +75,7 @@ impl Lister<'_> {
 
     /// How many lines a file has, if it is text; `Break` if that is not to be known any more.
     fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> ControlFlow<(), Option<u64>> {
-        let file = os::open_to_read_file(directory, name).ok();
+        let file = open(directory, name).ok();
         let file = file.and_then(|file| OpenFile::new(file, path.into()).ok());
         let Some(file) = file.filter(|file| file.metadata().is_file()) else {
             self.skipped.add(Cause::Unreadable, path.to_owned());
@@ -89,8 +90,15 @@ impl Lister<'_> {
         });
         goes_on?;
         let scan = scanner.finish();
+        // What was not read to its end says why below, or is not told at all.
+        let is_generated = || {
+            scan.nul.is_none()
+                && !has_its_size(file.file(), file.identity().size, scan.size)
+                && file.is_unchanged().unwrap_or(true)
+        };
         let cause = match () {
             () if read.is_err() => Cause::Unreadable,
+            () if is_generated() => Cause::Special,
             () if scan.nul.is_some() => Cause::Binary,
             () if scan.undecodable.is_some() => Cause::Undecodable,
             () => return ControlFlow::Continue(Some(scan.lines.count())),

@@ -14,10 +14,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::os;
 use crate::read::hash::SMALL;
 use crate::search::deliver::Asked;
-use crate::search::file::{FileSearcher, Searched};
+use crate::search::file::{FileSearcher, Searched, open};
 use crate::search::request::{FileMatches, Match, Search};
 use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::Start;
@@ -174,13 +173,13 @@ impl<'a> Shared<'a> {
                 let named = || {
                     Named { directory: &task.directory, name: &task.name, told: task.told.as_deref() }.path()
                 };
-                let open = || os::open_to_read_file(&task.directory.directory, Path::new(&task.name));
-                let mut outcome = searcher.search(open(), &mut |matches| {
+                let opened_anew = || open(&task.directory.directory, Path::new(&task.name));
+                let mut outcome = searcher.search(opened_anew(), &mut |matches| {
                     self.hand_in(number, std::mem::take(&mut done), named(), matches)
                 });
                 if outcome == Searched::Skipped(Cause::Binary) && task.told.is_some() {
                     // It was named, so somebody wants to know.
-                    outcome = searcher.look(&open());
+                    outcome = searcher.look(&opened_anew());
                 }
                 match outcome {
                     Searched::Whole => done.files += 1,

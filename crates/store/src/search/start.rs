@@ -30,11 +30,14 @@ pub(crate) struct Start {
     pub(crate) named: String,
 }
 
-/// The start of each root that can be searched, with the root's path where it cannot.
+/// The start of each root that can be searched, with the root's path where it cannot. It is told by the path by which it was opened, as
+/// long as that leads there: what is found can be named by what is told.
 pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<Start, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
-        let told = said(named).or_else(|| path.to_str().map(str::to_owned));
+        let leads_there = |told: &str| of_path(roots, told).is_ok_and(|start| start.real == path);
+        let told = said(named).filter(|told| named == path || leads_there(told));
+        let told = told.or_else(|| path.to_str().map(str::to_owned));
         let start = path.to_str().and_then(|path| of_path(roots, path).ok());
         let start = start.zip(told).map(|(start, told)| Start { named: trimmed(&told).to_owned(), ..start });
         start.ok_or_else(|| named.to_owned())

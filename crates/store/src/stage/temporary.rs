@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::OpenOptions;
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::Source as _;
 
-use crate::access::place::{OpenFile, WritablePlace};
+use crate::access::place::{Bytes, OpenFile, WritablePlace};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
@@ -22,6 +23,7 @@ use crate::os::identity::Identity;
 use crate::os::inode_flags::Lost;
 use crate::os::names::remove_file;
 use crate::os::seen::NotKept;
+use crate::read::hash::digest_of_bytes;
 use crate::stage::metadata;
 use crate::state_dir::{CONTENT, StateDir};
 
@@ -188,6 +190,11 @@ impl Temporary {
         self.is_beside
     }
 
+    /// Whether it has no name, and is gone with this process.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.directory.is_none()
+    }
+
     /// The id that its name is made of.
     #[must_use]
     pub(crate) fn id(&self) -> TemporaryId {
@@ -272,10 +279,14 @@ impl Temporary {
         os::sync_directory(directory).context(Operation::Sync, &self.path)
     }
 
-    /// What was written so far, to be read back. It shares the temporary's lock: drop it before others may edit.
-    pub(crate) fn view(&self) -> Result<OpenFile, StoreError> {
-        let file = self.file.try_clone().context(Operation::Open, &self.path)?;
-        OpenFile::new(file, self.path.clone())
+    /// What it holds now, to be read back.
+    pub(crate) fn bytes(&self) -> io::Result<Bytes<'_>> {
+        Bytes::now(&self.file)
+    }
+
+    /// The digest of what it holds now.
+    pub(crate) fn digest(&self) -> io::Result<Digest> {
+        digest_of_bytes(&self.bytes()?)
     }
 
     pub(crate) fn file(&self) -> &File {

@@ -5,8 +5,12 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use crate::edit::Reason;
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
+
 use crate::edit::create::{NewFile, create};
+use crate::edit::move_file::move_file;
+use crate::edit::remove_file::remove_file;
+use crate::edit::{EditProblem, Options, Reason};
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::tests::world::{World, options, reason};
@@ -85,6 +89,31 @@ fn a_file_that_nobody_may_change_is_not_changed() {
         assert_eq!((world.content("@/root/a"), world.content("@/root/b")), ("old\n".into(), "old\n".into()));
         drop(marked);
         assert_eq!(world.append(&["@/root/b", "@/root/a"]), ["[]", "[]"]);
+    }
+}
+
+#[test]
+fn a_file_that_nobody_may_change_is_neither_moved_nor_removed() {
+    for (mark, by) in [(IFlags::IMMUTABLE, "Immutable"), (IFlags::APPEND, "AppendOnly")] {
+        let world = World::new();
+        world.write("@/root/a", "old\n");
+        let Some(_marked) = Marked::new(&world, "@/root/a", mark) else { return };
+        let at = |path: &str| world.path(path).to_str().unwrap().to_owned();
+        let said =
+            |refused: Vec<EditProblem>| refused.iter().map(|one| reason(&one.reason)).collect::<Vec<_>>();
+        for dry_run in [false, true] {
+            let options = |tool| Options { dry_run, ..options(tool) };
+            let refused =
+                move_file(&world.workspace, &at("@/root/a"), &at("@/root/b"), options("move_text_file"));
+            let expected = format!("Move Guarded {{ by: {by}, is_directory: false }}");
+            assert_eq!(said(refused.unwrap_err()), [expected]);
+            let hash = DigestPrefix::parse(&Digest::of(b"old\n").to_string()).unwrap();
+            let options = options("remove_text_file");
+            let refused = remove_file(&world.workspace, &at("@/root/a"), Some(&hash), options);
+            let expected = format!("Open Guarded {{ by: {by}, is_directory: false }}");
+            assert_eq!(said(refused.unwrap_err()), [expected]);
+        }
+        assert_eq!(world.names(), ["outside", "root", "root/a"]);
     }
 }
 

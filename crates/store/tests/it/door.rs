@@ -250,3 +250,75 @@ fn an_edit_is_undone_and_redone() {
     assert_eq!(error.to_string(), "1 of its files have changed since");
     assert_eq!(text(&path), "three\n");
 }
+
+/// What the kernel generates when it is read is no regular file to any tool.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_kernel_generates_is_neither_read_nor_found_nor_counted() {
+    use std::ops::ControlFlow;
+
+    use mcp_text_editor_store::{List, Search, SkipCause, SpecialFile};
+
+    const FILE: &str = "/proc/sys/kernel/ostype";
+    let workspace = Workspace::builder().root("/proc/sys/kernel").build().unwrap();
+    let read = workspace.read(ReadFile::new(FILE), None, whole(), Control::default()).unwrap_err();
+    let special = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
+    let [Reason::Store(error)] = read.problems.as_slice() else { panic!("{read}") };
+    assert_eq!(error.kind, special);
+
+    let mut search = Search::new("Linux");
+    search.paths = &[FILE];
+    let none = &mut |found: mcp_text_editor_store::FileMatches| panic!("{found:?}");
+    let searched = workspace.search(&search, none, Control::default()).unwrap();
+    assert_eq!((searched.skipped.count(SkipCause::Special), searched.files), (1, 0));
+
+    let mut list = List::new(Some("/proc/sys/kernel"));
+    (list.depth, list.glob, list.line_counts) = (Some(1), &["ostype"], true);
+    let mut lines = Vec::new();
+    let listed = workspace.list(
+        &list,
+        &mut |entry| {
+            lines.push(entry.lines);
+            ControlFlow::Continue(())
+        },
+        Control::default(),
+    );
+    assert_eq!((lines.as_slice(), listed.unwrap().skipped.count(SkipCause::Special)), (&[None][..], 1));
+}
+
+/// What is found can be read by the path by which it is told, wherever the link leads by which the root was named.
+#[cfg(unix)]
+#[test]
+fn a_root_whose_link_leads_elsewhere_is_told_by_its_own_path() {
+    use std::ops::ControlFlow;
+
+    use mcp_text_editor_store::{List, Search};
+
+    let directory = tempfile::tempdir().unwrap();
+    let top = directory.path().canonicalize().unwrap();
+    for name in ["one", "other"] {
+        std::fs::create_dir(top.join(name)).unwrap();
+        std::fs::write(top.join(name).join("file"), format!("in {name}\n")).unwrap();
+    }
+    let link = top.join("link");
+    std::os::unix::fs::symlink("one", &link).unwrap();
+    let workspace = Workspace::builder().root(&link).build().unwrap();
+    let told = || {
+        let mut told = Vec::new();
+        let mut tell = |path: &str| {
+            told.push(path.replace(top.to_str().unwrap(), "@"));
+            ControlFlow::Continue(())
+        };
+        let found = &mut |found: mcp_text_editor_store::FileMatches| {
+            workspace.read(ReadFile::new(&found.file_path), None, whole(), Control::default()).unwrap();
+            tell(&found.file_path)
+        };
+        workspace.search(&Search::new("in"), found, Control::default()).unwrap();
+        workspace.list(&List::new(None), &mut |entry| tell(&entry.path), Control::default()).unwrap();
+        told
+    };
+    assert_eq!(told(), ["@/link/file", "@/link"]);
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("other", &link).unwrap();
+    assert_eq!(told(), ["@/one/file", "@/one"]);
+}

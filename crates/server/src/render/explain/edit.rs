@@ -15,8 +15,7 @@ use crate::tool_id::ToolId;
 
 /// Makes the problem of a file that is not edited.
 pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem) -> Problem {
-    let problem = problem(call, named, &found.reason);
-    Problem { may_have_written: found.may_have_written(), ..problem }
+    problem(call, named, &found.reason)
 }
 
 /// Makes the problem of a file that is not read or not edited.

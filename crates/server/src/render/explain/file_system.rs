@@ -43,11 +43,12 @@ pub(super) fn read_only(call: Call<'_>, file_path: &str, error: &StoreError) -> 
 /// Words a mark of chattr(1), or on macOS of chflags(1), which holds for everybody.
 pub(super) fn guarded(file_path: &str, error: &StoreError, by: Guard, is_directory: bool) -> Words {
     let directory = is_directory.then(|| error.path.display().to_string());
-    marked(file_path, directory.as_deref(), by, cfg!(target_vendor = "apple"))
+    let moves = error.operation == Operation::Move;
+    marked(file_path, directory.as_deref(), by, moves, cfg!(target_vendor = "apple"))
 }
 
 /// `directory` is named where the mark is its.
-fn marked(file_path: &str, directory: Option<&str>, by: Guard, is_macos: bool) -> Words {
+fn marked(file_path: &str, directory: Option<&str>, by: Guard, moves: bool, is_macos: bool) -> Words {
     let (mark, set, who, unset) = match (by, is_macos) {
         (Guard::Immutable, false) => ("immutable", "chattr +i", "root", "chattr -i"),
         (Guard::AppendOnly, false) => ("append-only", "chattr +a", "root", "chattr -a"),
@@ -61,6 +62,7 @@ fn marked(file_path: &str, directory: Option<&str>, by: Guard, is_macos: bool) -
     let whose = directory.map_or_else(|| file_path.to_owned(), |path| format!("the directory {path}"));
     let what = match (directory.is_some(), by) {
         (false, Guard::Immutable) => "nobody may change it, whatever its permissions",
+        (false, Guard::AppendOnly) if moves => "programs may only write at its end, and its name stays",
         (false, Guard::AppendOnly) => {
             "programs may only write at its end, and an edit replaces the whole file"
         }
@@ -101,8 +103,8 @@ mod tests {
         let mut told = Vec::new();
         for is_macos in [false, true] {
             for by in [Guard::Immutable, Guard::AppendOnly] {
-                let (_, reason, hint) =
-                    marked("/a/b", Some("/a").filter(|_| by == Guard::Immutable), by, is_macos);
+                let directory = Some("/a").filter(|_| by == Guard::Immutable);
+                let (_, reason, hint) = marked("/a/b", directory, by, false, is_macos);
                 told.push(format!("{reason}\n  {hint}"));
             }
         }

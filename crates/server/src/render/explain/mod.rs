@@ -9,6 +9,7 @@ mod edit;
 mod exists;
 mod file_system;
 pub(crate) mod find;
+mod left;
 mod meant;
 mod mismatch;
 mod path;

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::call::{Call, Named};
 use super::exists::{creation, dangling};
 use super::file_system;
+use super::left::left;
 use super::meant::which;
 use super::stopped::{cancelled, out_of_time};
 use crate::problem::{Code, Problem};
@@ -19,8 +20,17 @@ use crate::tool_id::ToolId;
 /// Whether letter case counts in names, on most disks of this system.
 const CASE_COUNTS: bool = !cfg!(any(windows, target_vendor = "apple"));
 
-/// Makes the problem of an error of the store.
+/// Makes the problem of an error of the store, with what it has left on the disk.
 pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Problem {
+    let mut problem = of_kind(call, named, error);
+    if !error.left.is_empty() {
+        problem.reason = format!("{}: {}", problem.reason, left(&error.left));
+        problem.may_have_written = true;
+    }
+    problem
+}
+
+fn of_kind(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Problem {
     let file_path = named.file_path;
     let (code, reason, hint) = match &error.kind {
         _ if let Some(told) = of_name(call, named, error) => told,
@@ -75,16 +85,12 @@ pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Pro
             "use a shorter one".to_owned(),
         ),
         StoreErrorKind::TooManyMissing { missing, most } => too_many_missing(*missing, *most),
-        StoreErrorKind::NotUnicode => (
-            Code::IoError,
-            format!("the path of the file, {file_path}, is not Unicode, so it cannot be found by it"),
-            "restore the lines you want by a patch of the path by which the file was edited".to_owned(),
-        ),
+        StoreErrorKind::NotUnicode => not_unicode(file_path),
         StoreErrorKind::NoSpace => no_space(call, file_path, error),
         StoreErrorKind::FileTooLarge => file_too_large(&error.path),
         StoreErrorKind::Busy => (
             Code::Busy,
-            format!("another process has held the lock on {file_path} for too long"),
+            format!("another call, or another process, has held the lock on {file_path} for too long"),
             "send the same call again".to_owned(),
         ),
         StoreErrorKind::HeldOpen => (
@@ -101,7 +107,8 @@ pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Pro
             format!("{file_path} keeps changing while it is worked on"),
             "send the same call again once the other program has finished".to_owned(),
         ),
-        StoreErrorKind::NotRestored { paths } => not_restored(paths),
+        StoreErrorKind::NotRestored => not_restored(),
+        StoreErrorKind::Displaced => displaced(file_path),
         StoreErrorKind::Unfinished { paths, is_of_later_form } => unfinished(paths, *is_of_later_form),
         StoreErrorKind::Io => {
             let cause = error.source.as_ref().map_or_else(String::new, |source| format!(": {source}"));
@@ -119,7 +126,7 @@ pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Pro
         Code::Conflict => problem.suggest(ToolId::Get),
         _ if error.kind == StoreErrorKind::NotUnicode => problem.suggest(ToolId::Patch),
         // The hint says to read the files again.
-        _ if matches!(error.kind, StoreErrorKind::NotRestored { .. }) => problem.suggest(ToolId::Get),
+        _ if error.kind == StoreErrorKind::NotRestored => problem.suggest(ToolId::Get),
         _ => problem,
     }
 }
@@ -233,11 +240,29 @@ fn file_too_large(path: &Path) -> (Code, String, String) {
     )
 }
 
-fn not_restored(paths: &[PathBuf]) -> (Code, String, String) {
+fn not_unicode(file_path: &str) -> (Code, String, String) {
     (
         Code::IoError,
-        format!("the edit failed, and these files could not be put back, or not for good: {}", list(paths)),
-        "read them again before anything else; an edit that is left half done is ended or taken back before the next one".to_owned(),
+        format!("the path of the file, {file_path}, is not Unicode, so it cannot be found by it"),
+        "restore the lines you want by a patch of the path by which the file was edited".to_owned(),
+    )
+}
+
+fn not_restored() -> (Code, String, String) {
+    (
+        Code::IoError,
+        "the edit failed, and could not be taken back as a whole".to_owned(),
+        "read these files again before anything else; an edit that is left half done is ended or taken back before the next one".to_owned(),
+    )
+}
+
+fn displaced(file_path: &str) -> (Code, String, String) {
+    (
+        Code::Conflict,
+        format!(
+            "another program wrote to {file_path} in the moment of the edit, which was not made, and both cannot have the name"
+        ),
+        "read these files, and put together what is to stay".to_owned(),
     )
 }
 

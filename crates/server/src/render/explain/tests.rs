@@ -1,6 +1,8 @@
 use std::path::Path;
 
-use mcp_text_editor_store::{EditProblem, Guard, Operation, Reason, StoreError, StoreErrorKind, Workspace};
+use mcp_text_editor_store::{
+    EditProblem, Guard, Left, Operation, Reason, Remains, StoreError, StoreErrorKind, Workspace,
+};
 
 use super::call::{Call, Named};
 use super::edit::edit_problem;
@@ -43,8 +45,13 @@ fn nothing_was_written_is_said_only_if_it_is_true() {
             "{}",
             tool.name()
         );
-        let left = said(tool, error(StoreErrorKind::NotRestored { paths: vec!["/a/file".into()] }));
-        assert!(!left.contains("nothing was written"), "{left}");
+        // Whatever the error is.
+        for kind in [StoreErrorKind::NotRestored, StoreErrorKind::NoSpace, StoreErrorKind::Cancelled] {
+            let left = vec![Left { path: "/a/.mte-0".into(), what: Remains::Made }];
+            let left = said(tool, StoreError { left, ..error(kind) });
+            assert!(!left.contains("nothing was written"), "{left}");
+            assert!(left.contains("/a/.mte-0 is left behind"), "{left}");
+        }
     }
 }
 

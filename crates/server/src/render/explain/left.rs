@@ -1,0 +1,20 @@
+//! What a call that failed has left on the disk, in words. Where this is told, nobody says that nothing was written.
+
+use mcp_text_editor_store::{Left, Remains};
+
+use crate::render::paths::shown;
+
+/// Says what is where; empty if all is as it was.
+pub(super) fn left(left: &[Left]) -> String {
+    let one = |Left { path, what }: &Left| {
+        let path = shown(path);
+        match what {
+            Remains::Changed => format!("{path} may hold its new content"),
+            Remains::Gone => format!("what was {path} has not that name any more"),
+            Remains::Old(of) => format!("{path} holds what was in {}", shown(of)),
+            Remains::Theirs(of) => format!("{path} holds what another program wrote to {}", shown(of)),
+            Remains::Made => format!("{path} is left behind"),
+        }
+    };
+    left.iter().map(one).collect::<Vec<_>>().join(", and ")
+}

@@ -1,0 +1,174 @@
+//! A file that is to get its name back, where another program may have put one of its own there meanwhile: [`restore`]. Neither is lost,
+//! and the error says what is where.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::OpenOptions;
+
+use crate::access::place::WritablePlace;
+use crate::error::{Left, Operation, Remains, StoreError, StoreErrorKind};
+use crate::lock::lock_directory;
+use crate::os;
+use crate::os::directory::Dir;
+use crate::os::names::{hard_link, remove_file, rename};
+use crate::stage::temporary::{PREFIX, unlink};
+
+/// How often it is tried while the name comes and goes.
+const TRIES: usize = 64;
+
+/// Gives the file that was renamed to `aside` its name back, because of `cause`. Returns the error to report once nothing is left to
+/// recover: `cause` or, if another program's file had the name, [`StoreErrorKind::Displaced`]. Else the error is
+/// [`StoreErrorKind::NotRestored`].
+///
+/// The name comes back by exchange, and what another program made there gets a name beside it, unless that is empty. Where names cannot
+/// be exchanged, it is the file itself that gets the name beside.
+pub(super) fn restore(
+    place: &WritablePlace,
+    aside: &Path,
+    cause: StoreError,
+) -> Result<StoreError, StoreError> {
+    let (directory, name) = (&place.directory, Path::new(place.name()));
+    // No process of this server holds it for so long.
+    let _one_at_a_time = lock_directory(directory, place.path()).ok();
+    for _ in 0..TRIES {
+        match give_back(directory, aside, name) {
+            Ok(()) => return Ok(cause),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(not_restored(place, aside, error));
+            }
+            Err(_) => {}
+        }
+        match os::exchange(directory, name, aside) {
+            Ok(()) if is_void(directory, aside) && unlink(directory, aside) => return Ok(cause),
+            Ok(()) => return put_beside(place, aside, Remains::Theirs(place.path().to_owned()), cause),
+            // What had the name is gone again.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => break,
+        }
+    }
+    put_beside(place, aside, Remains::Old(place.path().to_owned()), cause)
+}
+
+/// Gives what is under a temporary's name one that shows a person where it comes from, for good; the error that tells of it.
+pub(super) fn put_beside(
+    place: &WritablePlace,
+    aside: &Path,
+    what: Remains,
+    cause: StoreError,
+) -> Result<StoreError, StoreError> {
+    let beside = name_beside(place.path(), aside);
+    give_back(&place.directory, aside, Path::new(&beside))
+        .map_err(|error| not_restored(place, aside, error))?;
+    let mut left = cause.left;
+    if let Remains::Old(of) = &what
+        && *of == place.path()
+    {
+        left.push(Left::new(place.path(), Remains::Gone));
+    }
+    left.push(Left::new(&place.path().with_file_name(beside), what));
+    Ok(StoreError { kind: StoreErrorKind::Displaced, operation: Operation::Restore, left, ..cause })
+}
+
+/// The error of a file that is still under its temporary's name, from what is there.
+fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreError {
+    let is_gone = place.is_free().then(|| Left::new(place.path(), Remains::Gone));
+    let kept = Left::new(&place.path().with_file_name(aside), Remains::Old(place.path().to_owned()));
+    let error = StoreError::from_io(Operation::Restore, place.path(), error);
+    error.not_restored(is_gone.into_iter().chain([kept]))
+}
+
+/// Whether a name means an empty file that nobody is about to write to.
+fn is_void(directory: &Dir, name: &Path) -> bool {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let Ok(file) = directory.open_with(name, &options) else { return false };
+    let file = file.into_std();
+    // In this order: without writers its size stays.
+    os::is_open_for_writing(&file) == Some(false)
+        && file.metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
+}
+
+/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system can neither refuse a name
+/// that is taken nor link, the name is looked at before the rename.
+pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
+    match os::rename_new(directory, aside, directory, name) {
+        Err(error) if os::is_unsupported(&error) => {}
+        renamed => return renamed,
+    }
+    match hard_link(directory, aside, name) {
+        Ok(()) => remove_file(directory, aside),
+        Err(error) => match directory.symlink_metadata(name) {
+            Err(gone) if gone.kind() == io::ErrorKind::NotFound => rename(directory, aside, name),
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => Err(error),
+        },
+    }
+}
+
+/// A name beside a file, for what was displaced from there, or was to be.
+pub(crate) fn name_beside(path: &Path, temporary: &Path) -> PathBuf {
+    let drawn = temporary.to_string_lossy();
+    let drawn = drawn.trim_start_matches(PREFIX).chars();
+    let drawn: String = drawn.filter(char::is_ascii_hexdigit).take(8).collect();
+    let stem: String = path.file_name().unwrap_or_default().to_string_lossy().chars().take(40).collect();
+    OsString::from(format!("{stem}.displaced-{drawn}")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::world::World;
+
+    /// What is where, after a file that was renamed got its name back while another program had made `theirs` of that name.
+    fn restored(theirs: Option<&str>, cause: StoreErrorKind) -> (StoreError, Vec<(String, String)>) {
+        let world = World::new();
+        world.write("@/root/.mte-0123456789abcdef", "old\n");
+        if let Some(theirs) = theirs {
+            world.write("@/root/a", theirs);
+        }
+        let (place, aside) = (world.place("@/root/a"), Path::new(".mte-0123456789abcdef"));
+        let cause = StoreError::new(Operation::Remove, place.path(), cause);
+        let error = restore(&place, aside, cause).unwrap();
+        let entries = std::fs::read_dir(world.path("@/root")).unwrap();
+        let mut found: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                let held = world.content(&format!("@/root/{name}"));
+                (name, held)
+            })
+            .collect();
+        found.sort();
+        (error, found)
+    }
+
+    #[test]
+    fn a_name_comes_back_and_what_another_program_made_there_is_told() {
+        let file = |name: &str, held: &str| (name.to_owned(), held.to_owned());
+        let (error, found) = restored(None, StoreErrorKind::Changed);
+        assert_eq!((error.kind, error.left.len()), (StoreErrorKind::Changed, 0));
+        assert_eq!(found, [file("a", "old\n")]);
+
+        let (error, found) = restored(Some("theirs\n"), StoreErrorKind::Changed);
+        assert_eq!(error.kind, StoreErrorKind::Displaced);
+        let [left] = error.left.as_slice() else { panic!("{error}") };
+        assert_eq!(left.path.file_name().unwrap(), "a.displaced-01234567");
+        let is_theirs = matches!(&left.what, Remains::Theirs(_));
+        let (name, beside) = if is_theirs { ("old\n", "theirs\n") } else { ("theirs\n", "old\n") };
+        assert!(
+            is_theirs || !cfg!(any(target_os = "linux", target_vendor = "apple")),
+            "it comes back by exchange"
+        );
+        assert_eq!(found, [file("a", name), file("a.displaced-01234567", beside)]);
+    }
+
+    /// Only Linux tells that nobody is about to write to it.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn an_empty_file_that_nobody_writes_to_is_nothing() {
+        let (error, found) = restored(Some(""), StoreErrorKind::Changed);
+        assert_eq!((error.kind, error.left.len(), found.len()), (StoreErrorKind::Changed, 0, 1));
+    }
+}

@@ -1,0 +1,187 @@
+"""What a reply says of the disk is so: where what would take an edit back fails, too, where names are stale, where no descriptor is left.
+
+    truth.py [--only TEXT] [twice|stale|descriptors …]
+
+`twice`: an error, and after it nothing can be unlinked or renamed: the reply names what is where, and the next start puts it right. `stale`: a name
+that another machine has just replaced (ESTALE) is looked up again. `descriptors`: with so many left, an edit is made, or nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any, Callable
+
+from faults import EDITS, FAILING, MADE, Fault, NotReached, arguments, begin, difference, expected, files, general, options
+from harness import Report, Strace, World, add_options, no_strace, parallel, sample, simulate, threads_of, untrue, user
+
+
+def trace_of(world: World, kind: str) -> tuple[list[int], Any]:
+    """The threads of a server, and what they do in an edit that is made."""
+    begin(world, kind)
+    with world.server(*options(kind)) as server:
+        world.warm(server)
+        threads = threads_of(server)
+        strace = Strace(server.process.pid, "-y", all_threads=True)
+        call = arguments(world, kind)
+        world.touch()
+        reply = server.call(*call)
+        trace = strace.detach()
+    if reply.is_error:
+        raise RuntimeError(reply.text)
+    return threads, trace
+
+
+def twice_of(world: World, kind: str) -> list[Fault]:
+    """Each error in the thread that works, and after it nothing can be unlinked any more, or renamed."""
+    threads, trace = trace_of(world, kind)
+    found = []
+    for call in trace.of(*(name for name in FAILING if name not in ("unlinkat", "pread64", "memfd_create"))):
+        if call.thread not in threads or not call.path.startswith(str(world.base)):
+            continue
+        of_thread = [c for c in trace.of("renameat", "renameat2") if c.thread == call.thread]
+        renames = {name: sum(c.name == name and c.position <= call.position for c in of_thread) for name in ("renameat", "renameat2")}
+        for then in ((("unlinkat", 1),), tuple((name, n + 1) for name, n in renames.items() if name != call.name)):
+            found.append(Fault(kind, threads.index(call.thread), call.name, call.index, "EIO", general(call.path, world.base), then=then))
+    return found
+
+
+#: Calls by which a file system tells that a name means another file by now.
+STALE = ("openat", "openat2", "newfstatat", "statx", "fstat", "faccessat2", "pread64", "read", "renameat", "renameat2", "linkat", "mkdirat", "fsync",
+         "flock", "ftruncate", "copy_file_range")
+
+
+def stale_of(world: World, kind: str) -> list[Fault]:
+    """ESTALE once, at each call of the thread that works for something in the tree."""
+    threads, trace = trace_of(world, kind)
+    is_of_tree = lambda c: c.thread in threads and str(world.tree) in c.text and not c.failed  # noqa: E731
+    return [Fault(kind, threads.index(c.thread), c.name, c.index, "ESTALE", general(c.path, world.base)) for c in trace.of(*STALE) if is_of_tree(c)]
+
+
+def check_stale(world: World, case: Fault) -> list[str]:
+    """A place that was not reached is tried again, and then those beside it: how often SQLite looks at its files differs."""
+    for beside in (0, 0, 1, -1, 2, -2):
+        try:
+            return stale(world, replace(case, n=max(1, case.n + beside)))
+        except NotReached as end:
+            problems = [str(end)]
+    return problems
+
+
+def stale(world: World, case: Fault) -> list[str]:
+    begin(world, case.kind)
+    after = expected(world, case.kind)
+    with world.server(*options(case.kind)) as server:
+        world.warm(server)
+        strace = Strace(threads_of(server)[case.thread or 0], "-y", "-e", f"trace={case.name}", "-e",
+                        f"inject={case.name}:error=ESTALE:when={case.n}")
+        call = arguments(world, case.kind)
+        world.touch()
+        reply = server.call(*call)
+        hit = [c.text for c in strace.detach(0) if "(INJECTED)" in c.text]
+        now = files(world)
+    if not any(str(world.tree) in text for text in hit):
+        raise NotReached(f"not reached: the error was at {hit}")
+    problems = []
+    if reply.is_error:
+        problems.append(f"refused: {reply.text[:300]}")
+    elif now != after:
+        problems.append(f"acknowledged, and not done: {difference(now, after)}")
+    return problems + world.recover() + world.strays(*MADE)
+
+
+def check_twice(world: World, case: Fault) -> list[str]:
+    """An error of an edit that cannot be taken back: the reply names what is where, and the next start puts it right."""
+    begin(world, case.kind)
+    before, after, all_before = files(world), expected(world, case.kind), world.everything()
+    problems: list[str] = []
+    with world.server(*options(case.kind)) as server:
+        world.warm(server)
+        injects = [(case.name, str(case.n)), *((name, f"{n}+") for name, n in case.then)]
+        strace = Strace(threads_of(server)[case.thread or 0], "-e", f"trace={','.join(name for name, _ in injects)}",
+                        *(x for name, when in injects for x in ("-e", f"inject={name}:error={case.error}:when={when}")))
+        call = arguments(world, case.kind)
+        world.touch()
+        reply = server.call(*call)
+        strace.detach(0)
+        now = world.everything()
+    problems += untrue(reply, all_before, now)
+    problems += world.recover()
+    now = files(world)
+    if now not in (before, after):
+        problems.append(f"after the next start neither as before nor as after: {difference(now, before)}")
+    return [f"answered {reply.text[:400]}", *problems] if problems else []
+
+
+def descriptors(report: Report) -> None:
+    """With so many descriptors left as there may be: an edit is made, or refused with nothing written, and the file is as it was."""
+    kinds = ("single", "multi", "in place", "asked", "create", "append", "move", "move far", "remove", "undo create", "undo remove")
+    world = World()
+    try:
+        for kind in kinds:
+            made, problems = 0, []
+            begin(world, kind)
+            for left in range(16):
+                if left:
+                    begin(world, kind)
+                before, after, all_before = files(world), expected(world, kind), world.everything()
+                with world.server(*options(kind)) as server:
+                    world.warm(server)
+                    call = arguments(world, kind)
+                    taken = {int(n) for n in os.listdir(f"/proc/{server.process.pid}/fd")}
+                    free = [n for n in range(max(taken) + 18) if n not in taken]
+                    limit = lambda n: subprocess.run(["prlimit", f"--pid={server.process.pid}", f"--nofile={n}:"], user=user(), group=user(), check=True)  # noqa: E731
+                    limit(free[left])
+                    reply = server.call(*call)
+                    now, all_now = files(world), world.everything()
+                    limit(1024)
+                    found = untrue(reply, all_before, all_now)
+                    if reply.is_error and now != before:
+                        found.append(f"refused, and changed: {difference(now, before)}: {reply.text[:300]}")
+                    if not reply.is_error and now != after:
+                        found.append(f"acknowledged, and not done: {difference(now, after)}: {reply.text[:300]}")
+                    made += not reply.is_error
+                    found += world.edit_outside(server)
+                problems += [f"{left} left: {one}" for one in found]
+            if not made:
+                problems.append(f"never made, with 15 left: {reply.text[:300]}")
+            report.case(f"descriptors: {kind}", problems)
+    finally:
+        world.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="only cases whose description holds this")
+    parser.add_argument("parts", nargs="*", default=[])
+    add_options(parser)
+    given = parser.parse_args()
+    simulate(given.simulate)
+    parts = given.parts or ["twice", "stale", "descriptors"]
+    report, reason = Report(), no_strace()
+    if reason:
+        report.skip("what is injected", reason)
+    checks: list[tuple[str, Callable[[World, str], list[Fault]], Callable[[World, Fault], list[str]]]] = [
+        ("twice", twice_of, check_twice), ("stale", stale_of, check_stale)]
+    for part, make, check in [] if reason else checks:
+        world, cases = World(), []
+        try:
+            for kind in EDITS if part in parts else []:
+                cases += sample([case for case in make(world, kind) if given.only in str(case)], given.sample)
+        finally:
+            world.close()
+        report.section(f"{part}: {len(cases)}")
+        for case, problems in parallel(check, cases) if cases else ():
+            report.case(str(case), [problems] if isinstance(problems, str) else problems)
+    if "descriptors" in parts:
+        report.section("descriptors")
+        descriptors(report)
+    report.section("done")
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
