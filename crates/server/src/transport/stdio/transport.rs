@@ -514,8 +514,9 @@ mod tests {
             // As long as more can come, it waits.
             assert!(tokio::time::timeout(4 * patience, writing.as_mut()).await.is_err());
             shared.close();
-            far.read_exact(&mut [0; 30]).await.unwrap();
-            assert_eq!(writing.await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+            let mut some = [0; 30];
+            let (read, written) = tokio::join!(far.read_exact(&mut some), writing);
+            assert_eq!((read.unwrap(), written.unwrap_err().kind()), (30, io::ErrorKind::TimedOut));
         });
     }
 
