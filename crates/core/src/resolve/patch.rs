@@ -339,6 +339,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             return Ok(());
         }
         let omission = omission_in(&patch.new_string, old.lines());
+        let mut cursor = self.file.cursor();
         for (index, (place, lines)) in found.places.iter().zip(touched).enumerate() {
             if !place.editable {
                 self.rejections.push(Rejection::ShiftState { at, lines });
@@ -362,7 +363,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 && !new.ends_with('\n')
                 && !old.trim_matches('\n').is_empty()
                 && place.at.end < self.file.scan.lines.bytes().end
-                && !(new.is_empty() && self.starts_line(place.at.start)?);
+                && !(new.is_empty() && cursor.line_at(place.at.start)?.1 == place.at.start);
             let fact = SpliceInfo { indent, joins, omission, ..SpliceInfo::of(tier) };
             self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new, fact })?;
         }

@@ -50,8 +50,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long clients may take, once no call is in work, to read the last answers when the process ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// How long, when the process ends, what works longer than a call may is waited for after it was withdrawn.
-const WITHDRAWN: Duration = Duration::from_secs(10);
+/// How long, when the process ends, what works longer than a call may is waited for: so long to answer that its time was over, and so
+/// long after it was withdrawn.
+const WITHDRAWN: Duration = Duration::from_secs(5);
 
 /// A socket that listens. No thread has been started for it.
 #[derive(Debug)]
@@ -151,7 +152,7 @@ async fn accept(
     intake.end();
     let finished = async {
         // What works began within its time; what still waits for its turn after that is withdrawn.
-        if timeout(call_time, intake.is_idle()).await.is_ok() {
+        if timeout(call_time.saturating_add(WITHDRAWN), intake.is_idle()).await.is_ok() {
             return timeout(LAST_ANSWERS, places.are_free()).await.is_ok();
         }
         places.close();
