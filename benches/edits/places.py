@@ -406,12 +406,12 @@ def misspelt(slip: str, spell: Misspelt) -> Maker:
         seed = rng.random()
 
         def path(root: str, name: str) -> str:
-            # Where the random choice changes nothing another one is made.
+            # Where the random choice changes nothing, or names another file that is there, another one is made.
             for attempt in range(20):
                 other = spell(root, name, random.Random(f"{seed} {attempt}"))
-                if other is not None and other != os.path.join(root, name):
+                if other is not None and not (os.path.isabs(other) and os.path.exists(other)):
                     return other
-            return os.path.join(root, name)
+            return os.path.join(root, name) + "x"
 
         return dataclasses.replace(made, path=path)
 

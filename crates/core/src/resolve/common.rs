@@ -272,6 +272,19 @@ mod tests {
         "#);
     }
 
+    /// A part of lines is told with all of its lines: a blank one at its end, and one of which a lone character was sent.
+    #[test]
+    fn a_part_of_lines_has_all_of_its_lines() {
+        let file = "alpha;\n\nbeta\n\nend\n";
+        insta::assert_snapshot!(check(&[
+            (file, (1, 4), "pha;\n\nbeta\n\n", "pha;\n"),
+            (file, (1, 3), ";\n\nbeta\n", ";\n"),
+        ]), @r#"
+        "alpha;\n\nbeta\n\nend\n": "pha;\n\nbeta\n\n" to "pha;\n" -> "alpha;\nend\n" | by lines ContentMismatch 1-4, is "alpha;\n\nbeta\n\n", at [1-4]
+        "alpha;\n\nbeta\n\nend\n": ";\n\nbeta\n" to ";\n" -> "alpha;\n\nend\n" | by lines ContentMismatch 1-3, is "alpha;\n\nbeta\n", at [1-3]
+        "#);
+    }
+
     #[test]
     fn the_last_line_and_mixed_line_ends_are_kept() {
         insta::assert_snapshot!(check(&[

@@ -374,6 +374,24 @@ fn meant(said: &str) -> String {
 }
 
 /// A path in another notation, or with a slip in it, stays an error; sent as its hint says the call works.
+/// Of several files that may be meant the one in which the edit could be made is named alone.
+#[test]
+fn what_an_edit_holds_tells_which_file_was_meant() {
+    let mut client = Client::new("");
+    client.world.write("one/mod.rs", "alpha\nboth\n");
+    client.world.write("two/mod.rs", "beta\nboth\n");
+    let patch = |path: &str, old: &str| json!({"files": [{"file_path": path, "patches": [{"old_string": old, "new_string": "new"}]}]});
+    let before = client.world.tree();
+    for old in ["both", "neither"] {
+        let said = client.fails(PATCH, &patch("$ROOT/mod.rs", old));
+        assert!(said.contains("did you mean one of these? "), "{said}");
+    }
+    let said = client.fails(PATCH, &patch("$ROOT/mod.rs", "beta"));
+    assert_eq!(client.world.tree(), before);
+    client.succeeds(PATCH, &patch(&meant(&said), "beta"));
+    assert_eq!(client.world.tree()["two/mod.rs"], Entry::File(b"new\nboth\n".to_vec()));
+}
+
 #[test]
 fn the_file_that_was_meant_is_named_as_it_is_to_be_sent() {
     for path in [

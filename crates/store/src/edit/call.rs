@@ -1,6 +1,7 @@
 //! A whole call that edits files: [`edit`].
 
 use std::io;
+use std::path::PathBuf;
 
 use mcp_text_editor_core::encoding::Label;
 
@@ -10,7 +11,7 @@ use crate::edit::attempt::{NamedFile, attempt};
 use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, Options};
-use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::error::{Meant, Operation, StoreError, StoreErrorKind};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::os::patience::wait_for_another_machine;
@@ -19,6 +20,15 @@ use crate::workspace::Workspace;
 
 /// Edits all files of a call, or none; every reason against it is found before it is refused.
 pub(crate) fn edit(
+    workspace: &Workspace,
+    edits: &[Edit<'_>],
+    options: Options<'_>,
+) -> Result<Outcome, Vec<EditProblem>> {
+    edit_named(workspace, edits, options).map_err(|problems| with_meant(workspace, edits, options, problems))
+}
+
+/// The same, without a look for what was meant by a path that leads to no file.
+fn edit_named(
     workspace: &Workspace,
     edits: &[Edit<'_>],
     options: Options<'_>,
@@ -75,7 +85,7 @@ pub(crate) fn edit(
             Ok(_) => problems.append(&mut found),
         }
         problems.sort_by_key(|problem| problem.entry);
-        return Err(with_meant(workspace, edits, options, problems));
+        return Err(problems);
     }
     let entry = named.first().map_or(0, |file| file.entry);
     let path = named.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
@@ -96,15 +106,37 @@ fn with_meant(
     }
     let search = Search::new(&workspace.roots, Purpose::Editing, options.cancellation);
     let of_problem = |EditProblem { entry, reason }| {
-        let file_path = edits.get(entry).map_or("", |edit| edit.file_path);
+        let Some(asked) = edits.get(entry) else { return EditProblem { entry, reason } };
         let reason = match reason {
-            Reason::Path(problem) => Reason::Path(search.of_path(file_path, problem)),
-            Reason::Store(error) => Reason::Store(search.of_error(file_path, error)),
+            Reason::Path(problem) => Reason::Path(search.of_path(asked.file_path, problem)),
+            Reason::Store(error) => {
+                let mut error = search.of_error(asked.file_path, error);
+                if let Some(meant) = &mut error.meant {
+                    choose(workspace, asked, options, meant);
+                }
+                Reason::Store(error)
+            }
             other => other,
         };
         EditProblem { entry, reason }
     };
     problems.into_iter().map(of_problem).collect()
+}
+
+/// Leaves of several files that may be meant the only one in which the edit could be made, if there is one: its text, or its digests,
+/// tell which was read.
+fn choose(workspace: &Workspace, asked: &Edit<'_>, options: Options<'_>, meant: &mut Meant) {
+    if meant.paths.len() < 2 || !meant.are_all {
+        return;
+    }
+    let dry = Options { dry_run: true, ..options };
+    let fits = |path: &PathBuf| {
+        let named = path.to_str().map(|file_path| Edit { file_path, ..*asked });
+        named.is_some_and(|edit| edit_named(workspace, &[edit], dry).is_ok())
+    };
+    if let [only] = meant.paths.iter().filter(|path| fits(path)).collect::<Vec<_>>().as_slice() {
+        meant.paths = vec![(*only).clone()];
+    }
 }
 
 /// Why the name cannot be given to another file, if the error says that: something is mounted there that was not recognised before, the

@@ -85,14 +85,20 @@ impl<S: Source + ?Sized> View<'_, S> {
             Some(place) => self.with_ends(place, old)?,
             None => None,
         };
-        if let Some(place) = alike {
+        // The line end behind a blank line is that line.
+        let part = old.strip_suffix('\n').filter(|part| !part.ends_with('\n')).unwrap_or(old);
+        let parts = if part.is_empty() { Vec::new() } else { self.places(part, false, Some(lines))? };
+        // What stands there as it was sent, and goes further, has nothing around it that would have to be undone; but a blank line too
+        // many at its head is the end of any line.
+        let reaches_further = |alike: LineRange| {
+            let is_further = |part: LineRange| part.overlaps(alike) && part.count() > alike.count();
+            !old.starts_with('\n') && only(&parts).is_some_and(is_further)
+        };
+        if let Some(place) = alike.filter(|place| !reaches_further(*place)) {
             self.tell_certain(&mut evidence, place, FoundBy::Alike, (old, new), Some(lines))?;
             return Ok(evidence);
         }
-        let part = old.strip_suffix('\n').unwrap_or(old);
-        if !part.is_empty() {
-            evidence.found_at = self.places(part, false, Some(lines))?;
-        }
+        evidence.found_at = parts;
         if let Some(place) = only(&evidence.found_at) {
             let there = self.whole(place, LONG)?;
             let given = there.as_deref().and_then(|there| given(there, old, new));
