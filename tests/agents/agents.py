@@ -153,7 +153,9 @@ def installing(run, server, recorder, served):
     else:
         words += ["--command", recorder, served]
     option = CLIENTS[run.client].option
-    return [[server, "install", option, *words], [server, "doctor", option, "--project", "."]]
+    # What an entry of the project starts by a name is started for who trusts the project alone.
+    trust = ["--trust-project"] if run.name == "project" else []
+    return [[server, "install", option, *words], [server, "doctor", option, "--project", ".", *trust]]
 
 
 def play(run, top, options):

@@ -93,6 +93,10 @@ def stale(world: World, case: Fault) -> list[str]:
     return problems + world.recover() + world.strays(*MADE)
 
 
+def without_directories(found: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: content for name, content in found.items() if content != b"<directory>"}
+
+
 def check_twice(world: World, case: Fault) -> list[str]:
     """An error of an edit that cannot be taken back: the reply names what is where, and the next start puts it right."""
     begin(world, case.kind)
@@ -111,9 +115,15 @@ def check_twice(world: World, case: Fault) -> list[str]:
     problems += untrue(reply, all_before, now)
     problems += world.recover()
     now = files(world)
-    if now not in (before, after):
+    # Without a record nobody knows later which empty directories were to go.
+    seen = without_directories if "journal" in case.what else dict
+    if seen(now) not in (seen(before), seen(after)):
         problems.append(f"after the next start neither as before nor as after: {difference(now, before)}")
     return [f"answered {reply.text[:400]}", *problems] if problems else []
+
+
+#: So many descriptors are left at the most, and at the most until an edit is made.
+LEFT, MOST_LEFT = 16, 40
 
 
 def descriptors(report: Report) -> None:
@@ -124,7 +134,9 @@ def descriptors(report: Report) -> None:
         for kind in kinds:
             made, problems = 0, []
             begin(world, kind)
-            for left in range(16):
+            for left in range(MOST_LEFT):
+                if left >= LEFT and made:
+                    break
                 if left:
                     begin(world, kind)
                 before, after, all_before = files(world), expected(world, kind), world.everything()
@@ -132,7 +144,7 @@ def descriptors(report: Report) -> None:
                     world.warm(server)
                     call = arguments(world, kind)
                     taken = {int(n) for n in os.listdir(f"/proc/{server.process.pid}/fd")}
-                    free = [n for n in range(max(taken) + 18) if n not in taken]
+                    free = [n for n in range(max(taken) + MOST_LEFT + 2) if n not in taken]
                     limit = lambda n: subprocess.run(["prlimit", f"--pid={server.process.pid}", f"--nofile={n}:"], user=user(), group=user(), check=True)  # noqa: E731
                     limit(free[left])
                     reply = server.call(*call)
@@ -147,7 +159,7 @@ def descriptors(report: Report) -> None:
                     found += world.edit_outside(server)
                 problems += [f"{left} left: {one}" for one in found]
             if not made:
-                problems.append(f"never made, with 15 left: {reply.text[:300]}")
+                problems.append(f"never made, with {MOST_LEFT - 1} left: {reply.text[:300]}")
             report.case(f"descriptors: {kind}", problems)
     finally:
         world.close()

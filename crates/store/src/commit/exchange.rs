@@ -495,6 +495,7 @@ mod tests {
     }
 
     /// The names of the files that an error says have been left with new content.
+    #[cfg(unix)]
     fn changed_by(error: &StoreError) -> Vec<&std::ffi::OsStr> {
         let changed = error.left.iter().filter(|left| left.what == Remains::Changed);
         changed.filter_map(|left| left.path.file_name()).collect()
