@@ -153,9 +153,11 @@ mod tests {
 
         let (error, found) = restored(Some("theirs\n"), StoreErrorKind::Changed);
         assert_eq!(error.kind, StoreErrorKind::Displaced);
-        let [left] = error.left.as_slice() else { panic!("{error}") };
+        let (left, before) = error.left.split_last().unwrap();
         assert_eq!(left.path.file_name().unwrap(), "a.displaced-01234567");
         let is_theirs = matches!(&left.what, Remains::Theirs(_));
+        // Who looks for the old file is told that it is not where it was.
+        assert_eq!(before.is_empty(), is_theirs, "{error}");
         let (name, beside) = if is_theirs { ("old\n", "theirs\n") } else { ("theirs\n", "old\n") };
         assert!(
             is_theirs || !cfg!(any(target_os = "linux", target_vendor = "apple")),

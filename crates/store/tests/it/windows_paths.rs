@@ -124,7 +124,7 @@ fn a_path_may_be_spelled_in_any_letter_case_and_notation() {
             assert_eq!(read(&workspace, &path).as_deref(), Ok("one\n"), "{path} in {root}");
         }
         for path in spellings(&world.path("outside/a.txt")) {
-            assert_eq!(read(&workspace, &path), Err("Outside".to_owned()), "{path} in {root}");
+            assert_eq!(read(&workspace, &path), Err("Outside { meant: None }".to_owned()), "{path} in {root}");
         }
     }
 }
@@ -273,7 +273,7 @@ fn a_share_that_holds_no_root_is_not_looked_at() {
         "//no.such.server.invalid/share/a",
         r"\\?\UNC\no.such.server.invalid\s\a",
     ] {
-        assert_eq!(read(&workspace, path), Err("Outside".to_owned()), "{path}");
+        assert_eq!(read(&workspace, path), Err("Outside { meant: None }".to_owned()), "{path}");
     }
 }
 
@@ -316,6 +316,6 @@ fn a_junction_leads_where_it_leads() {
     }
     let workspace = world.workspace();
     assert_eq!(read(&workspace, &world.path("root/in/a.txt")).as_deref(), Ok("one\n"));
-    assert_eq!(read(&workspace, &world.path("root/out/a.txt")), Err("Outside".to_owned()));
-    assert_eq!(change(&workspace, &world.path("root/out/new"), true), "Outside");
+    assert_eq!(read(&workspace, &world.path("root/out/a.txt")), Err("Outside { meant: None }".to_owned()));
+    assert_eq!(change(&workspace, &world.path("root/out/new"), true), "Outside { meant: None }");
 }
