@@ -217,15 +217,7 @@ impl StoreError {
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
         let kind = operation.private(path, &source).unwrap_or_else(|| StoreErrorKind::of(&source));
-        Self {
-            operation,
-            path: path.to_owned(),
-            kind,
-            name: None,
-            meant: None,
-            left: Vec::new(),
-            source: Some(source),
-        }
+        Self { source: Some(source), ..Self::new(operation, path, kind) }
     }
 
     /// The same error of a commit that could not be undone.

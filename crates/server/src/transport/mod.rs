@@ -4,3 +4,13 @@ pub mod http;
 mod message;
 mod scan;
 pub mod stdio;
+
+/// What a future has without waiting, if anything.
+#[cfg(test)]
+fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::pin!(future).poll(&mut context) {
+        std::task::Poll::Ready(value) => Some(value),
+        std::task::Poll::Pending => None,
+    }
+}

@@ -13,37 +13,10 @@ use mcp_text_editor_store::{
     Change, Control, EditError, FileEdit, NotText, PathError, ReadError, ReadFile, Reason, StoreErrorKind,
     UndoError, Warning, Workspace,
 };
-use tempfile::TempDir;
 
-/// A root, a state directory and what is in them.
-struct World {
-    directory: TempDir,
-    workspace: Workspace,
-}
+use crate::world::World;
 
 impl World {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let (root, state) = (directory.path().join("root"), directory.path().join("state"));
-        std::fs::create_dir(&root).unwrap();
-        let builder = Workspace::builder().root(root).state_directory(state);
-        #[cfg(feature = "history")]
-        let builder = builder.history(mcp_text_editor_store::HistorySettings::default());
-        let workspace = builder.build().unwrap();
-        workspace.recover();
-        Self { directory, workspace }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.directory.path().join("root").join(name).to_str().unwrap().to_owned()
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.path(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
     fn files_in_root(&self) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> =
             std::fs::read_dir(self.path("")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -76,7 +49,7 @@ fn a_workspace_is_shared_and_its_errors_are_errors() {
 #[test]
 fn lines_are_read_and_named_by_their_digest() {
     let world = World::new();
-    let path = world.file("a.txt", "one\r\ntwo\r\nthree");
+    let path = world.write("a.txt", "one\r\ntwo\r\nthree");
     let read =
         |lines| world.workspace.read(ReadFile::new(&path), lines, whole(), Control::default()).unwrap();
     let view = read(None);
@@ -96,7 +69,7 @@ fn lines_are_read_and_named_by_their_digest() {
 #[test]
 fn what_cannot_be_read_says_why() {
     let world = World::new();
-    let (binary, absent) = (world.file("binary", "a\0b"), world.path("absent"));
+    let (binary, absent) = (world.write("binary", "a\0b"), world.path("absent"));
     let why = |path: &str, encoding| {
         let file = ReadFile { file_path: path, encoding };
         world.workspace.read(file, None, whole(), Control::default()).unwrap_err()
@@ -121,7 +94,7 @@ fn what_cannot_be_read_says_why() {
 #[test]
 fn two_files_change_or_none() {
     let world = World::new();
-    let (one, other) = (world.file("one", "a\nb\n"), world.file("other", "b\r\n"));
+    let (one, other) = (world.write("one", "a\nb\n"), world.write("other", "b\r\n"));
     let patches = [Patch::text("b", "c")];
     let edits = [&one, &other].map(|path| FileEdit::new(path, Change::Patch(&patches)));
 
@@ -171,7 +144,7 @@ fn each_change_is_made() {
 #[test]
 fn a_file_is_created_alone() {
     let world = World::new();
-    let (old, new) = (world.file("old", "a\n"), world.path("new"));
+    let (old, new) = (world.write("old", "a\n"), world.path("new"));
     let edits = [FileEdit::new(&old, Change::Append("b")), FileEdit::new(&new, Change::Create("c"))];
     let error = world.workspace.apply(&edits, Control::default()).unwrap_err();
     assert!(matches!(error.problems.as_slice(), [problem] if problem.entry == 1), "{error:?}");
@@ -182,7 +155,7 @@ fn a_file_is_created_alone() {
 #[test]
 fn a_cancelled_edit_changes_nothing() {
     let world = World::new();
-    let path = world.file("a", "one\n");
+    let path = world.write("a", "one\n");
     for allowed in 0..200 {
         let asked = Cell::new(0);
         let is_cancelled = || {
@@ -211,7 +184,7 @@ fn a_cancelled_edit_changes_nothing() {
 fn a_read_only_workspace_and_a_protected_file_are_not_written() {
     let world = World::new();
     std::fs::create_dir(world.path(".git")).unwrap();
-    let path = world.file(".git/config", "[core]\n");
+    let path = world.write(".git/config", "[core]\n");
     let append = |workspace: &Workspace, path: &str| {
         workspace.apply(&[FileEdit::new(path, Change::Append("x"))], Control::default())
     };
@@ -220,14 +193,14 @@ fn a_read_only_workspace_and_a_protected_file_are_not_written() {
     assert!(world.workspace.resolve_for_writing(&path).is_err());
     assert!(world.workspace.resolve(&path).is_ok());
     let read_only = Workspace::builder().root(world.path("")).read_only(true).build().unwrap();
-    assert!(append(&read_only, &world.file("a", "")).is_err());
+    assert!(append(&read_only, &world.write("a", "")).is_err());
 }
 
 #[cfg(feature = "history")]
 #[test]
 fn an_edit_is_undone_and_redone() {
     let world = World::new();
-    let path = world.file("a", "one\n");
+    let path = world.write("a", "one\n");
     let patches = [Patch::text("one", "two")];
     let done = world
         .workspace

@@ -13,6 +13,8 @@ mod stopping;
 #[cfg(test)]
 #[cfg(windows)]
 mod windows_paths;
+#[cfg(test)]
+mod world;
 
 /// A file beside this one that is not named above would silently never run.
 #[test]

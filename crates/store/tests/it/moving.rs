@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_store::{
@@ -12,35 +11,10 @@ use mcp_text_editor_store::{
 use mcp_text_editor_store::{EditId, core::resolve::Patch};
 #[cfg(feature = "history")]
 use proptest::prelude::*;
-use tempfile::TempDir;
 
-/// A root, and a state directory beside it.
-struct World {
-    directory: TempDir,
-    workspace: Workspace,
-}
+use crate::world::World;
 
 impl World {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().join("root");
-        std::fs::create_dir(&root).unwrap();
-        let builder = Workspace::builder().root(root).state_directory(directory.path().join("state"));
-        #[cfg(feature = "history")]
-        let builder = builder.history(mcp_text_editor_store::HistorySettings::default());
-        Self { workspace: builder.build().unwrap(), directory }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.directory.path().join("root").join(name).to_str().unwrap().to_owned()
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.path(name);
-        std::fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
-    }
-
     /// All that is in the root: directories end in a slash, and files are with what they hold.
     fn tree(&self) -> BTreeMap<String, String> {
         let mut tree = BTreeMap::new();

@@ -10,8 +10,9 @@ use std::path::Path;
 use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_store::core::resolve::{GuardedRange, Patch, Position};
 use mcp_text_editor_store::core::show::{Budget, show};
-use mcp_text_editor_store::{Change, Control, FileEdit, List, ReadFile, Workspace};
-use tempfile::TempDir;
+use mcp_text_editor_store::{Change, Control, FileEdit, List, ReadFile};
+
+use crate::world::World;
 
 /// Two sizes of what is worked on, in bytes: both beyond what is held in memory.
 const SMALL: usize = 5 << 18;
@@ -23,38 +24,11 @@ const BLOCK: usize = 256 << 10;
 /// How many more questions may come once the answer was to stop: each part of a call that is under way asks once more, at most.
 const AFTER: usize = 4;
 
-struct World {
-    directory: TempDir,
-    workspace: Workspace,
-}
-
-impl World {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().join("root");
-        std::fs::create_dir(&root).unwrap();
-        let builder = Workspace::builder().root(root).state_directory(directory.path().join("state"));
-        #[cfg(feature = "history")]
-        let builder = builder.history(mcp_text_editor_store::HistorySettings::default());
-        Self { workspace: builder.build().unwrap(), directory }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.directory.path().join("root").join(name).to_str().unwrap().to_owned()
-    }
-
-    fn file(&self, bytes: impl AsRef<[u8]>) -> String {
-        let path = self.path("file");
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-
-    /// What each file of the root holds.
-    fn tree(&self) -> BTreeMap<String, Digest> {
-        let entries = std::fs::read_dir(self.path("")).unwrap().map(|entry| entry.unwrap());
-        let digest = |path: &Path| std::fs::read(path).map_or(Digest::of(b""), |bytes| Digest::of(&bytes));
-        entries.map(|entry| (entry.file_name().into_string().unwrap(), digest(&entry.path()))).collect()
-    }
+/// What each file of the root holds.
+fn digests(world: &World) -> BTreeMap<String, Digest> {
+    let entries = std::fs::read_dir(world.path("")).unwrap().map(|entry| entry.unwrap());
+    let digest = |path: &Path| std::fs::read(path).map_or(Digest::of(b""), |bytes| Digest::of(&bytes));
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), digest(&entry.path()))).collect()
 }
 
 /// Prepares a world for so many bytes of work, and returns what does it. An error is told as it is.
@@ -87,12 +61,12 @@ fn check(name: &str, prepare: Prepare) {
         let stop_at = (few * part / 3).max(1);
         let world = World::new();
         let call = prepare(&world, SMALL);
-        let before = world.tree();
+        let before = digests(&world);
         let (questions, done) = asked(&world, &call, stop_at);
         assert!(questions <= stop_at + AFTER, "{name}: told to stop at {stop_at}, asked {questions} times");
         let error = done.expect_err(name);
         assert!(error.contains("Cancelled"), "{name}: {error}");
-        assert_eq!(world.tree(), before, "{name}, stopped at {stop_at} of {few}");
+        assert_eq!(digests(&world), before, "{name}, stopped at {stop_at} of {few}");
     }
 }
 
@@ -133,28 +107,28 @@ fn plan(world: &World, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<(
 #[test]
 fn reads_are_stopped() {
     check("lines", |world, size| {
-        let path = world.file(lines(size));
+        let path = world.write("file", lines(size));
         Box::new(move |world, control| read(world, &path, None, 1, control))
     });
     check("a long line, far in", |world, size| {
-        let path = world.file("ab".repeat(size / 2));
+        let path = world.write("file", "ab".repeat(size / 2));
         Box::new(move |world, control| read(world, &path, None, size as u64 - 10, control))
     });
     check("UTF-16", |world, size| {
         let text: Vec<u8> = lines(size / 2).encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let path = world.file(text);
+        let path = world.write("file", text);
         Box::new(move |world, control| read(world, &path, Some("utf-16-le"), 1, control))
     });
     check("Shift_JIS", |world, size| {
-        let path = world.file(b"\x93\xfa\x96\x7b\n".repeat(size / 5));
+        let path = world.write("file", b"\x93\xfa\x96\x7b\n".repeat(size / 5));
         Box::new(move |world, control| read(world, &path, Some("shift_jis"), 1, control))
     });
     check("CR alone", |world, size| {
-        let path = world.file("line\r".repeat(size / 5));
+        let path = world.write("file", "line\r".repeat(size / 5));
         Box::new(move |world, control| read(world, &path, None, 1, control))
     });
     check("what does not decode", |world, size| {
-        let path = world.file([lines(size).as_bytes(), b"\xff\n"].concat());
+        let path = world.write("file", [lines(size).as_bytes(), b"\xff\n"].concat());
         Box::new(move |world, control| read(world, &path, None, 1, control))
     });
 }
@@ -166,7 +140,7 @@ fn patched(
     size: usize,
     dry_run: bool,
 ) -> Call {
-    let path = world.file(text(size));
+    let path = world.write("file", text(size));
     let patches = [by(size)];
     Box::new(move |world, control| {
         let edits = [FileEdit::new(&path, Change::Patch(&patches))];
@@ -226,7 +200,7 @@ fn guarded(
 ) -> Call {
     let text = lines(size);
     let hash = DigestPrefix::parse(&Digest::of(text.as_bytes()).to_string()).unwrap();
-    let path = world.file(text);
+    let path = world.write("file", text);
     std::fs::write(world.path("other"), "").unwrap();
     Box::new(move |world, control| change(world, &path, &hash, control))
 }
@@ -285,7 +259,7 @@ fn other_edits_are_stopped() {
 #[cfg(feature = "history")]
 fn undo_is_stopped() {
     check("undo", |world, size| {
-        let path = world.file(lines(size));
+        let path = world.write("file", lines(size));
         let patches = [Patch::text("line 7 of", "row 7 of")];
         let edits = [FileEdit::new(&path, Change::Patch(&patches))];
         let id = world.workspace.apply(&edits, Control::default()).unwrap().edit_id.unwrap();
@@ -298,7 +272,7 @@ fn undo_is_stopped() {
 #[test]
 fn walks_are_stopped() {
     check("a list of lines", |world, size| {
-        world.file(lines(size));
+        world.write("file", lines(size));
         Box::new(|world, control| {
             let list = List { line_counts: true, depth: Some(1), ..List::new(None) };
             let listed = world.workspace.list(&list, &mut |_| ControlFlow::Continue(()), control);

@@ -124,7 +124,11 @@ fn a_path_may_be_spelled_in_any_letter_case_and_notation() {
             assert_eq!(read(&workspace, &path).as_deref(), Ok("one\n"), "{path} in {root}");
         }
         for path in spellings(&world.path("outside/a.txt")) {
-            assert_eq!(read(&workspace, &path), Err("Outside { meant: None }".to_owned()), "{path} in {root}");
+            assert_eq!(
+                read(&workspace, &path),
+                Err("Outside { meant: None }".to_owned()),
+                "{path} in {root}"
+            );
         }
     }
 }

@@ -160,22 +160,16 @@ impl Drop for Waiting<'_> {
 #[cfg(test)]
 mod tests {
     use std::future::Future;
-    use std::pin::{Pin, pin};
+    use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
     use proptest::prelude::*;
 
     use super::*;
+    use crate::transport::now;
 
     const SIZE: u32 = 10;
     const REQUESTS: u32 = 6;
-
-    fn now<T>(future: impl Future<Output = T>) -> Option<T> {
-        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(value) => Some(value),
-            Poll::Pending => None,
-        }
-    }
 
     /// A request: it has its share, or waits for more of it.
     enum Request {

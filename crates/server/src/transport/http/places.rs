@@ -151,18 +151,10 @@ impl Drop for Work {
 
 #[cfg(test)]
 mod tests {
-    use std::future::Future;
     use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
 
     use super::*;
-
-    fn now<T>(future: impl Future<Output = T>) -> Option<T> {
-        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(value) => Some(value),
-            Poll::Pending => None,
-        }
-    }
+    use crate::transport::now;
 
     fn is_closed(closed: &mut Closed) -> bool {
         now(closed).is_some()

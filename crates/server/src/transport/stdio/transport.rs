@@ -442,14 +442,7 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
-
-    /// What comes without waiting.
-    fn now<T>(future: impl Future<Output = T>) -> Option<T> {
-        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(value) => Some(value),
-            Poll::Pending => None,
-        }
-    }
+    use crate::transport::now;
 
     fn on_a_runtime(test: impl Future<Output = ()>) {
         tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test);
