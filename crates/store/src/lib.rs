@@ -50,6 +50,11 @@
 //!
 //! `history` (default): past edits are kept and can be undone; SQLite is compiled along. `fast-hash` (default): SHA-256 in assembly.
 
+#[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
+compile_error!(
+    "files are edited as Linux, macOS and Windows have them: on another system nobody has tried what this crate promises"
+);
+
 #[cfg(all(feature = "simulation", not(all(debug_assertions, target_os = "linux"))))]
 compile_error!(
     "`simulation` is for tests under Linux: it has other systems' faults and takes walls away, and must not be in a release"

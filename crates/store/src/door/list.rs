@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::door::control::Control;
@@ -48,14 +47,12 @@ impl Workspace {
         let (Ok(globs), true) = (globs, problems.is_empty()) else {
             return Err(SearchError { problems });
         };
-        let stop = AtomicBool::new(false);
         let rules = Rules {
             roots: &self.roots,
             globs: &globs,
             honours_ignores: !list.include_ignored,
             depth: list.depth.unwrap_or(if list.path.is_some() { u64::MAX } else { 0 }),
             starts: &[],
-            stop: &stop,
         };
         let mut is_over = false;
         let mut ask = || {

@@ -55,7 +55,6 @@ impl Workspace {
             honours_ignores: true,
             depth: u64::MAX,
             starts: &real,
-            stop: &stop,
         };
         let asked = Asked {
             pattern: &pattern,

@@ -31,10 +31,15 @@ pub enum Existing {
         /// like. `None` if it needs none.
         encoding: Option<String>,
     },
-    /// Anything else: a directory, a file that is no text, one that may not be read.
+    /// A file that is no text.
     NotText {
         /// The digest of its bytes; `None` where they were not read to the end.
         digest: Option<Digest>,
+    },
+    /// Something that could not be read: a directory, a FIFO, a file that this process may not read.
+    Unread {
+        /// Why.
+        kind: StoreErrorKind,
     },
 }
 
@@ -45,7 +50,7 @@ impl Existing {
     /// The digest of its bytes, if they were read.
     pub(super) fn digest(&self) -> Option<Digest> {
         match self {
-            Self::DanglingLink { .. } => None,
+            Self::DanglingLink { .. } | Self::Unread { .. } => None,
             Self::Text { digest, .. } => Some(*digest),
             Self::NotText { digest } => *digest,
         }
@@ -66,7 +71,7 @@ impl Existing {
             Ok(Ok(text)) => return Ok(text),
             Ok(Err(no_text)) => no_text,
             Err(error) if error.kind == StoreErrorKind::Cancelled => return Err(error),
-            Err(_) => (None, None),
+            Err(error) => return Ok(Self::Unread { kind: error.kind }),
         };
         for label in [label, looks_like.map(Encoding::name)].into_iter().flatten() {
             match read_as(workspace, place, Some(label), cancellation) {

@@ -61,10 +61,6 @@ pub(crate) fn guard_at(_: &Dir, _: &Path) -> Option<Guard> {
     None
 }
 
-/// No system but Linux has the access control list among the attributes, or, as macOS here, under a name of its own.
-#[cfg(not(any(target_vendor = "apple", windows, feature = "simulation")))]
-pub(crate) const ACCESS_LIST: &[u8] = b"";
-
 pub(crate) fn lacks_key(_: &io::Error) -> bool {
     false
 }
@@ -74,23 +70,22 @@ pub(crate) fn keep_flags(_: &File, _: &File) -> Lost {
     Lost::default()
 }
 
-#[cfg(not(any(target_os = "android", target_vendor = "apple")))]
+#[cfg(not(target_vendor = "apple"))]
 pub(crate) fn exchange(_: &Dir, _: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(not(any(target_os = "android", target_vendor = "apple", windows)))]
+#[cfg(not(any(target_vendor = "apple", windows)))]
 pub(crate) fn rename_new(_: &Dir, _: &Path, _: &Dir, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-#[cfg(not(any(target_os = "android", target_vendor = "apple", windows)))]
+#[cfg(not(any(target_vendor = "apple", windows)))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
 pub(crate) fn network_file_system(_: &Dir) -> io::Result<Option<&'static str>> {
     Ok(None)
 }
 
-#[cfg(not(target_os = "android"))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
 pub(crate) fn copy_in_kernel(_: &File, _: u64, _: &File, _: usize) -> io::Result<Option<usize>> {
     Ok(None)

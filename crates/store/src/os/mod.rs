@@ -13,7 +13,7 @@ pub(crate) mod identity;
 pub(crate) mod inode_flags;
 pub(crate) mod names;
 mod names_once;
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+#[cfg(unix)]
 mod network;
 pub(crate) mod patience;
 pub(crate) mod privacy;
@@ -30,7 +30,7 @@ mod fallback;
 mod linux;
 #[cfg(target_os = "linux")]
 mod linux_flags;
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(target_os = "linux")]
 mod linux_kernel;
 #[cfg(target_vendor = "apple")]
 mod macos;
@@ -44,7 +44,7 @@ mod unix;
 mod unix_listing;
 #[cfg(windows)]
 mod windows;
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+#[cfg(unix)]
 mod xattr;
 
 #[cfg(not(target_os = "linux"))]
@@ -55,7 +55,7 @@ pub(crate) use linux::ACCESS_LIST;
 pub(crate) use linux::*;
 #[cfg(all(target_os = "linux", not(feature = "simulation")))]
 pub(crate) use linux_flags::*;
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(feature = "simulation")))]
+#[cfg(all(target_os = "linux", not(feature = "simulation")))]
 pub(crate) use linux_kernel::*;
 #[cfg(target_vendor = "apple")]
 pub(crate) use macos::*;

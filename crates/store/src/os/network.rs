@@ -2,7 +2,7 @@
 
 /// Returns the name of a file system of this type if it is one over a network, where SQLite's and the journal's locks
 /// need not hold. FUSE does not tell what is behind it.
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(target_os = "linux")]
 pub(crate) fn named(kind: u32) -> Option<&'static str> {
     Some(match kind {
         0x6969 => "NFS",
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(target_os = "linux")]
     fn local_file_systems_are_not_taken_for_network_ones() {
         // ext4, XFS, btrfs, tmpfs, overlayfs, FUSE, ZFS, F2FS: statfs(2) and linux/magic.h.
         let local = [

@@ -243,7 +243,6 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
 
 /// Maps the errors of an operation that is missing: a file system answers EINVAL, a kernel ENOSYS, a sandbox EPERM. If EPERM is a
 /// lack of permission, the caller's other way fails with it, too.
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 pub(super) fn unsupported(error: Errno) -> io::Error {
     // A list and no pattern: on some platforms two of these have one number.
     let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];

@@ -38,17 +38,23 @@ pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     Ok(attributes)
 }
 
-/// Reads into a buffer that is mostly large enough, and grows until the whole fits.
+/// Reads into a buffer that is mostly large enough, and grows until the whole fits, and a byte of room is left: where there is none the
+/// end may be missing, since not every file system says `ERANGE` of a buffer that is too small (HFS+, of a resource fork).
 fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut bytes = vec![0; 256];
     loop {
-        match read(&mut bytes) {
-            Err(Errno::RANGE) if bytes.len() < LARGEST => bytes.resize(bytes.len() * 16, 0),
-            length => {
-                bytes.truncate(length?);
-                return Ok(bytes);
-            }
+        let length = match read(&mut bytes) {
+            Err(Errno::RANGE) => bytes.len(),
+            length => length?,
+        };
+        if length < bytes.len() {
+            bytes.truncate(length);
+            return Ok(bytes);
         }
+        if bytes.len() > LARGEST {
+            return Err(Errno::RANGE);
+        }
+        bytes.resize((bytes.len() * 16).min(LARGEST + 1), 0);
     }
 }
 
@@ -58,4 +64,30 @@ pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Resul
 
 pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
     Ok(rustix::fs::fremovexattr(file, name)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fills a buffer, and says nothing of what has no room in it.
+    fn cut(value: &[u8], buffer: &mut [u8]) -> usize {
+        let length = value.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&value[..length]);
+        length
+    }
+
+    #[test]
+    fn nothing_is_cut_whether_or_not_the_system_says_that_the_buffer_is_too_small() {
+        for length in [0, 1, 255, 256, 257, 4095, 4096, 4097, 65_536, 1_000_000, LARGEST - 1, LARGEST] {
+            let value: Vec<u8> = (0..=250).cycle().take(length).collect();
+            assert_eq!(whole(|buffer| Ok(cut(&value, buffer))).as_ref(), Ok(&value), "{length}");
+            let honest = |buffer: &mut [u8]| {
+                if buffer.len() < length { Err(Errno::RANGE) } else { Ok(cut(&value, buffer)) }
+            };
+            assert_eq!(whole(honest).as_ref(), Ok(&value), "{length}");
+        }
+        // One without an end.
+        assert_eq!(whole(|buffer| Ok(buffer.len())), Err(Errno::RANGE));
+    }
 }

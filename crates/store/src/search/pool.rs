@@ -55,7 +55,7 @@ pub(crate) fn search(
         return Ok(Done::default());
     }
     let taken = WORKERS.take();
-    let shared = Shared::new(rules.stop, request.progress);
+    let shared = Shared::new(asked.stop, request.progress);
     thread::scope(|scope| {
         let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
         let mut spawned = spawn("walk").spawn_scoped(scope, || shared.walk(starts, rules)).map(|_| 0);
@@ -417,5 +417,9 @@ impl Visitor for Batches<'_> {
 
     fn skipped(&mut self, cause: Cause, path: String) {
         self.skipped.add(cause, path);
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.shared.is_over()
     }
 }

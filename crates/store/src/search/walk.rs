@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::vec::IntoIter;
 
 use mcp_text_editor_core::file_names::{FoldedName, is_git};
@@ -35,13 +34,6 @@ pub(crate) struct Rules<'a> {
     pub(crate) depth: u64,
     /// Where the call's walks start, as these paths really are: what one starts from is left out of the others.
     pub(crate) starts: &'a [PathBuf],
-    pub(crate) stop: &'a AtomicBool,
-}
-
-impl Rules<'_> {
-    fn is_over(&self, visitor: &mut impl Visitor) -> bool {
-        self.stop.load(Ordering::Relaxed) || visitor.is_over()
-    }
 }
 
 /// A directory of a walk.
@@ -76,9 +68,7 @@ pub(crate) trait Visitor {
     fn skipped(&mut self, cause: Cause, path: String);
 
     /// Whether nothing more is wanted; asked often, also where it meets nothing.
-    fn is_over(&mut self) -> bool {
-        false
-    }
+    fn is_over(&mut self) -> bool;
 }
 
 impl Named<'_> {
@@ -129,7 +119,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn run(&mut self, visitor: &mut impl Visitor) -> ControlFlow<()> {
         while let Some(level) = self.levels.last_mut() {
-            if self.rules.is_over(visitor) {
+            if visitor.is_over() {
                 return ControlFlow::Break(());
             }
             self.relative.truncate(level.prefix);
@@ -148,7 +138,7 @@ impl Walk<'_> {
         let is_directory = kind == Listed::Directory;
         let mut is_over = false;
         let mut goes_on = || {
-            is_over |= self.rules.is_over(visitor);
+            is_over |= visitor.is_over();
             !is_over
         };
         let wanted = self.rules.globs.want(&self.relative, self.from, is_directory, &mut goes_on);
@@ -224,7 +214,7 @@ impl Walk<'_> {
                     visitor.skipped(Cause::NotUnicode, joined(&node.path, &name.to_string_lossy()));
                 }
             }
-            !self.rules.is_over(visitor)
+            !visitor.is_over()
         });
         if read.is_err() {
             visitor.skipped(Cause::Unreadable, node.path.clone());

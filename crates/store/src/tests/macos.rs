@@ -30,13 +30,15 @@ fn a_replaced_file_keeps_what_macos_knows_of_it() {
         let about = std::fs::metadata(&path).unwrap();
         let list = run("/bin/ls", &["-le"], &path);
         let entries: Vec<String> = list.lines().skip(1).map(str::to_owned).collect();
-        let attributes = os::attributes_of(&std::fs::File::open(&path).unwrap()).unwrap();
+        let names = run("/usr/bin/xattr", &[], &path);
+        let names = names.lines().filter(|name| *name != "com.apple.provenance");
         let attributes: Vec<_> =
-            attributes.into_iter().filter(|(name, _)| name != b"com.apple.provenance").collect();
+            names.map(|name| (name.to_owned(), run("/usr/bin/xattr", &["-px", name], &path))).collect();
         (about.st_flags(), about.created().unwrap(), entries, attributes)
     };
     let (before, inode) = (look(), std::fs::metadata(&path).unwrap().ino());
     assert_eq!(before.2.len(), 1, "the list has its entry: {:?}", before.2);
+    assert!(before.3.iter().any(|(_, value)| value.len() > 200_000), "the fork is told whole, in hex");
     assert_eq!(world.append(&["@/root/a"]), ["[]"]);
     assert_eq!(world.content("@/root/a"), "old\nadded\n");
     assert_eq!(look(), before);

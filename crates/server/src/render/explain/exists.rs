@@ -1,8 +1,9 @@
 //! Names that are taken, and symbolic links that lead nowhere.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use mcp_text_editor_store::Existing;
+use mcp_text_editor_store::{Existing, SpecialFile, StoreErrorKind};
 use serde_json::json;
 
 use super::call::{Call, Named, written};
@@ -24,6 +25,10 @@ pub(super) fn exists(call: Call<'_>, named: Named<'_>, existing: &Existing) -> P
             let mut problem = Problem::new(Code::AlreadyExists, reason, "choose another name");
             problem.file_hash = *digest;
             problem
+        }
+        Existing::Unread { kind } => {
+            let reason = format!("{file_path} already exists{}", unread(kind));
+            Problem::new(Code::AlreadyExists, reason, "choose another name")
         }
         Existing::Text { digest, total_lines, lines_digest, encoding } => {
             let replace = || {
@@ -105,12 +110,37 @@ pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Opti
             (format!("{file_path} already exists"), hint)
         }
         (None, Existing::NotText { .. }) => (format!("{file_path} already exists"), other.to_owned()),
+        (None, Existing::Unread { kind }) => {
+            (format!("{file_path} already exists{}", unread(kind)), other.to_owned())
+        }
     };
     let mut problem = Problem::new(Code::AlreadyExists, reason, hint);
     if let Existing::Text { digest, total_lines, .. } = by {
         (problem.file_hash, problem.total_lines) = (Some(*digest), Some(*total_lines));
     }
     problem
+}
+
+/// Says why what has a name could not be read.
+fn unread(kind: &StoreErrorKind) -> Cow<'static, str> {
+    match kind {
+        StoreErrorKind::IsADirectory => ": it is a directory".into(),
+        StoreErrorKind::NotARegularFile { what } => format!(": it is {}", special(*what)).into(),
+        StoreErrorKind::PermissionDenied | StoreErrorKind::Private(_) | StoreErrorKind::NoKey => {
+            ", and the system denies reading it".into()
+        }
+        _ => ", and could not be read".into(),
+    }
+}
+
+/// Names what has no content of its own.
+pub(super) fn special(what: SpecialFile) -> &'static str {
+    match what {
+        SpecialFile::Fifo => "a FIFO",
+        SpecialFile::Socket => "a socket",
+        SpecialFile::Device => "a device",
+        SpecialFile::Other => "a special file",
+    }
 }
 
 /// Says what a dangling link is, and which call creates its target.

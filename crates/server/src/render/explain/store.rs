@@ -3,11 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_text_editor_store::{NameFault, SpecialFile, StoreError, StoreErrorKind};
+use mcp_text_editor_store::{NameFault, StoreError, StoreErrorKind};
 use serde_json::json;
 
 use super::call::{Call, Named};
-use super::exists::{creation, dangling};
+use super::exists::{creation, dangling, special};
 use super::file_system;
 use super::left::left;
 use super::meant::which;
@@ -54,13 +54,7 @@ fn of_kind(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Problem {
             "check the path".to_owned(),
         ),
         StoreErrorKind::NotARegularFile { what } => {
-            let what = match what {
-                SpecialFile::Fifo => "a FIFO",
-                SpecialFile::Socket => "a socket",
-                SpecialFile::Device => "a device",
-                SpecialFile::Other => "a special file",
-            };
-            let reason = format!("{file_path} is {what}, not a regular file");
+            let reason = format!("{file_path} is {}, not a regular file", special(*what));
             (Code::NotARegularFile, reason, "name a regular file".to_owned())
         }
         StoreErrorKind::PermissionDenied => file_system::denied(file_path, error.operation),

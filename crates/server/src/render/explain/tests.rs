@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use mcp_text_editor_store::{
-    EditProblem, Guard, Left, Operation, Reason, Remains, StoreError, StoreErrorKind, Workspace,
+    EditProblem, Existing, Guard, Left, Operation, Reason, Remains, SpecialFile, StoreError, StoreErrorKind,
+    Workspace,
 };
 
 use super::call::{Call, Named};
@@ -18,6 +19,11 @@ const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patch
 
 /// What a call of the tool says of this error.
 fn said(tool: ToolId, error: StoreError) -> String {
+    reason_said(tool, Reason::Store(error))
+}
+
+/// What a call of the tool says of this reason.
+fn reason_said(tool: ToolId, reason: Reason) -> String {
     let directory = tempfile::tempdir().unwrap();
     let workspace = Workspace::builder().root(directory.path()).build().unwrap();
     let (limits, cancel, offered) = (&Limits::default(), &Cancel::never(), &ToolSet::default());
@@ -32,7 +38,7 @@ fn said(tool: ToolId, error: StoreError) -> String {
         offered,
         hashes: Hashes::Short,
     };
-    let problem = edit_problem(call, FILE, &EditProblem { entry: 0, reason: Reason::Store(error) });
+    let problem = edit_problem(call, FILE, &EditProblem { entry: 0, reason });
     layout::text(&Failure::of_tool(tool, vec![problem], |_| true))
 }
 
@@ -53,6 +59,30 @@ fn nothing_was_written_is_said_only_if_it_is_true() {
             assert!(left.contains("/a/.mte-0 is left behind"), "{left}");
         }
     }
+}
+
+#[test]
+fn what_has_a_name_and_could_not_be_read_is_told_as_what_it_is() {
+    let kinds = [
+        StoreErrorKind::PermissionDenied,
+        StoreErrorKind::IsADirectory,
+        StoreErrorKind::NotARegularFile { what: SpecialFile::Fifo },
+        StoreErrorKind::Io,
+    ];
+    let said = kinds.map(|kind| {
+        let existing = || Box::new(Existing::Unread { kind: kind.clone() });
+        let taken = reason_said(ToolId::Move, Reason::Taken { by: existing(), inside: None });
+        let exists = reason_said(ToolId::Create, Reason::Exists(existing()));
+        let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+        assert_eq!(first(&taken), first(&exists));
+        first(&exists)
+    });
+    insta::assert_snapshot!(said.join("\n"), @r"
+    error: already_exists: /a/file already exists, and the system denies reading it; nothing was written
+    error: already_exists: /a/file already exists: it is a directory; nothing was written
+    error: already_exists: /a/file already exists: it is a FIFO; nothing was written
+    error: already_exists: /a/file already exists, and could not be read; nothing was written
+    ");
 }
 
 #[test]
