@@ -1,9 +1,10 @@
 """What a reply says of the disk is so: where what would take an edit back fails, too, where names are stale, where no descriptor is left.
 
-    truth.py [--only TEXT] [twice|stale|descriptors …]
+    truth.py [--only TEXT] [twice|stale|read|descriptors …]
 
 `twice`: an error, and after it nothing can be unlinked or renamed: the reply names what is where, and the next start puts it right. `stale`: a name
-that another machine has just replaced (ESTALE) is looked up again. `descriptors`: with so many left, an edit is made, or nothing is written.
+that another machine has just replaced (ESTALE) is looked up again, in an edit; `read`: in a read, a search and a list, whose reply is as if nothing had
+been. `descriptors`: with so many left, an edit is made, or nothing is written.
 """
 
 from __future__ import annotations
@@ -93,6 +94,46 @@ def stale(world: World, case: Fault) -> list[str]:
     return problems + world.recover() + world.strays(*MADE)
 
 
+#: What reads, of files that are held in memory, and of one that goes by in blocks.
+READS: dict[str, Callable[[World], tuple[str, dict[str, Any]]]] = {
+    "read": lambda world: ("get_text_file_contents", {"files": [{"file_path": world.path(name), "ranges": [{"start": 1, "end": 3}]}
+                                                                for name in ("large.txt", "a/01.txt")]}),
+    "search": lambda world: ("search_text_files", {"pattern": "line 29[0-9]*3 ", "paths": [world.path("large.txt")], "hashes": True}),
+    "search below": lambda world: ("search_text_files", {"pattern": "marker", "paths": [world.path("a")], "context": 1}),
+    "list": lambda world: ("list_text_files", {"path": world.path(""), "line_counts": True}),
+}
+
+
+def reading(world: World, kind: str, *arguments: str) -> tuple[Any, Any]:
+    """What reads, and all that the system is asked about the tree meanwhile, whichever thread asks: strace counts for each."""
+    begin(world, "large")
+    world.put("a/.gitignore", b"none.txt\n")
+    with world.server(*options(kind)) as server:
+        world.warm(server)
+        # Names are looked up beneath a directory's descriptor, by which `-P` goes.
+        paths = [world.tree, *world.tree.rglob("*")]
+        strace = Strace(server.process.pid, "-y", *(x for path in paths for x in ("-P", str(path))), *arguments, all_threads=True)
+        world.touch()
+        reply = server.call(*READS[kind](world))
+        return reply, strace.detach(0)
+
+
+def read_of(world: World, kind: str) -> list[Fault]:
+    """ESTALE once in each thread, at each call for something in the tree."""
+    _, trace = reading(world, kind)
+    most = {name: max(c.index for c in trace.of(name)) for name in STALE if trace.of(name)}
+    return [Fault(kind, None, name, n, "ESTALE", "") for name, calls in most.items() for n in range(1, calls + 1)]
+
+
+def check_read(world: World, case: Fault) -> list[str]:
+    reply, _ = reading(world, case.kind)
+    met, trace = reading(world, case.kind, "-e", f"trace={case.name}", "-e", f"inject={case.name}:error=ESTALE:when={case.n}")
+    if "(INJECTED)" not in trace.text:
+        # How the threads share the files differs.
+        return []
+    return [] if met.text == reply.text and not met.is_error else [f"told otherwise: {met.text[:300]}"]
+
+
 def without_directories(found: dict[str, bytes]) -> dict[str, bytes]:
     return {name: content for name, content in found.items() if content != b"<directory>"}
 
@@ -172,16 +213,16 @@ def main() -> int:
     add_options(parser)
     given = parser.parse_args()
     simulate(given.simulate)
-    parts = given.parts or ["twice", "stale", "descriptors"]
+    parts = given.parts or ["twice", "stale", "read", "descriptors"]
     report, reason = Report(), no_strace()
     if reason:
         report.skip("what is injected", reason)
-    checks: list[tuple[str, Callable[[World, str], list[Fault]], Callable[[World, Fault], list[str]]]] = [
-        ("twice", twice_of, check_twice), ("stale", stale_of, check_stale)]
-    for part, make, check in [] if reason else checks:
+    checks: list[tuple[str, Any, Callable[[World, str], list[Fault]], Callable[[World, Fault], list[str]]]] = [
+        ("twice", EDITS, twice_of, check_twice), ("stale", EDITS, stale_of, check_stale), ("read", READS, read_of, check_read)]
+    for part, kinds, make, check in [] if reason else checks:
         world, cases = World(), []
         try:
-            for kind in EDITS if part in parts else []:
+            for kind in kinds if part in parts else []:
                 cases += sample([case for case in make(world, kind) if given.only in str(case)], given.sample)
         finally:
             world.close()

@@ -49,6 +49,23 @@ pub(crate) fn wait_for_another_machine(attempt: usize) {
     thread::sleep((PAUSE * (1 << doublings)).min(LONGEST));
 }
 
+/// How often a name is looked up that another machine replaces meanwhile.
+const LOOK_UPS: usize = 5;
+
+/// Looks up again what another machine has just replaced (ESTALE).
+pub(crate) fn while_stale<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut attempt = 1;
+    loop {
+        match act() {
+            Err(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle && attempt < LOOK_UPS => {
+                wait_for_another_machine(attempt);
+                attempt += 1;
+            }
+            done => return done,
+        }
+    }
+}
+
 /// Tries until nobody who holds the file open is in the way, or the time is over.
 pub(crate) fn while_held<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut patience = Patience::default();

@@ -11,6 +11,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::line::LineNumber;
 
+use crate::error::StoreErrorKind;
 use crate::search::matcher::Pattern;
 use crate::search::request::{Cut, Match, TextLine};
 use crate::search::skipped::Cause;
@@ -43,6 +44,30 @@ pub(crate) enum Fault {
     Stop,
     /// The searcher has no memory for a line. What else could keep it from reading is noted where files are read.
     Searcher,
+}
+
+impl Fault {
+    /// What an error of a file means for the search.
+    pub(crate) fn of(error: &io::Error) -> Self {
+        Self::of_kind(&StoreErrorKind::of(error))
+    }
+
+    pub(crate) fn of_kind(kind: &StoreErrorKind) -> Self {
+        match kind {
+            // It was removed since its name was read.
+            StoreErrorKind::NotFound => Self::Stop,
+            StoreErrorKind::LinkLoop => Self::Skip(Cause::Link),
+            StoreErrorKind::Changed => Self::Skip(Cause::Changed),
+            // A socket, or a FIFO.
+            _ => Self::Skip(Cause::Unreadable),
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::of(&error)
+    }
 }
 
 impl SinkError for Fault {

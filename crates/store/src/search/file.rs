@@ -1,7 +1,7 @@
 //! Searching one file: [`FileSearcher`]. A small one is read whole; a large one goes by in blocks ([`crate::search::stream`]).
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -12,9 +12,9 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
 
-use crate::error::StoreErrorKind;
 use crate::os;
 use crate::os::directory::Dir;
+use crate::os::patience::wait_for_another_machine;
 use crate::read::document::{MAX_ATTEMPTS, has_its_size};
 use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
 use crate::search::request::Match;
@@ -63,22 +63,29 @@ impl<'a> FileSearcher<'a> {
         Self { asked, searcher: builder.build(), matcher, small, raw: Vec::new(), text: Vec::new() }
     }
 
-    /// Searches a file that was opened by [`open`].
-    pub(crate) fn search(&mut self, opened: io::Result<File>, emit: Emit<'_>) -> Searched {
-        let searched = match opened {
-            Ok(file) => self.search_open(&file, emit),
-            Err(error) => Err(of_error(&error)),
-        };
-        match searched {
-            Ok(()) => Searched::Whole,
-            Err(Fault::Skip(cause)) => Searched::Skipped(cause),
-            Err(Fault::Searcher) => Searched::Skipped(Cause::LineTooLong),
-            Err(Fault::Stop) => Searched::Not,
-        }
+    /// Searches a file; again with another handle of `open`, as long as it changes meanwhile and nothing of it was handed on.
+    pub(crate) fn search(&mut self, open: impl Fn() -> io::Result<File>, emit: Emit<'_>) -> Searched {
+        let searched = of_one_state(|| {
+            let mut is_handed_on = false;
+            let mut handing_on = |matches| {
+                is_handed_on = true;
+                emit(matches)
+            };
+            match self.search_open(&open()?, &mut handing_on) {
+                // Another state would begin with what is handed on.
+                Err(Fault::Skip(Cause::Changed)) if is_handed_on => Ok(Searched::Skipped(Cause::Changed)),
+                searched => searched.map(|()| Searched::Whole),
+            }
+        });
+        searched.unwrap_or_else(|fault| match fault {
+            Fault::Skip(cause) => Searched::Skipped(cause),
+            Fault::Searcher => Searched::Skipped(Cause::LineTooLong),
+            Fault::Stop => Searched::Not,
+        })
     }
 
     /// Looks whether there is anything to be found in the bytes of a file that holds NUL bytes, which end lines there, as ripgrep has it.
-    pub(crate) fn look(&mut self, opened: &io::Result<File>) -> Searched {
+    pub(crate) fn look(&mut self, open: impl Fn() -> io::Result<File>) -> Searched {
         let mut searcher = SearcherBuilder::new();
         searcher
             .line_number(false)
@@ -87,10 +94,11 @@ impl<'a> FileSearcher<'a> {
             .memory_map(MmapChoice::never())
             .heap_limit(Some(LONGEST_LINE));
         let mut first = First { is_found: false };
-        let looked = match opened {
-            Ok(file) => searcher.build().search_reader(&self.matcher, file, &mut first),
-            Err(error) => Err(of_error(error)),
-        };
+        let looked = of_one_state(|| {
+            let mut noting = Noting { file: open()?, fault: None };
+            let looked = searcher.build().search_reader(&self.matcher, &mut noting, &mut first);
+            noting.fault.map_or(looked, Err)
+        });
         match looked {
             Err(Fault::Stop) => Searched::Not,
             _ if first.is_found => Searched::Skipped(Cause::BinaryHit),
@@ -99,7 +107,7 @@ impl<'a> FileSearcher<'a> {
     }
 
     fn search_open(&mut self, file: &File, emit: Emit<'_>) -> Result<(), Fault> {
-        let metadata = file.metadata().map_err(|error| of_error(&error))?;
+        let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(Fault::Skip(Cause::Special));
         }
@@ -124,7 +132,7 @@ impl<'a> FileSearcher<'a> {
                 Ok(0) => break,
                 Ok(read) => length += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(of_error(&error)),
+                Err(error) => return Err(error.into()),
             }
             if length > most {
                 return Ok(false);
@@ -221,29 +229,39 @@ impl Found for Small<'_> {
     }
 }
 
-/// Opens a file to be searched; again if another machine has just replaced it.
-pub(crate) fn open(directory: &Dir, name: &Path) -> io::Result<File> {
-    let mut attempts = 1;
+/// A file of which it is noted why it could not be read: the searcher does not tell.
+struct Noting {
+    file: File,
+    fault: Option<Fault>,
+}
+
+impl Read for &mut Noting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer);
+        if let Err(error) = &read
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            self.fault = Some(Fault::of(error));
+        }
+        read
+    }
+}
+
+/// Does something with a file; again while it is another by then, or another machine has just replaced it.
+pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
+    let mut attempt = 1;
     loop {
-        match os::open_to_read_file(directory, name) {
-            Err(error)
-                if StoreErrorKind::of(&error) == StoreErrorKind::Changed && attempts < MAX_ATTEMPTS =>
-            {
-                attempts += 1;
+        match work() {
+            Err(Fault::Skip(Cause::Changed)) if attempt < MAX_ATTEMPTS => {
+                wait_for_another_machine(attempt);
+                attempt += 1;
             }
-            opened => return opened,
+            done => return done,
         }
     }
 }
 
-/// What an error of a file means for the search.
-fn of_error(error: &io::Error) -> Fault {
-    match StoreErrorKind::of(error) {
-        // It was removed since its name was read.
-        StoreErrorKind::NotFound => Fault::Stop,
-        StoreErrorKind::LinkLoop => Fault::Skip(Cause::Link),
-        StoreErrorKind::Changed => Fault::Skip(Cause::Changed),
-        // A socket, or a FIFO.
-        _ => Fault::Skip(Cause::Unreadable),
-    }
+/// Opens a file to be searched.
+pub(crate) fn open(directory: &Dir, name: &Path) -> io::Result<File> {
+    os::open_to_read_file(directory, name)
 }

@@ -4,7 +4,7 @@
 //! stands deeper; of `.gitignore` and `exclude` those above a directory that has a `.git` do not count in it. A `.gitignore` counts
 //! where there is no `.git`, too. What stands above the root, and git's configuration, do not count. Letter case does.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use mcp_text_editor_core::path_rules::{Notation, Rules};
 
 use crate::os;
 use crate::os::directory::Dir;
+use crate::os::patience::while_stale;
 use crate::search::start::Start;
 
 /// The names of ignore files, the one that outranks the others first.
@@ -107,8 +108,9 @@ impl Ignores {
             }
         }
         if let (true, Some(slot)) = (present.git, files.last_mut()) {
-            let info = os::open_to_list(directory, Path::new(GIT))
-                .and_then(|git| os::open_to_list(&git, Path::new("info")));
+            let open =
+                |directory: &Dir, name: &str| while_stale(|| os::open_to_list(directory, Path::new(name)));
+            let info = open(directory, GIT).and_then(|git| open(&git, "info"));
             if let Ok(info) = info {
                 take(slot, read(&info, "exclude", Notation::Git), ".git/info/exclude");
             }
@@ -138,7 +140,7 @@ impl Ignores {
         for name in &start.above {
             if let Some(above) = directory {
                 ignores = Self::of(&ignores, &above, &relative, looked_for(&above), not_honoured);
-                directory = os::open_to_list(&above, Path::new(name)).ok();
+                directory = while_stale(|| os::open_to_list(&above, Path::new(name))).ok();
             }
             relative.push_str(&name.to_string_lossy());
             relative.push('/');
@@ -175,28 +177,31 @@ impl Ignores {
 /// Which ignore files a directory has whose names are not read.
 fn looked_for(directory: &Dir) -> Present {
     let mut present = Present::all();
-    for (name, is_there) in NAMES.iter().zip(&mut present.files) {
-        *is_there = directory.symlink_metadata(name).is_ok();
+    let is_there = |name| while_stale(|| directory.symlink_metadata(name)).is_ok();
+    for (name, present) in NAMES.iter().zip(&mut present.files) {
+        *present = is_there(*name);
     }
-    present.git = directory.symlink_metadata(GIT).is_ok();
+    present.git = is_there(GIT);
     present
 }
 
 /// The rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not followed, as git has it.
 fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<Rules>, ()> {
-    let file = match os::open_to_read_file(directory, Path::new(name)) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(_) => return Err(()),
+    let bytes = match while_stale(|| bytes_of(directory, Path::new(name))) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.map_err(|_| ())?,
     };
-    if !file.metadata().map_err(|_| ())?.is_file() {
-        return Err(());
-    }
-    let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|_| ())?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(());
-    }
     let rules = Rules::of_file(&bytes, notation);
     Ok((!rules.is_empty() || rules.is_cut()).then_some(rules))
+}
+
+/// What a regular file that is not too large holds.
+fn bytes_of(directory: &Dir, name: &Path) -> io::Result<Vec<u8>> {
+    let file = os::open_to_read_file(directory, name)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }

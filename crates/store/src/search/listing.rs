@@ -11,8 +11,10 @@ use crate::access::place::OpenFile;
 use crate::access::roots::{PathError, Roots};
 use crate::error::StoreErrorKind;
 use crate::os::directory::Dir;
+use crate::os::patience::while_stale;
 use crate::read::document::has_its_size;
-use crate::search::file::open;
+use crate::search::deliver::Fault;
+use crate::search::file::{of_one_state, open};
 use crate::search::request::{EntryKind, ListEntry};
 use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::{Start, of_path};
@@ -45,7 +47,7 @@ impl Lister<'_> {
 
     fn look(&mut self, directory: &Dir, name: &Path, path: String) -> ControlFlow<()> {
         (self.ask)()?;
-        let Ok(metadata) = directory.symlink_metadata(name) else {
+        let Ok(metadata) = while_stale(|| directory.symlink_metadata(name)) else {
             self.skipped.add(Cause::Unreadable, path);
             return ControlFlow::Continue(());
         };
@@ -75,33 +77,44 @@ impl Lister<'_> {
 
     /// How many lines a file has, if it is text; `Break` if that is not to be known any more.
     fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> ControlFlow<(), Option<u64>> {
-        let file = open(directory, name).ok();
-        let file = file.and_then(|file| OpenFile::new(file, path.into()).ok());
-        let Some(file) = file.filter(|file| file.metadata().is_file()) else {
-            self.skipped.add(Cause::Unreadable, path.to_owned());
-            return ControlFlow::Continue(None);
-        };
-        let mut scanner = Scanner::without_digest(None);
-        let mut goes_on = ControlFlow::Continue(());
-        let read = for_each_chunk(&file, 0..file.identity().size, |_, chunk| {
-            scanner.feed(chunk);
-            goes_on = (self.ask)();
-            !scanner.is_binary() && goes_on.is_continue()
+        let counted = of_one_state(|| {
+            let file = open(directory, name)?;
+            let file = OpenFile::new(file, path.into()).map_err(|error| Fault::of_kind(&error.kind))?;
+            if !file.metadata().is_file() {
+                return Err(Fault::Skip(Cause::Unreadable));
+            }
+            let mut scanner = Scanner::without_digest(None);
+            let mut goes_on = ControlFlow::Continue(());
+            for_each_chunk(&file, 0..file.identity().size, |_, chunk| {
+                scanner.feed(chunk);
+                goes_on = (self.ask)();
+                !scanner.is_binary() && goes_on.is_continue()
+            })?;
+            if goes_on.is_break() {
+                return Err(Fault::Stop);
+            }
+            let scan = scanner.finish();
+            let is_generated = || {
+                !has_its_size(file.file(), file.identity().size, scan.size)
+                    && file.is_unchanged().unwrap_or(true)
+            };
+            let cause = match () {
+                // It was not read to its end.
+                () if scan.nul.is_some() => Cause::Binary,
+                () if is_generated() => Cause::Special,
+                () if scan.undecodable.is_some() => Cause::Undecodable,
+                () => return Ok(scan.lines.count()),
+            };
+            Err(Fault::Skip(cause))
         });
-        goes_on?;
-        let scan = scanner.finish();
-        // What was not read to its end says why below, or is not told at all.
-        let is_generated = || {
-            scan.nul.is_none()
-                && !has_its_size(file.file(), file.identity().size, scan.size)
-                && file.is_unchanged().unwrap_or(true)
-        };
-        let cause = match () {
-            () if read.is_err() => Cause::Unreadable,
-            () if is_generated() => Cause::Special,
-            () if scan.nul.is_some() => Cause::Binary,
-            () if scan.undecodable.is_some() => Cause::Undecodable,
-            () => return ControlFlow::Continue(Some(scan.lines.count())),
+        let cause = match counted {
+            Ok(lines) => return ControlFlow::Continue(Some(lines)),
+            Err(Fault::Skip(cause)) => cause,
+            Err(Fault::Stop | Fault::Searcher) => {
+                (self.ask)()?;
+                // It was removed since its name was read.
+                Cause::Unreadable
+            }
         };
         self.skipped.add(cause, path.to_owned());
         ControlFlow::Continue(None)

@@ -174,12 +174,12 @@ impl<'a> Shared<'a> {
                     Named { directory: &task.directory, name: &task.name, told: task.told.as_deref() }.path()
                 };
                 let opened_anew = || open(&task.directory.directory, Path::new(&task.name));
-                let mut outcome = searcher.search(opened_anew(), &mut |matches| {
+                let mut outcome = searcher.search(opened_anew, &mut |matches| {
                     self.hand_in(number, std::mem::take(&mut done), named(), matches)
                 });
                 if outcome == Searched::Skipped(Cause::Binary) && task.told.is_some() {
                     // It was named, so somebody wants to know.
-                    outcome = searcher.look(&opened_anew());
+                    outcome = searcher.look(opened_anew);
                 }
                 match outcome {
                     Searched::Whole => done.files += 1,

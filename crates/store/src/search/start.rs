@@ -12,6 +12,8 @@ use crate::edit::Reason;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
+use crate::os::patience::wait_for_another_machine;
+use crate::read::document::MAX_ATTEMPTS;
 
 /// Where a walk begins.
 #[derive(Clone, Debug)]
@@ -52,8 +54,31 @@ fn said(named: &Path) -> Option<String> {
     plain.into_os_string().into_string().ok().filter(|_| may_be)
 }
 
-/// What a client's path leads to: a directory, or a regular file.
+/// What a client's path leads to: a directory, or a regular file; looked up again where it becomes another meanwhile.
 pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
+    let mut attempt = 1;
+    loop {
+        match now(roots, path) {
+            Err(reasons) if attempt < MAX_ATTEMPTS && reasons.iter().any(has_changed) => {
+                wait_for_another_machine(attempt);
+                attempt += 1;
+            }
+            found => return found,
+        }
+    }
+}
+
+fn has_changed(reason: &Reason) -> bool {
+    match reason {
+        Reason::Store(error) | Reason::Path(PathError::Failed(error)) => {
+            error.kind == StoreErrorKind::Changed
+        }
+        _ => false,
+    }
+}
+
+/// What a path leads to now.
+fn now(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
     let named = trimmed(path).to_owned();
     let place = match roots.resolve(path) {
         Ok(place) => place,

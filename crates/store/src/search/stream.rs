@@ -37,7 +37,7 @@ pub(crate) fn search(
     searcher: &mut Searcher,
     emit: Emit<'_>,
 ) -> Result<(), Fault> {
-    let identity = os::identity_of(file).map_err(|_| Fault::Skip(Cause::Unreadable))?;
+    let identity = os::identity_of(file)?;
     let file = Large { file, size, stop: asked.stop };
     let mut head = [0; 4];
     let read = file.read_at(0, &mut head)?;
@@ -81,7 +81,7 @@ impl Source for Large<'_> {
         loop {
             match os::read_at(self.file, buffer, offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return read.map_err(|_| Fault::Skip(Cause::Unreadable)),
+                read => return Ok(read?),
             }
         }
     }

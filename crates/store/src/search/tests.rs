@@ -1,7 +1,9 @@
 //! What a hit says is what a read says: the search of one file against what [`Workspace::read`] shows of it, for any bytes.
 #![expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 
+use std::cell::Cell;
 use std::fs::File;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -47,7 +49,12 @@ const PATTERNS: [(&str, Meaning); 9] = [
     }),
 ];
 
-fn search_file(path: &Path, pattern: &Pattern, search: &Search<'_>, small: u64) -> (Vec<Match>, Searched) {
+fn search_file(
+    open: impl Fn() -> io::Result<File>,
+    pattern: &Pattern,
+    search: &Search<'_>,
+    small: u64,
+) -> (Vec<Match>, Searched) {
     let stop = AtomicBool::new(false);
     let asked = Asked {
         pattern,
@@ -57,7 +64,7 @@ fn search_file(path: &Path, pattern: &Pattern, search: &Search<'_>, small: u64) 
         stop: &stop,
     };
     let mut hits = Vec::new();
-    let searched = FileSearcher::new(asked, search.context, small).search(File::open(path), &mut |found| {
+    let searched = FileSearcher::new(asked, search.context, small).search(open, &mut |found| {
         hits.extend(found);
         ControlFlow::Continue(())
     });
@@ -93,7 +100,7 @@ fn check(bytes: &[u8], encoding: Option<&str>) {
         let search = Search { encoding, hashes: true, max_line_bytes: 1 << 20, ..Search::new(pattern) };
         let compiled = Pattern::of(&search).unwrap();
         for small in [SMALL, 0] {
-            let (hits, searched) = search_file(&path, &compiled, &search, small);
+            let (hits, searched) = search_file(|| File::open(&path), &compiled, &search, small);
             let found: Vec<Shown> = hits
                 .iter()
                 .map(|found| {
@@ -178,5 +185,31 @@ proptest! {
         let filler = "x".repeat(before);
         let (bytes, encoding) = encoded(&format!("{filler}{ends}{}{filler}{}", pieces.concat(), pieces.concat()), form);
         check(&bytes, encoding);
+    }
+}
+
+/// A file that another machine has just replaced, so many times, in memory or in blocks.
+#[test]
+fn a_stale_name_is_looked_up_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, "a\nb\n").unwrap();
+    let search = Search::new("a");
+    let pattern = Pattern::of(&search).unwrap();
+    for small in [0, SMALL] {
+        for (stale, end) in
+            [(1, Searched::Whole), (4, Searched::Whole), (5, Searched::Skipped(Cause::Changed))]
+        {
+            let left = Cell::new(stale);
+            let open = || match left.get() {
+                0 => File::open(&path),
+                more => {
+                    left.set(more - 1);
+                    Err(io::ErrorKind::StaleNetworkFileHandle.into())
+                }
+            };
+            let (hits, searched) = search_file(open, &pattern, &search, small);
+            assert_eq!((hits.len(), searched), (usize::from(end == Searched::Whole), end), "{stale}");
+        }
     }
 }

@@ -13,6 +13,7 @@ use crate::access::roots::Roots;
 use crate::error::StoreErrorKind;
 use crate::os;
 use crate::os::directory::Dir;
+use crate::os::patience::while_stale;
 use crate::os::seen::Listed;
 use crate::search::globs::Globs;
 use crate::search::ignores::{GIT, Ignores, Present};
@@ -167,7 +168,7 @@ impl Walk<'_> {
     fn descend(&mut self, named: Named<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
         let name = Path::new(named.name);
         let is_deepest = self.levels.len() as u64 >= self.rules.depth;
-        let opened = match os::open_to_list(&named.directory.directory, name) {
+        let opened = match while_stale(|| os::open_to_list(&named.directory.directory, name)) {
             Ok(opened) => opened,
             // It was removed, or became something else, since its name was read.
             Err(error) if is_gone(&error) => return ControlFlow::Continue(()),
