@@ -61,6 +61,7 @@ compile_error!(
 );
 
 mod access;
+mod attempts;
 mod cancellation;
 mod commit;
 mod door;

@@ -22,14 +22,13 @@ use crate::access::protection::Protection;
 use crate::access::spelling::Spelling;
 use crate::access::unserved::{Unserved, Wanted};
 use crate::access::windows_paths::{Spelled, UnusableName, fault_of, is_share};
+use crate::attempts::Attempts;
+use crate::cancellation::Cancellation;
 use crate::error::{Context as _, Meant, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
-
-/// How often a path is followed anew while another program replaces what is on the way.
-const MAX_ATTEMPTS: usize = 5;
 
 /// Whether paths are kept in the roots: always, but in a test of [`Workspace::confine`](crate::Workspace::confine) alone, by the feature
 /// `simulation` and its way `no-containment`.
@@ -308,16 +307,12 @@ impl Roots {
     /// The place of an absolute path without `..`, whatever may be done with it.
     pub(crate) fn place(&self, path: &Path) -> Result<Place, PathError> {
         let path = &spelled(path);
-        let mut attempts = 1;
+        let mut attempts = Attempts::new(Cancellation::none());
         loop {
             match self.place_once(path) {
                 // Another program was replacing a directory on the way, or another machine, so that nobody could look at it.
-                Err(
-                    PathError::Failed(StoreError { kind: StoreErrorKind::Changed, .. })
-                    | PathError::RootReplaced { .. },
-                ) if attempts < MAX_ATTEMPTS => {
-                    attempts += 1;
-                }
+                Err(PathError::Failed(error)) if attempts.again(&error) => {}
+                Err(PathError::RootReplaced { .. }) if attempts.count() => {}
                 found => return found,
             }
         }

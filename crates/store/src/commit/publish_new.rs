@@ -9,6 +9,8 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt a
 use cap_std::fs::OpenOptions;
 
 use crate::access::place::{OpenFile, WritablePlace};
+use crate::attempts::Attempts;
+use crate::cancellation::Cancellation;
 use crate::commit::made::Made;
 use crate::error::{Context as _, Left, NameFault, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
@@ -18,9 +20,6 @@ use crate::os::identity::Identity;
 use crate::os::names::{hard_link, remove_file, rename};
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, TemporaryId, unlink_if};
-
-/// How often the parents are made if another call, which failed, removes them again.
-const MAX_ATTEMPTS: usize = 5;
 
 /// A file in the making, without its name. Dropping it removes it, and the directories that were made for it.
 #[derive(Debug)]
@@ -74,7 +73,7 @@ impl Creation {
             return Err(StoreError { name, ..error });
         }
         check_directory(place)?;
-        let mut attempt = 1;
+        let mut attempts = Attempts::new(Cancellation::none());
         loop {
             let made = Made::below(place);
             let temporary = made.and_then(|made| {
@@ -88,10 +87,7 @@ impl Creation {
                 Err(error)
                     if error.kind == StoreErrorKind::NotFound
                         && !place.missing.is_empty()
-                        && attempt < MAX_ATTEMPTS =>
-                {
-                    attempt += 1;
-                }
+                        && attempts.count() => {}
                 Err(error) => return Err(error),
             }
         }

@@ -6,16 +6,15 @@ use std::path::PathBuf;
 use mcp_text_editor_core::encoding::Label;
 
 use crate::access::meant::search::{Purpose, Search};
+use crate::attempts::Attempts;
 use crate::commit::in_place::InPlace;
 use crate::edit::attempt::{NamedFile, attempt};
 use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, Options};
-use crate::error::{Meant, Operation, StoreError, StoreErrorKind};
+use crate::error::{Meant, Operation, StoreError};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os;
-use crate::os::patience::wait_for_another_machine;
-use crate::read::document::MAX_ATTEMPTS;
 use crate::workspace::Workspace;
 
 /// Edits all files of a call, or none; every reason against it is found before it is refused.
@@ -63,21 +62,15 @@ fn edit_named(
         observer: workspace.observer,
         ..LockTimeout::default()
     };
-    let (mut attempts, mut backoff) = (0, Backoff::new(&wait));
-    while attempts < MAX_ATTEMPTS {
+    let (mut attempts, mut backoff) = (Attempts::new(options.cancellation), Backoff::new(&wait));
+    loop {
         let since = workspace.deferred_close.now();
         let mut found = Vec::new();
         let outcome = attempt(workspace, &mut named, &mut found, problems.is_empty(), options, &mut backoff);
         match outcome {
             // Not counted as an attempt: it goes on as long as closing files makes room.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
-            Err((_, StoreError { kind: StoreErrorKind::Changed, source, .. })) => {
-                if source.is_some() {
-                    wait_for_another_machine(attempts);
-                }
-                attempts += 1;
-                continue;
-            }
+            Err((_, error)) if attempts.again(&error) => continue,
             // Nor is this: it happens once for each file at most, and no other program has changed anything.
             Err((entry, error)) if overwrite_next(&mut named, entry, cannot_be_renamed(&error)) => continue,
             Err((entry, error)) => problems.push(EditProblem { entry, reason: Reason::Store(error) }),
@@ -87,11 +80,6 @@ fn edit_named(
         problems.sort_by_key(|problem| problem.entry);
         return Err(problems);
     }
-    let entry = named.first().map_or(0, |file| file.entry);
-    let path = named.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
-    let error = StoreError::new(Operation::Replace, &path, StoreErrorKind::Changed);
-    problems.push(EditProblem { entry, reason: Reason::Store(error) });
-    Err(problems)
 }
 
 /// The problems, with the files that were meant by paths that lead to none. A past edit that is taken back names its files itself.

@@ -13,6 +13,7 @@ use mcp_text_editor_core::scanned::Scanned;
 use crate::access::meant::search::{Purpose, Search};
 use crate::access::place::WritablePlace;
 use crate::access::windows_paths::in_diff;
+use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
 use crate::commit::publish_new::{Created, Creation, check_directory};
 use crate::commit::transaction::Transaction;
@@ -25,7 +26,6 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, Undo};
 use crate::journal::{Intent, Subject};
 use crate::lock::{Backoff, LockTimeout};
-use crate::read::document::MAX_ATTEMPTS;
 use crate::recovery::settle;
 use crate::stage::temporary::TemporaryId;
 use crate::workspace::Workspace;
@@ -133,10 +133,10 @@ pub(crate) fn create_recorded<T>(
     place.check_missing(Operation::Create)?;
     let wait = LockTimeout { cancellation, observer: workspace.observer, ..LockTimeout::default() };
     let mut backoff = Backoff::new(&wait);
-    let mut attempts = 1;
+    let mut attempts = Attempts::new(cancellation);
     let (created, transaction) = loop {
         match make(workspace, place, bytes, cancellation, &mut backoff) {
-            Err(error) if error.kind == StoreErrorKind::Changed && attempts < MAX_ATTEMPTS => attempts += 1,
+            Err(error) if attempts.again(&error) => {}
             made => break made?,
         }
     };

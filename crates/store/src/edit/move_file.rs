@@ -10,6 +10,7 @@ use mcp_text_editor_core::file_names::same_name;
 use crate::access::meant::search::{Purpose, Search};
 use crate::access::place::WritablePlace;
 use crate::access::windows_paths::in_diff;
+use crate::attempts::Attempts;
 use crate::commit::moving::{Arrived, Moved, Moving, move_file as carry_out, respell};
 use crate::commit::publish_new::check_directory;
 use crate::commit::remove::Around;
@@ -21,7 +22,6 @@ use crate::error::{NameFault, Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{EditId, FileEdit, NewEdit, NotKept, Undo};
 use crate::lock::{Backoff, LockTimeout, LockedFile};
 use crate::os::clock::now;
-use crate::read::document::MAX_ATTEMPTS;
 use crate::read::hash::read_and_hash;
 use crate::recovery::{lock_settled_as_they_are, settle};
 use crate::workspace::Workspace;
@@ -114,9 +114,10 @@ impl<'a> Relocation<'a> {
             ..LockTimeout::default()
         };
         let mut backoff = Backoff::new(&wait);
-        for _ in 0..MAX_ATTEMPTS {
+        let mut attempts = Attempts::new(self.options.cancellation);
+        loop {
             match self.attempt(&mut backoff) {
-                Err(reasons) if is_change(&reasons) => {}
+                Err(reasons) if changed(&reasons).any(|error| attempts.again(error)) => {}
                 Err(reasons) => return Err(reasons),
                 Ok((outcome, around)) => {
                     drop(self);
@@ -125,7 +126,6 @@ impl<'a> Relocation<'a> {
                 }
             }
         }
-        Err(self.source_fails(StoreErrorKind::Changed))
     }
 
     fn source_fails(&self, kind: StoreErrorKind) -> Reasons {
@@ -142,7 +142,7 @@ impl<'a> Relocation<'a> {
             Err(problems) => {
                 let mut reasons: Reasons =
                     problems.into_iter().map(|(_, error)| (End::From, Reason::Store(error))).collect();
-                if !is_change(&reasons) {
+                if changed(&reasons).next().is_none() {
                     reasons.extend(self.check_free().err().map(|reason| (End::To, *reason)));
                 }
                 return Err(reasons);
@@ -294,11 +294,12 @@ fn of_source(error: StoreError) -> Reasons {
     vec![(End::From, Reason::Store(error))]
 }
 
-/// Whether a call failed because another program was first, so that it is tried again.
-fn is_change(reasons: &Reasons) -> bool {
-    let is_change =
-        |reason: &Reason| matches!(reason, Reason::Store(error) if error.kind == StoreErrorKind::Changed);
-    reasons.iter().any(|(_, reason)| is_change(reason))
+/// The errors that say that another program was first.
+fn changed(reasons: &Reasons) -> impl Iterator<Item = &StoreError> {
+    reasons.iter().filter_map(|(_, reason)| match reason {
+        Reason::Store(error) if error.kind == StoreErrorKind::Changed => Some(error),
+        _ => None,
+    })
 }
 
 /// A move in the words of a diff, as git has them.

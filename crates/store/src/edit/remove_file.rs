@@ -7,6 +7,7 @@ use mcp_text_editor_core::source::read_range;
 
 use crate::access::meant::search::{Purpose, Search};
 use crate::access::place::WritablePlace;
+use crate::attempts::Attempts;
 use crate::commit::remove::{Around, Removal, Removed, remove};
 use crate::edit::outcome::{Became, Edited, Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
@@ -16,7 +17,7 @@ use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NewEdit, NotKept, Undo};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os::clock::now;
-use crate::read::document::{Document, Extent, MAX_ATTEMPTS, NotText};
+use crate::read::document::{Document, Extent, NotText};
 use crate::recovery::lock_settled;
 use crate::workspace::Workspace;
 
@@ -49,9 +50,10 @@ pub(crate) fn remove_file(
     };
     let mut backoff = Backoff::new(&wait);
     let work = Work { workspace, place: &place, file_hash, options };
-    for _ in 0..MAX_ATTEMPTS {
+    let mut attempts = Attempts::new(options.cancellation);
+    loop {
         match work.attempt(&mut backoff) {
-            Err(reason) if is_change(&reason) => {}
+            Err(reason) if matches!(&*reason, Reason::Store(error) if attempts.again(error)) => {}
             Err(reason) => return Err(problems(vec![*reason])),
             Ok((outcome, around)) => {
                 drop(place);
@@ -60,13 +62,6 @@ pub(crate) fn remove_file(
             }
         }
     }
-    let error = StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed);
-    Err(problems(vec![Reason::Store(error)]))
-}
-
-/// Whether another program was first, so that the call is tried again.
-fn is_change(reason: &Reason) -> bool {
-    matches!(reason, Reason::Store(error) if error.kind == StoreErrorKind::Changed)
 }
 
 #[derive(Clone, Copy)]

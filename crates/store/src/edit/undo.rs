@@ -17,6 +17,7 @@ use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::access::place::{Place, WritablePlace};
 use crate::access::roots::PathError;
+use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
 use crate::commit::remove::{Around, Removal, Removed, remove};
 use crate::edit::call::edit;
@@ -30,7 +31,7 @@ use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os::clock::now;
-use crate::read::document::{Document, Extent, MAX_ATTEMPTS};
+use crate::read::document::{Document, Extent};
 use crate::recovery::lock_settled;
 use crate::workspace::Workspace;
 
@@ -163,10 +164,6 @@ fn alone(reason: Box<Reason>) -> Vec<EditProblem> {
     vec![EditProblem { entry: 0, reason: *reason }]
 }
 
-fn is_change(reason: &Reason) -> bool {
-    matches!(reason, Reason::Store(error) if error.kind == StoreErrorKind::Changed)
-}
-
 /// Tells the files that have changed since from all else that stands against the undo, and looks for the edit that is in the way.
 fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -> UndoError {
     let mut conflicts = Vec::new();
@@ -291,9 +288,10 @@ impl<'a> Work<'a> {
             ..LockTimeout::default()
         };
         let mut backoff = Backoff::new(&wait);
-        for _ in 0..MAX_ATTEMPTS {
+        let mut attempts = Attempts::new(self.options.cancellation);
+        loop {
             match self.remove_once(&place, directories, &mut backoff) {
-                Err(reason) if is_change(&reason) => {}
+                Err(reason) if matches!(&*reason, Reason::Store(error) if attempts.again(error)) => {}
                 Err(reason) => return Err(reason),
                 Ok((outcome, around)) => {
                     drop(place);
@@ -302,7 +300,6 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        Err(Reason::Store(StoreError::new(Operation::Remove, place.path(), StoreErrorKind::Changed)).into())
     }
 
     fn remove_once(

@@ -1,5 +1,5 @@
-//! How long is waited for a program that holds a file open and so keeps others from it, as scanners, indexers and editors of Windows
-//! do for a moment: [`Patience`]. No other system has this, so there nobody waits.
+//! How long is waited for what others do to a file for a moment: [`Patience`]. Scanners, indexers and editors of Windows hold it open and
+//! so keep others from it; another machine replaces it, and a network file system knows the old one still.
 
 use std::io;
 use std::thread;
@@ -31,7 +31,12 @@ impl Patience {
     /// Waits a little, longer each time, if `error` says that somebody holds the file open. `false` if another try would not help, or
     /// the time is over.
     pub(crate) fn waits_for(&mut self, error: &io::Error) -> bool {
-        if self.left.is_zero() || !os::is_held_open(error) {
+        os::is_held_open(error) && self.wait()
+    }
+
+    /// Waits a little, longer each time. `false` if the time is over.
+    pub(crate) fn wait(&mut self) -> bool {
+        if self.left.is_zero() {
             return false;
         }
         let pause = self.pause.min(self.left);
@@ -42,25 +47,12 @@ impl Patience {
     }
 }
 
-/// Waits a little before the next of some attempts, longer each time: another machine may replace a file again and again, and what this
-/// one knows of its name is old for a moment.
-pub(crate) fn wait_for_another_machine(attempt: usize) {
-    let doublings = u32::try_from(attempt).unwrap_or(u32::MAX).min(6);
-    thread::sleep((PAUSE * (1 << doublings)).min(LONGEST));
-}
-
-/// How often a name is looked up that another machine replaces meanwhile.
-const LOOK_UPS: usize = 5;
-
 /// Looks up again what another machine has just replaced (ESTALE).
 pub(crate) fn while_stale<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let mut attempt = 1;
+    let mut patience = Patience::default();
     loop {
         match act() {
-            Err(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle && attempt < LOOK_UPS => {
-                wait_for_another_machine(attempt);
-                attempt += 1;
-            }
+            Err(error) if error.kind() == io::ErrorKind::StaleNetworkFileHandle && patience.wait() => {}
             done => return done,
         }
     }

@@ -12,16 +12,13 @@ use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 
 use crate::access::place::{OpenFile, Place};
+use crate::attempts::{Attempts, MAX_ATTEMPTS};
 use crate::cancellation::Cancellation;
 use crate::error::{Context as _, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::clock::now;
-use crate::os::patience::wait_for_another_machine;
 use crate::read::hash::{SMALL, digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
-
-/// How often a file is read when it changes while a call works on it.
-pub(crate) const MAX_ATTEMPTS: usize = 5;
 
 /// A file, scanned, and its bytes. Each read of them asks first whether the call was withdrawn, so no work on a document
 /// outlives its call for long.
@@ -125,14 +122,11 @@ pub(crate) fn read<T>(
 ) -> Result<T, StoreError> {
     // The file may have changed and changed back between two ticks of the clock that its times come from.
     let mut unchanged = 0;
-    for attempt in 0..MAX_ATTEMPTS {
+    let mut attempts = Attempts::new(cancellation);
+    loop {
         let began = now();
         let file = match place.open_file(false) {
-            // Another machine has replaced it since its name was looked up.
-            Err(error) if error.kind == StoreErrorKind::Changed => {
-                wait_for_another_machine(attempt);
-                continue;
-            }
+            Err(error) if attempts.again(&error) => continue,
             opened => opened?,
         };
         let mut read = || -> Result<Option<T>, ReadFault> {
@@ -173,12 +167,20 @@ pub(crate) fn read<T>(
                     return Err(generated(&file));
                 }
             }
-            Err(fault) if fault.kind() == StoreErrorKind::Changed => wait_for_another_machine(attempt),
+            Err(fault) if fault.kind() == StoreErrorKind::Changed => {
+                let error = StoreError::from_fault(Operation::Read, place.path(), fault);
+                if attempts.again(&error) {
+                    continue;
+                }
+                return Err(error);
+            }
             // The file changed, which may also have caused an error.
             Ok(None) | Err(_) => {}
         }
+        if !attempts.count() {
+            return Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed));
+        }
     }
-    Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed))
 }
 
 /// Whether a file of this size, of which so many bytes were read, has no more and no fewer. One that did not change meanwhile and has is

@@ -12,10 +12,11 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
 
+use crate::attempts::MAX_ATTEMPTS;
 use crate::os;
 use crate::os::directory::Dir;
-use crate::os::patience::wait_for_another_machine;
-use crate::read::document::{MAX_ATTEMPTS, has_its_size};
+use crate::os::patience::Patience;
+use crate::read::document::has_its_size;
 use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
@@ -249,13 +250,10 @@ impl Read for &mut Noting {
 
 /// Does something with a file; again while it is another by then, or another machine has just replaced it.
 pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
-    let mut attempt = 1;
+    let (mut attempt, mut patience) = (1, Patience::default());
     loop {
         match work() {
-            Err(Fault::Skip(Cause::Changed)) if attempt < MAX_ATTEMPTS => {
-                wait_for_another_machine(attempt);
-                attempt += 1;
-            }
+            Err(Fault::Skip(Cause::Changed)) if attempt < MAX_ATTEMPTS && patience.wait() => attempt += 1,
             done => return done,
         }
     }

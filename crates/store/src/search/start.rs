@@ -8,12 +8,12 @@ use std::sync::Arc;
 use crate::access::directory::open_directory;
 use crate::access::place::Place;
 use crate::access::roots::{PathError, Roots};
+use crate::attempts::Attempts;
+use crate::cancellation::Cancellation;
 use crate::edit::Reason;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
-use crate::os::patience::wait_for_another_machine;
-use crate::read::document::MAX_ATTEMPTS;
 
 /// Where a walk begins.
 #[derive(Clone, Debug)]
@@ -56,24 +56,16 @@ fn said(named: &Path) -> Option<String> {
 
 /// What a client's path leads to: a directory, or a regular file; looked up again where it becomes another meanwhile.
 pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
-    let mut attempt = 1;
+    let mut attempts = Attempts::new(Cancellation::none());
+    let mut again = |reason: &Reason| match reason {
+        Reason::Store(error) | Reason::Path(PathError::Failed(error)) => attempts.again(error),
+        _ => false,
+    };
     loop {
         match now(roots, path) {
-            Err(reasons) if attempt < MAX_ATTEMPTS && reasons.iter().any(has_changed) => {
-                wait_for_another_machine(attempt);
-                attempt += 1;
-            }
+            Err(reasons) if reasons.iter().any(&mut again) => {}
             found => return found,
         }
-    }
-}
-
-fn has_changed(reason: &Reason) -> bool {
-    match reason {
-        Reason::Store(error) | Reason::Path(PathError::Failed(error)) => {
-            error.kind == StoreErrorKind::Changed
-        }
-        _ => false,
     }
 }
 

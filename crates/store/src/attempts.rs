@@ -1,0 +1,76 @@
+//! How often a call begins again because files change while it works on them: [`Attempts`].
+
+use crate::cancellation::Cancellation;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::os::patience::Patience;
+
+/// How often a call works on a file that other programs change meanwhile.
+pub(crate) const MAX_ATTEMPTS: usize = 5;
+
+/// What is left of a call's attempts.
+#[derive(Debug)]
+pub(crate) struct Attempts<'a> {
+    left: usize,
+    patience: Patience,
+    cancellation: Cancellation<'a>,
+}
+
+impl<'a> Attempts<'a> {
+    /// All of them. The first one is in work.
+    pub(crate) fn new(cancellation: Cancellation<'a>) -> Self {
+        Self { left: MAX_ATTEMPTS - 1, patience: Patience::default(), cancellation }
+    }
+
+    /// Whether to begin again after an error: it is [`StoreErrorKind::Changed`], and an attempt is left.
+    ///
+    /// A system tells of a change by an error of its own only where another machine replaced the file, and what this one knows of the name is
+    /// old for a moment. That is waited for, and does not count.
+    pub(crate) fn again(&mut self, error: &StoreError) -> bool {
+        if error.kind != StoreErrorKind::Changed || self.cancellation.is_cancelled() {
+            return false;
+        }
+        error.source.is_some() && self.patience.wait() || self.count()
+    }
+
+    /// Takes one more attempt, if one is left.
+    pub(crate) fn count(&mut self) -> bool {
+        let is_left = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        is_left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::Path;
+
+    use super::*;
+    use crate::error::Operation;
+
+    #[test]
+    fn what_another_machine_replaced_is_waited_for_and_does_not_count() {
+        let path = Path::new("f");
+        let stale = StoreError::from_io(
+            Operation::Read,
+            path,
+            io::Error::from(io::ErrorKind::StaleNetworkFileHandle),
+        );
+        let changed = StoreError::new(Operation::Read, path, StoreErrorKind::Changed);
+        let missing = StoreError::new(Operation::Read, path, StoreErrorKind::NotFound);
+        let mut attempts = Attempts::new(Cancellation::none());
+        assert!(!attempts.again(&missing));
+        for _ in 0..2 * MAX_ATTEMPTS {
+            assert!(attempts.again(&stale));
+        }
+        for _ in 1..MAX_ATTEMPTS {
+            assert!(attempts.again(&changed));
+        }
+        assert!(!attempts.again(&changed));
+        // It ends, whatever the other machine does.
+        while attempts.again(&stale) {}
+
+        let mut attempts = Attempts::new(Cancellation::when(&|| true));
+        assert!(!attempts.again(&stale) && !attempts.again(&changed), "it is withdrawn");
+    }
+}
