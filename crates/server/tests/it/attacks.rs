@@ -184,7 +184,7 @@ fn check(arena: &Arena, attacks: &[(&str, &str)]) {
 }
 
 #[expect(clippy::print_stderr, reason = "a test that cannot run says why")]
-fn eprint(why: &impl std::fmt::Display) {
+pub(crate) fn eprint(why: &impl std::fmt::Display) {
     eprintln!("{why}");
 }
 

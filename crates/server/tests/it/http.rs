@@ -66,7 +66,8 @@ fn each_request_of_any_revision_is_served_by_itself() {
         json!({"name": GET, "arguments": arguments}),
         "=?base64?Z2V0X3RleHRfZmlsZV9jb250ZW50cw==?=",
     );
-    assert_eq!(spelled, called);
+    // Their times may differ.
+    assert_eq!((spelled.status, spelled.json()), (called.status, called.json()));
     // From this revision on the status tells, too, that there is no such method.
     let unknown = alone(&server, "prompts/list", json!({}), "");
     assert_eq!((unknown.status, unknown.json()["error"]["code"].as_i64()), (404, Some(-32601)));

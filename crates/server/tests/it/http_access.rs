@@ -136,6 +136,34 @@ fn who_has_no_token_gets_nothing() {
     }
 }
 
+/// After a 401 clients look for OAuth, and show their user the description in the answer to their registration, or nothing.
+#[cfg(unix)]
+#[test]
+fn who_looks_for_oauth_is_told_what_there_is_instead() {
+    let world = World::new();
+    let file = write_token(&world, "secret", 0o600);
+    let root = world.path("");
+    let root = root.to_str().unwrap();
+    let [asks, open] = [&["--token-file", &file, root][..], &[root]].map(HttpServer::start);
+    let told = |server: &HttpServer, request: &str| {
+        let response = send(server.address, request, &[("Content-Type", "application/json")], b"{}");
+        assert_eq!(response.status, 404, "{request}");
+        let said = response.json();
+        assert_eq!(said["error"], "access_denied");
+        said["error_description"].as_str().unwrap().to_owned()
+    };
+    let said = told(&asks, "POST /register");
+    insta::assert_snapshot!(said, @"this server does not use OAuth: it asks for a token of its own. Have the client send it with each request, in the header 'Authorization: Bearer TOKEN' (mcp-remote: --header 'Authorization: Bearer TOKEN')");
+    // RFC 6749, section 5.2: what a description may hold.
+    assert!(said.bytes().all(|byte| matches!(byte, 0x20..0x7f) && !matches!(byte, b'"' | b'\\')));
+    for request in
+        ["GET /.well-known/oauth-protected-resource/mcp", "GET /.well-known/oauth-authorization-server"]
+    {
+        assert_eq!(told(&asks, request), said);
+    }
+    insta::assert_snapshot!(told(&open, "POST /register"), @"this server does not use OAuth: it asks for no token. MCP is at /mcp");
+}
+
 #[test]
 fn a_page_of_an_allowed_origin_may_call_and_read_the_answer() {
     let world = World::new();

@@ -125,6 +125,23 @@ impl Session {
         drop(self.child.stdin.take());
     }
 
+    /// Sends a signal to the program that the one that was started has started.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn signal_within(&self, name: &str) {
+        let id = self.child.id();
+        let within = super::stdio::of_the_kernel(&format!("/proc/{id}/task/{id}/children")).unwrap();
+        assert!(Command::new("kill").args([name, within.trim()]).status().unwrap().success());
+    }
+
+    /// Waits for the program to end well while its input is still open.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn ended(mut self) {
+        let input = self.child.stdin.take();
+        let status = self.child.wait().unwrap();
+        drop(input);
+        assert!(status.success(), "{status}");
+    }
+
     pub(crate) fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();

@@ -97,3 +97,52 @@ fn a_search_that_goes_on_does_not_keep_a_process_from_ending() {
     assert!(text(&answer).contains("the limit `call-seconds` is 2 s"), "{answer}");
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
 }
+
+/// The first process of a container, for which the system has no default action at a signal: with a `/proc` of its own, by which pipes are
+/// opened again, and without. `None` where that cannot be made.
+#[cfg(target_os = "linux")]
+fn first_of_a_container(world: &World, options: &[&str]) -> Option<(Session, Session)> {
+    use std::process::Command;
+
+    use crate::session::BINARY;
+
+    let ways = [&["--pid", "--fork"][..], &["--user", "--map-root-user", "--pid", "--fork"]];
+    let can = |way: &&&[&str]| {
+        let made = Command::new("unshare").args(**way).args(["--mount-proc", "true"]).output();
+        made.is_ok_and(|made| made.status.success())
+    };
+    let way = ways.iter().find(can)?;
+    let root = world.path("");
+    let arguments = [options, &[root.to_str().unwrap()]].concat();
+    let start = |more: &[&str]| {
+        Session::start_by(Command::new("unshare").args(*way).args(more).arg(BINARY), &arguments)
+    };
+    Some((start(&["--mount-proc"]), start(&[])))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_first_process_of_a_container_ends_by_a_signal_as_by_the_end_of_input() {
+    let world = World::new();
+    long_lines(&world);
+    let Some((mut works, idle)) = first_of_a_container(&world, &["--limit", "call-seconds=3"]) else {
+        return crate::attacks::eprint(&"skipped: no process can have numbers of its own");
+    };
+    idle.signal_within("-TERM");
+    idle.ended();
+    let search = call(&world, 1, SEARCH, &json!({"pattern": HARD}));
+    works.notify(&search);
+    // The search is in work once what came behind it is answered.
+    let read = call(&world, 2, GET, &json!({"file_path": "$ROOT/small.txt"}));
+    assert_eq!(works.ask_raw(&read.to_string())["id"], 2);
+    works.signal_within("-INT");
+    assert!(text(&works.receive()).contains("the limit `call-seconds` is 3 s"));
+    works.ended();
+    let (mut twice, again) = first_of_a_container(&world, &["--limit", "call-seconds=none"]).unwrap();
+    drop(again);
+    twice.notify(&search);
+    assert_eq!(twice.ask_raw(&read.to_string())["id"], 2);
+    twice.signal_within("-TERM");
+    twice.signal_within("-TERM");
+    twice.ended();
+}

@@ -22,6 +22,7 @@ use super::exchange::{self, Exchange, is_last};
 use super::headers::{self, Accepts};
 use super::intake::{Ended, Intake, Share};
 use super::metrics;
+use super::oauth;
 use super::origin::{self, Stranger};
 use super::places::{Place, Work};
 use super::settings::Settings;
@@ -81,6 +82,7 @@ impl Endpoint {
             }
             "/healthz" => ("/healthz", Self::healthz(&method)),
             "/metrics" => ("/metrics", self.metrics(&request, place).unwrap_or_else(|refusal| *refusal)),
+            path if oauth::is_at(path) => ("oauth", oauth::refusal(self.settings.token.is_some())),
             _ => ("other", body::text(StatusCode::NOT_FOUND, "there are /mcp, /healthz and /metrics\n")),
         };
         let (status, seconds) = (response.status().as_u16(), began.elapsed().as_secs_f64());

@@ -3,7 +3,7 @@
 //! A request begins nothing that another one needs, and a response that is closed withdraws its call. The listener is
 //! bound before the process is confined; SIGTERM lets every call in work come to its end. What a client may take of the
 //! process, and for how long, is bounded whether it has the token or not: memory by `intake`, connections by `places`,
-//! time by `arrival`, `stream` and `serve`.
+//! time by `arrival`, `stream` and `serve`. `oauth` tells who looks for it that there is none.
 
 mod arrival;
 mod batch;
@@ -13,6 +13,7 @@ mod exchange;
 mod headers;
 mod intake;
 mod metrics;
+mod oauth;
 mod origin;
 mod places;
 mod serve;

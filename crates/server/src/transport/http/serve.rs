@@ -23,6 +23,7 @@ use super::settings::Settings;
 use super::stream::Patient;
 use crate::limits::Limit;
 use crate::protocol::server::Server;
+use crate::transport::signals;
 
 /// How many connections are open at a time; fewer where more would take over half of the files that may be open, which
 /// are for the work.
@@ -83,7 +84,7 @@ impl Listener {
 pub fn serve(server: Server, listener: Listener, settings: Settings) -> io::Result<()> {
     let runtime = runtime(&server)?;
     let outcome = runtime.block_on(async {
-        let end = signals()?;
+        let end = signals::of_the_end()?;
         accept(server, listener, settings, end).await
     });
     runtime.shutdown_background();
@@ -209,25 +210,4 @@ async fn connection(
             }
         }
     }
-}
-
-/// Returns what says, each time, that the process is to end.
-#[cfg(unix)]
-fn signals() -> io::Result<mpsc::UnboundedReceiver<()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (said, heard) = mpsc::unbounded_channel();
-    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
-        let (mut signal, said) = (signal(kind)?, said.clone());
-        tokio::spawn(async move { while signal.recv().await.is_some() && said.send(()).is_ok() {} });
-    }
-    Ok(heard)
-}
-
-/// Returns what says, each time, that the process is to end.
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
-fn signals() -> io::Result<mpsc::UnboundedReceiver<()>> {
-    let (said, heard) = mpsc::unbounded_channel();
-    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && said.send(()).is_ok() {} });
-    Ok(heard)
 }

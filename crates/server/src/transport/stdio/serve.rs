@@ -1,46 +1,100 @@
 //! Serves a session over standard input and output, from its first line to its last answer.
 
+use std::future::pending;
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use rmcp::service::QuitReason;
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
 
 use super::stream;
 use super::transport::{Lines, UNREAD};
 use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
 use crate::protocol::session;
+use crate::transport::signals;
 
 /// Makes a runtime with one thread for the protocol, and threads for the work as they are needed.
 pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(limits.size(Limit::Calls)).build()
 }
 
-/// Serves until the end of input. A client that ends before it has said anything, or that stops listening, is no
-/// error.
+/// Serves until the end of input; as the first process of a container also until a signal, which is taken as that, and the second one ends it at
+/// once. A client that ends before it has said anything, or that stops listening, is no error.
 pub fn serve(server: Server) -> io::Result<()> {
     let limits = server.context().config.limits.clone();
     let runtime = runtime(&limits)?;
     let outcome = runtime.block_on(async {
-        let transport = Lines::new(stream::input()?, stream::output()?, limits);
+        let mut end = signals::of_the_end_if_ignored()?;
+        let (stop, told) = oneshot::channel();
+        let input = Stoppable { input: stream::input()?, told: Some(told), ended: false };
+        let transport = Lines::new(input, stream::output()?, limits);
         let written = transport.written();
-        let ended = serve_lines(server, transport).await;
-        match written.await {
+        let at_once = async {
+            if end.recv().await.is_none() {
+                return pending().await;
+            }
+            tracing::info!("ending: nothing more is read, and what is in work is finished");
+            let _ = stop.send(());
+            let _ = end.recv().await;
+        };
+        let session = async {
+            let outcome = serve_lines(server, transport).await;
+            (outcome, written.await)
+        };
+        let (outcome, last) = tokio::select! {
+            both = session => both,
+            () = at_once => {
+                tracing::warn!("ended at once, while calls were in work");
+                return Ok(());
+            }
+        };
+        match last {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 let why = format!("the last answers were not read within {} s", UNREAD.as_secs());
                 Err(io::Error::new(io::ErrorKind::TimedOut, why))
             }
             Err(error) if !is_gone(&error) => Err(error),
-            _ => ended,
+            _ => outcome,
         }
     });
     runtime.shutdown_background();
     outcome
 }
 
+/// A stream that can be ended by this side.
+struct Stoppable<R> {
+    input: R,
+    /// Tells that it is to end.
+    told: Option<oneshot::Receiver<()>>,
+    ended: bool,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Stoppable<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if let Some(told) = &mut self.told
+            && let Poll::Ready(said) = Pin::new(told).poll(cx)
+        {
+            self.ended = said.is_ok();
+            self.told = None;
+        }
+        if self.ended {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.input).poll_read(cx, buf)
+    }
+}
+
 async fn serve_lines(
     server: Server,
-    transport: Lines<impl tokio::io::AsyncRead + Send + Unpin + 'static>,
+    transport: Lines<impl AsyncRead + Send + Unpin + 'static>,
 ) -> io::Result<()> {
     match session::start(server, transport).waiting().await {
         Ok(QuitReason::JoinError(error)) | Err(error) => Err(io::Error::other(error)),
