@@ -83,8 +83,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         Action::Doctor { client, project, is_trusted } => {
             let machine = cli::current_dir().and_then(Machine::this).map_err(anyhow::Error::msg)?;
             let state = &command.state_options;
-            let (client, project) = (client.as_deref(), project.as_deref());
-            let is_well = doctor::doctor(client, project, is_trusted, &machine, state, &mut out)?;
+            let is_well = doctor::doctor(client, project.as_deref(), is_trusted, &machine, state, &mut out)?;
             Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {

@@ -14,6 +14,7 @@ use super::args::{
     Arguments, DurabilityOption, HistorySubcommands, InstallArguments, Mode, Subcommands, TypedOption,
 };
 use super::documents::Document;
+use super::install::clients::Client;
 use super::install::{Request, entry};
 use super::{http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
@@ -72,7 +73,7 @@ pub enum Action {
     /// Start the server as clients would, and say what is wrong.
     Doctor {
         /// The client; `None`: all that have an entry.
-        client: Option<String>,
+        client: Option<&'static Client>,
         /// The project in which it is used; absolute. `None`: the current directory.
         project: Option<PathBuf>,
         /// Whether what the project holds may be run.
@@ -183,6 +184,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
             Action::Install(request(install, chosen, access.read_only, typed)?)
         }
         Some(Subcommands::Doctor { client, project, trust_project: is_trusted }) => {
+            let client = client.as_deref().map(Client::find).transpose()?;
             let project = project.map(absolute_without_dots).transpose()?;
             Action::Doctor { client, project, is_trusted }
         }
@@ -365,7 +367,7 @@ fn request(
 ) -> Result<Request, String> {
     let InstallArguments { client, allowed, project, print, remove, force, command } = install;
     Ok(Request {
-        client,
+        client: client.as_deref().map(Client::find).transpose()?,
         directories: allowed.into_iter().map(absolute_without_dots).collect::<Result<_, _>>()?,
         project: project.map(absolute_without_dots).transpose()?,
         is_dry_run: print,

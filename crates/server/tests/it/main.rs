@@ -47,6 +47,7 @@ mod stdio;
 mod stopping;
 #[cfg(target_os = "linux")]
 mod strangers;
+mod takeover;
 mod world;
 
 use std::path::Path;

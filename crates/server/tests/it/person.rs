@@ -5,7 +5,7 @@
 )]
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::session::BINARY;
@@ -31,7 +31,12 @@ impl Person {
 
     /// Runs the program in the project; its exit code, and what it wrote.
     pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String) {
-        let output = Command::new(BINARY)
+        self.run_as(Path::new(BINARY), arguments)
+    }
+
+    /// Runs a copy of the program as [`Person::run`] runs it.
+    pub(crate) fn run_as(&self, program: &Path, arguments: &[&str]) -> (i32, String) {
+        let output = Command::new(program)
             .args(arguments)
             .current_dir(&self.project)
             .env_clear()

@@ -2,31 +2,67 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::entry::{Entry, Report, Wrong};
 use super::start::start;
 use super::trust;
-use crate::cli::install::clients::{Client, STATE_VARIABLES};
+use crate::cli::install::clients::{Client, NAME, STATE_VARIABLES};
 use crate::cli::install::entry::Words;
-use crate::cli::install::{Syntax, at};
+use crate::cli::install::{Server, Syntax, at, beside, place_of};
 
-/// Checks an entry; `None` if there is none.
+/// Checks an entry, and those of the same tools under other names; `None` if there is none.
 pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
     let Entry { client, machine, .. } = *entry;
-    let there = at(entry.said, &client.entry())?;
-    let mut report = Report::default();
-    let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
     let again = format!(
         "mcp-text-editor install {}{}",
         client.name,
         if entry.is_project { " --project DIR" } else { "" }
     );
+    let there = at(entry.said, &client.entry()).filter(|there| !there.is_null());
+    let beside = beside(entry.said, client, machine);
+    let mut report = there.map_or_else(Report::default, |there| check_own(entry, there, &again));
+    let is_alone = there.is_none();
+    if is_alone && beside.iter().any(|other| other.server == Server::Python) {
+        let what = format!("there is no entry {}", place_of(client));
+        report.wrong.push(Wrong { what, mend: again });
+    }
+    report.wrong.extend(beside.iter().map(|other| Wrong {
+        what: other.what(!is_alone),
+        mend: match other.server {
+            Server::This(_) if is_alone => {
+                format!("give it the name {NAME}, which install and doctor look after")
+            }
+            _ => other.mend(entry.file),
+        },
+    }));
+    (there.is_some() || !beside.is_empty()).then_some(report)
+}
+
+/// Says what mends a file that cannot be read.
+pub(super) fn mend_file(file: &Path) -> String {
+    format!("mend it, or take back the last edit of it: mcp-text-editor history {}", file.display())
+}
+
+/// Checks the entry under our name.
+fn check_own(entry: &Entry<'_>, there: &Value, again: &str) -> Report {
+    let Entry { client, machine, .. } = *entry;
+    let mut report = Report::default();
+    let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
     let words = Client::words(there).unwrap_or_default();
-    let Some(own) = Words::of(&words) else {
-        wrong(format!("it starts something else: {}", words.join(" ")), format!("{again} --force"));
-        return Some(report);
+    let Some(own) = Words::of(&words, machine) else {
+        match Server::of(&words, machine) {
+            Some(_) => wrong(
+                format!("it starts the server mcp-text-editor in Python: {}", words.join(" ")),
+                format!("{again}, which puts this server in its place"),
+            ),
+            None => {
+                wrong(format!("it starts something else: {}", words.join(" ")), format!("{again} --force"));
+            }
+        }
+        return report;
     };
     if there.get("disabled") == Some(&Value::Bool(true)) || there.get("enabled") == Some(&Value::Bool(false))
     {
@@ -36,9 +72,10 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
         );
     }
     for (what, mend) in unapproved(entry, there, &own) {
-        wrong(what, mend.unwrap_or_else(|| again.clone()));
+        wrong(what, mend.unwrap_or_else(|| again.to_owned()));
     }
-    if let Some(missing) = trust::missing(client, machine, entry.project, entry.is_project, entry.read) {
+    let read = |path: &Path, syntax| (entry.read)(path, syntax).ok().flatten();
+    if let Some(missing) = trust::missing(client, machine, entry.project, entry.is_project, &read) {
         let step = if entry.is_project { client.project_step } else { client.user_step };
         wrong(missing, step.unwrap_or("say so in the client").to_owned());
     }
@@ -54,15 +91,16 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
             );
         }
     }
-    match start(entry, there, &own, &variables, &again) {
+    match start(entry, there, &own, &variables, again) {
         Ok(started) => {
             report.done.extend(started.done);
             report.wrong.extend(started.wrong);
         }
         Err(wrong) => report.wrong.push(wrong),
     }
+    report.done.extend(client.asks.map(|asks| format!("besides: {asks}")));
     report.wrong.dedup();
-    Some(report)
+    report
 }
 
 /// Returns what the client would ask a person for, with what mends it where `install` does not.
@@ -81,7 +119,13 @@ fn unapproved(entry: &Entry<'_>, there: &Value, own: &Words) -> Vec<(String, Opt
         }
     }
     for item in (client.approval)(machine, entry.is_project.then_some(entry.project)) {
-        let said = (entry.read)(&item.file, Syntax::Json);
+        let said = match (entry.read)(&item.file, Syntax::Json) {
+            Ok(said) => said,
+            Err(why) => {
+                found.push((why, Some(mend_file(&item.file))));
+                continue;
+            }
+        };
         let list = said.as_ref().and_then(|said| at(said, item.path)).and_then(Value::as_array);
         if !list.is_some_and(|list| list.contains(&item.item)) {
             let (item, list, file) = (&item.item, item.path.join("."), item.file.display());

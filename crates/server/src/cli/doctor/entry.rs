@@ -15,10 +15,15 @@ pub(super) struct Wrong {
     pub(super) mend: String,
 }
 
+/// What reads a configuration, if it is there. The error says why it cannot be read.
+pub(super) type Read<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
+
 /// An entry in the configuration of a client, and where it is used.
 pub(super) struct Entry<'a> {
     pub(super) client: &'static Client,
     pub(super) machine: &'a Machine,
+    /// The file.
+    pub(super) file: &'a Path,
     /// What the whole file says.
     pub(super) said: &'a Value,
     /// The project in which the client is used.
@@ -29,7 +34,7 @@ pub(super) struct Entry<'a> {
     /// holds is run.
     pub(super) is_trusted: bool,
     /// Reads another configuration.
-    pub(super) read: &'a dyn Fn(&Path, Syntax) -> Option<Value>,
+    pub(super) read: &'a Read<'a>,
 }
 
 /// What was found of an entry.

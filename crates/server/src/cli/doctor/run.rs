@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::check::check;
+use super::check::{check, mend_file};
 use super::entry::{Entry, Report, Wrong};
 use crate::cli::install::clients::{CLIENTS, Client};
 use crate::cli::install::machine::Machine;
@@ -20,22 +20,17 @@ const LONGEST: usize = 2_000;
 /// Looks at the entries of a client, or of all: a person's own, and that of the project. Of the project nothing is run unless the person trusts
 /// it. Returns whether all is well.
 pub fn doctor(
-    client: Option<&str>,
+    client: Option<&'static Client>,
     project: Option<&Path>,
     is_trusted: bool,
     machine: &Machine,
     state: &StateOptions,
     out: &mut impl Write,
 ) -> Result<bool, InstallError> {
-    let clients: Vec<&'static Client> = match client {
-        None => CLIENTS.iter().collect(),
-        Some(name) => vec![Client::named(name).ok_or_else(|| {
-            let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
-            InstallError::Failed(format!("there is no client `{name}`; there are {}", names.join(", ")))
-        })?],
-    };
-    let read = |path: &Path, syntax: Syntax| -> Option<Value> {
-        syntax.read(&configuration(path, state).ok().flatten()?).ok()
+    let clients = client.map_or_else(|| CLIENTS.iter().collect(), |client| vec![client]);
+    let read = |path: &Path, syntax: Syntax| -> Result<Option<Value>, String> {
+        let said = configuration(path, state)?.map(|text| syntax.read(&text)).transpose();
+        said.map_err(|broken| format!("{} cannot be read: {broken}", path.display()))
     };
     let project = project.unwrap_or(&machine.here);
     let (mut is_well, mut count) = (true, 0);
@@ -45,27 +40,19 @@ pub fn doctor(
             files_of(client, machine, Some(project)).unwrap_or_default().into_iter().map(|file| (file, true));
         for (file, is_project) in own.chain(of_project) {
             let stays = if is_project { harmless::inside(project, &file) } else { Ok(()) };
-            let text = stays.and_then(|()| configuration(&file, state));
-            let said = text.and_then(|text| {
-                let said = client.syntax.read(&text.unwrap_or_default());
-                said.map_err(|broken| format!("{} cannot be read: {broken}", file.display()))
-            });
-            let report = match said {
+            let report = match stays.and_then(|()| read(&file, client.syntax)) {
                 Ok(said) => check(&Entry {
                     client,
                     machine,
-                    said: &said,
+                    file: &file,
+                    said: &said.unwrap_or_default(),
                     project,
                     is_project,
                     is_trusted,
                     read: &read,
                 }),
                 Err(what) => {
-                    let mend = format!(
-                        "mend it, or take back the last edit of it: mcp-text-editor history {}",
-                        file.display()
-                    );
-                    Some(Report { wrong: vec![Wrong { what, mend }], ..Report::default() })
+                    Some(Report { wrong: vec![Wrong { what, mend: mend_file(&file) }], ..Report::default() })
                 }
             };
             let Some(report) = report else { continue };
@@ -75,7 +62,7 @@ pub fn doctor(
         }
     }
     if count == 0 {
-        let name = client.unwrap_or("CLIENT");
+        let name = client.map_or("CLIENT", |client| client.name);
         writeln!(out, "there is no entry of this server; mcp-text-editor install {name} writes one")?;
     }
     Ok(is_well && count > 0)

@@ -11,6 +11,7 @@ use super::neutral::Neutral;
 use super::session::{Answers, Start, ask};
 use crate::cli::install::clients::{Client, Starts};
 use crate::cli::install::entry::Words;
+use crate::cli::install::machine::is_same_file;
 use crate::cli::install::{expanded, harmless};
 use crate::cli::resolve::served_unasked;
 use crate::render::directories;
@@ -32,7 +33,7 @@ pub(super) fn start(
     let words = Client::words(there).unwrap_or_default();
     let mut program = program(entry, &words, variables.get(&OsString::from("PATH")), again)?;
     let expanded = expanded(client, &words, entry.project);
-    let is_own = own.start.len() == 1 && is_same(&program, &machine.program);
+    let is_own = own.start.len() == 1 && is_same_file(&program, &machine.program);
     if is_own {
         // What was looked at, and not what a link of the project leads to by then.
         program.clone_from(&machine.program);
@@ -50,7 +51,7 @@ pub(super) fn start(
     })?;
     let of_client =
         if client.starts == Starts::Anywhere { machine.home.clone() } else { entry.project.to_owned() };
-    let named = Words::of(&expanded).unwrap_or_default();
+    let named = Words::of(&expanded, machine).unwrap_or_default();
     let mut served: Vec<PathBuf> = named.directories.iter().map(|root| of_client.join(root)).collect();
     if served.is_empty() {
         served.push(served_unasked(of_client.clone()).map_err(|unserved| Wrong {
@@ -140,10 +141,6 @@ fn unasked(entry: &Entry<'_>, there: &Value, expanded: &[String], is_own: bool) 
     }
     harmless::members(entry.client, there)?;
     harmless::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Chooses a call that reads a file of a directory and changes nothing: a file that is there, or one that is not.

@@ -10,6 +10,7 @@ use super::entry::Words;
 use super::harmless;
 use super::json;
 use super::machine::Machine;
+use super::server::Server;
 
 /// Why nothing is changed.
 #[derive(Debug, thiserror::Error)]
@@ -24,14 +25,25 @@ pub(super) enum Refused {
     #[error("its entry `{NAME}` came with the project, and is not taken over: {0}; --force replaces it")]
     NotHarmless(String),
     /// The client starts servers anywhere, so an entry must name directories.
-    #[error("{0} starts servers in no particular directory: name those that it may read and edit")]
-    NoDirectory(&'static str),
+    #[error(
+        "{} starts servers in no particular directory, so the entry has to name those that it may read and edit; this one, {}: \
+         mcp-text-editor install {} .",
+        client.program, here.display(), client.name
+    )]
+    NoDirectory {
+        /// The client.
+        client: &'static Client,
+        /// The current directory.
+        here: PathBuf,
+    },
 }
 
 /// What an entry is to be.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) client: &'static Client,
+    /// Where it is.
+    pub(super) machine: &'a Machine,
     /// The words that start the program.
     pub(super) start: Vec<String>,
     /// The tools, if a person has chosen them.
@@ -73,54 +85,55 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
     let Wanted { client, .. } = *wanted;
     let said = client.syntax.read(text)?;
     let entry = client.entry();
-    let there = at(&said, &entry);
+    // No client takes `null` for an entry.
+    let there = at(&said, &entry).filter(|there| !there.is_null());
     let words = there.map(|there| Client::words(there).unwrap_or_default());
-    let mut own = words.as_ref().and_then(|words| Words::of(words));
-    if let (Some(words), None, false) = (&words, &own, wanted.is_forced) {
+    let server = words.as_ref().and_then(|words| Server::of(words, wanted.machine));
+    if let (Some(words), None, false) = (&words, server, wanted.is_forced) {
         return Err(Refused::Foreign(words.join(" ")));
     }
-    if let (Some(there), Some(words), Some(project)) = (there, &own, wanted.project)
-        && let Err(why) = left_is_harmless(wanted, there, words, project)
+    // The server in Python takes no options and no directories, so there are none to keep.
+    let mut own = words.and_then(|words| Words::of(&words, wanted.machine));
+    let mut kept = there.filter(|_| server.is_some());
+    if let (Some(there), Some(project)) = (kept, wanted.project)
+        && let Err(why) = left_is_harmless(wanted, there, own.as_ref(), project)
     {
         if !wanted.is_forced {
             return Err(Refused::NotHarmless(why));
         }
-        own = None;
+        (own, kept) = (None, None);
     }
-    let is_new = own.is_none();
+    let is_fresh = own.is_none();
     let mut words = own.unwrap_or_default();
     words.start.clone_from(&wanted.start);
-    if is_new || wanted.tools.is_some() {
+    if is_fresh || wanted.tools.is_some() {
         words.tools = Some(wanted.tools.unwrap_or(client.tools).to_owned());
     }
     words.set_options(wanted.options);
     if !wanted.directories.is_empty() {
         words.directories.clone_from(&wanted.directories);
-    } else if is_new {
-        words.directories = match client.starts {
-            Starts::Names(variable) => vec![variable.to_owned()],
-            Starts::InProject => Vec::new(),
-            Starts::Anywhere if wanted.project.is_some() => Vec::new(),
-            Starts::Anywhere => return Err(Refused::NoDirectory(client.program)),
-        };
+    } else if is_fresh && let Starts::Names(variable) = client.starts {
+        words.directories = vec![variable.to_owned()];
+    }
+    if words.directories.is_empty() && client.starts == Starts::Anywhere && wanted.project.is_none() {
+        return Err(Refused::NoDirectory { client, here: wanted.machine.here.clone() });
     }
     let mut members = client.members(&words);
     if !wanted.variables.is_empty() {
         let variables = wanted.variables.iter().map(|(name, value)| (name.clone(), json!(value)));
         members.push(("env".to_owned(), Value::Object(variables.collect())));
     }
-    if is_new {
-        let entry = client.entry();
+    let Some(kept) = kept else {
         let value = Value::Object(members.into_iter().collect());
         if there == Some(&value) {
             return Ok((text.to_owned(), words));
         }
         return Ok((client.syntax.set(text, &entry, &value)?, words));
-    }
-    // Of an entry that is ours only the command is changed, and what it lacks is added.
+    };
+    // Of an entry that is taken over only the command is changed, and what it lacks is added.
     let mut new = text.to_owned();
     for (name, value) in members {
-        let old = there.and_then(|there| there.get(&name));
+        let old = kept.get(&name);
         let is_command = name == "command" || name == "args";
         if old == Some(&value) || (old.is_some() && !is_command) {
             continue;
@@ -131,14 +144,20 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
     Ok((new, words))
 }
 
-/// Says why what is left of a project's entry, beside what the person has typed, may not be taken over unasked.
-fn left_is_harmless(wanted: &Wanted<'_>, there: &Value, words: &Words, project: &Path) -> Result<(), String> {
-    let mut left = words.clone();
+/// Says why what is left of a project's entry, beside what the person has typed, may not be taken over unasked; `own` are the words of one of
+/// this server, of which the options stay.
+fn left_is_harmless(
+    wanted: &Wanted<'_>,
+    there: &Value,
+    own: Option<&Words>,
+    project: &Path,
+) -> Result<(), String> {
+    harmless::members(wanted.client, there)?;
+    let Some(mut left) = own.cloned() else { return Ok(()) };
     left.drop_options(wanted.options);
     if !wanted.directories.is_empty() {
         left.directories.clear();
     }
-    harmless::members(wanted.client, there)?;
     harmless::arguments(wanted.client, &expanded(wanted.client, &left.arguments(), project), project)
 }
 
@@ -154,12 +173,17 @@ pub fn expanded(client: &Client, words: &[String], project: &Path) -> Vec<String
 }
 
 /// Returns the text without the entry; unchanged if there is none.
-pub(super) fn remove(text: &str, client: &Client, is_forced: bool) -> Result<String, Refused> {
+pub(super) fn remove(
+    text: &str,
+    client: &Client,
+    machine: &Machine,
+    is_forced: bool,
+) -> Result<String, Refused> {
     let said = client.syntax.read(text)?;
     let entry = client.entry();
-    let Some(there) = at(&said, &entry) else { return Ok(text.to_owned()) };
+    let Some(there) = at(&said, &entry).filter(|there| !there.is_null()) else { return Ok(text.to_owned()) };
     let words = Client::words(there).unwrap_or_default();
-    if Words::of(&words).is_none() && !is_forced {
+    if Words::of(&words, machine).is_none() && !is_forced {
         return Err(Refused::Foreign(words.join(" ")));
     }
     Ok(client.syntax.unset(text, &entry)?)
@@ -173,6 +197,50 @@ pub(super) fn with(text: &str, item: &Item) -> Result<String, Broken> {
 /// Returns the text without it.
 pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
     json::pull(text, item.path, &item.item)
+}
+
+/// An entry under another name, whose server has tools of the same names as ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Beside {
+    /// Its place in the file.
+    pub place: String,
+    /// What it starts.
+    pub server: Server,
+    /// Its words.
+    pub words: String,
+}
+
+impl Beside {
+    /// Says what it is, for people; `is_second` tells that there is an entry of our name, too.
+    #[must_use]
+    pub fn what(&self, is_second: bool) -> String {
+        let server = match self.server {
+            Server::This(_) => "this server",
+            Server::Python => "the server mcp-text-editor in Python",
+        };
+        let twice = if is_second { ", so that tools of the same names are offered twice" } else { "" };
+        format!("{} starts {server}{twice}: {}", self.place, self.words)
+    }
+
+    /// Says what ends that.
+    #[must_use]
+    pub fn mend(&self, file: &Path) -> String {
+        format!("take {} out of {}", self.place, file.display())
+    }
+}
+
+/// Returns the entries under other names that start this server or the one in Python.
+#[must_use]
+pub fn beside(said: &Value, client: &Client, machine: &Machine) -> Vec<Beside> {
+    let servers = at(said, client.servers).and_then(Value::as_object);
+    let others = servers.into_iter().flatten().filter(|(name, _)| *name != NAME);
+    let found = others.filter_map(|(name, entry)| {
+        let words = Client::words(entry)?;
+        let server = Server::of(&words, machine)?;
+        let place = client.servers.iter().copied().chain([name.as_str()]).collect::<Vec<_>>().join(".");
+        Some(Beside { place, server, words: words.join(" ") })
+    });
+    found.collect()
 }
 
 /// Returns the entry as text, for a person who adds it by hand.

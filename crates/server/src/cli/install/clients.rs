@@ -16,7 +16,7 @@ pub const NAME: &str = "text-editor";
 /// Says whether a file or a directory is there.
 pub type IsThere<'a> = &'a dyn Fn(&Path) -> bool;
 
-/// A client that can be told of the server.
+/// A client that can be told of the server. Two of them are the same if their names are.
 #[derive(Debug)]
 pub struct Client {
     /// Its name on the command line.
@@ -39,6 +39,8 @@ pub struct Client {
     pub tools: &'static str,
     /// What else is written, so that it calls the tools where nobody can be asked.
     pub approval: fn(&Machine, Option<&Path>) -> Vec<Item>,
+    /// How it is told to call the tools where nobody can be asked, if nothing that is written does.
+    pub asks: Option<&'static str>,
     /// What a person has to do besides, for all projects.
     pub user_step: Option<&'static str>,
     /// What a person has to do besides, in a project with an entry.
@@ -206,6 +208,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         tools: PATCH,
         approval: claude_code,
+        asks: None,
         user_step: None,
         project_step: Some(
             "everybody else who opens the project is asked whether to use the server, and before it edits",
@@ -225,6 +228,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Anywhere,
         tools: "all",
         approval: nothing,
+        asks: None,
         user_step: Some(
             "quit Claude Desktop and start it again; it asks before it uses a tool, once for each if you choose so",
         ),
@@ -244,10 +248,11 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Names("${workspaceFolder}"),
         tools: PATCH,
         approval: nothing,
-        user_step: Some(
+        asks: Some(
             "Cursor asks before it calls the tool; to have it run unasked, put `text-editor:*` into the MCP allowlist of its settings, or \
              into `mcpAllowlist` of ~/.cursor/permissions.json, which then takes that list's place",
         ),
+        user_step: None,
         project_step: Some("switch the server on in Cursor's settings, under MCP"),
         passes: Passes::All,
         programs: &["cursor", "cursor-agent"],
@@ -264,6 +269,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Names("${workspaceFolder}"),
         tools: PATCH,
         approval: nothing,
+        asks: None,
         user_step: Some(
             "VS Code asks whether to trust the server when it first starts it, and before it calls the tool",
         ),
@@ -283,6 +289,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         tools: PATCH,
         approval: nothing,
+        asks: None,
         user_step: None,
         project_step: Some(
             "Codex reads the file only in a project that it trusts: start `codex` in it once and say so",
@@ -304,6 +311,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         tools: PATCH,
         approval: nothing,
+        asks: None,
         user_step: Some(GEMINI_TRUST),
         project_step: Some(GEMINI_TRUST),
         passes: Passes::AllButSecrets,
@@ -325,10 +333,11 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Anywhere,
         tools: PATCH,
         approval: nothing,
-        user_step: Some(
+        asks: Some(
             "Zed asks before it calls the tool; `\"mcp:text-editor:patch_text_file_contents\": {\"default\": \"allow\"}` under \
              agent.tool_permissions.tools has it run unasked",
         ),
+        user_step: None,
         project_step: Some("Zed starts the server only in a worktree that you trust"),
         passes: Passes::All,
         programs: &["zed", "zeditor"],
@@ -345,6 +354,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Anywhere,
         tools: PATCH,
         approval: nothing,
+        asks: None,
         user_step: Some("press Refresh in Cascade's list of MCP servers"),
         project_step: None,
         passes: Passes::All,
@@ -366,6 +376,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         tools: PATCH,
         approval: nothing,
+        asks: None,
         user_step: None,
         project_step: None,
         passes: Passes::All,
@@ -383,9 +394,10 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         tools: PATCH,
         approval: nothing,
-        user_step: Some(
+        asks: Some(
             "where nobody can be asked, Copilot edits with it only if it is started with `--allow-tool text-editor`",
         ),
+        user_step: None,
         project_step: Some(
             "Copilot reads the file only in a folder that it was told to trust: start `copilot` in it once and say so",
         ),
@@ -404,6 +416,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         tools: PATCH,
         approval: nothing,
+        asks: None,
         user_step: None,
         project_step: None,
         passes: Passes::All,
@@ -431,6 +444,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Anywhere,
         tools: PATCH,
         approval: nothing,
+        asks: None,
         user_step: None,
         project_step: None,
         passes: OF_THE_SDK,
@@ -448,6 +462,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Anywhere,
         tools: PATCH,
         approval: nothing,
+        asks: None,
         user_step: Some(
             "Junie asks before it calls the tool, unless its Action Allowlist says otherwise; AI Assistant takes the same entry in its \
              settings, under Model Context Protocol",
@@ -472,16 +487,18 @@ pub fn own_configurations() -> Vec<PathBuf> {
     CLIENTS.iter().flat_map(of).collect()
 }
 
+impl PartialEq for Client {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Client {}
+
 const GEMINI_TRUST: &str = "where nobody can be asked, Gemini starts only in a folder that it was told to trust: start `gemini` in it once and \
                             say so, or set GEMINI_CLI_TRUST_WORKSPACE=true";
 
 impl Client {
-    /// Finds a client by its name on the command line.
-    #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
-        CLIENTS.iter().find(|client| client.name == name)
-    }
-
     /// The path to our entry in its configuration.
     #[must_use]
     pub fn entry(&self) -> Vec<&'static str> {

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 
+use super::machine::Machine;
+use super::server::Server;
 use crate::cli::args::Arguments;
-
-/// The names of this program, and of the packages that start it.
-const OWN: &[&str] = &["mcp-text-editor", "mcp-text-editor-rs"];
 
 /// The words of an entry that starts this server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -23,10 +22,10 @@ pub struct Words {
 }
 
 impl Words {
-    /// Takes words apart; `None` where they start something else.
+    /// Takes words apart; `None` where they start something else than this server.
     #[must_use]
-    pub fn of(words: &[String]) -> Option<Self> {
-        let own = words.iter().position(|word| is_own(word))?;
+    pub fn of(words: &[String], machine: &Machine) -> Option<Self> {
+        let Server::This(own) = Server::of(words, machine)? else { return None };
         let mut found = Self { start: words.get(..=own)?.to_vec(), ..Self::default() };
         let mut rest = words.get(own + 1..)?.iter();
         while let Some(word) = rest.next() {
@@ -100,14 +99,6 @@ impl Words {
         words.extend(self.directories.iter().cloned());
         words
     }
-}
-
-/// Whether a word is the path of this program, or the name of a package with it.
-fn is_own(word: &str) -> bool {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
-    let name = name.split('@').next().unwrap_or(name);
-    let name = name.split("==").next().unwrap_or(name);
-    OWN.contains(&name.strip_suffix(".exe").unwrap_or(name))
 }
 
 /// Whether an option, without its first hyphen, takes the next word as its value.

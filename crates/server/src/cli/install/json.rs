@@ -31,7 +31,7 @@ pub(super) fn read(text: &str) -> Result<Value, Broken> {
     Ok(parse(text)?.map_or_else(|| Value::Object(Map::new()), Value::from))
 }
 
-/// Sets the member at `path`.
+/// Sets the member at `path`; `null` on the way is as if nothing stood there.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
     let Some(root) = parse(text)? else {
         let separated = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -42,25 +42,29 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Br
     let mut left = path;
     while let Some((key, rest)) = left.split_first() {
         let Some(member) = object.get(key) else {
-            // What is missing on the way is made from the inside out.
-            let made = rest.iter().rev().fold(value.clone(), |inner, key| {
-                Value::Object(std::iter::once(((*key).to_owned(), inner)).collect())
-            });
+            let made = made(rest, value);
             let name = Value::from(*key).to_string();
             let children = object.properties.iter().map(|member| range(member.range)).collect();
             let brackets = Brackets { text, range: range(object.range), children };
             return Ok(brackets.with(&unit, |layout| format!("{name}: {}", shown(&made, layout))));
         };
-        if rest.is_empty() {
+        if rest.is_empty() || matches!(member.value, ast::Value::NullKeyword(_)) {
             let place = range(member.value.range());
             let layout =
                 Layout { indent: indent_at(text, member.range.start), unit: &unit, is_inline: false };
-            return Ok(spliced(text, vec![(place, shown(value, &layout))]));
+            return Ok(spliced(text, vec![(place, shown(&made(rest, value), &layout))]));
         }
         object = self::object(&member.value, path)?;
         left = rest;
     }
     Err(Broken::NotSafe)
+}
+
+/// Returns a value with the objects of a path around it, made from the inside out.
+fn made(path: &[&str], value: &Value) -> Value {
+    path.iter().rev().fold(value.clone(), |inner, key| {
+        Value::Object(std::iter::once(((*key).to_owned(), inner)).collect())
+    })
 }
 
 /// Takes the member at `path` away, and the objects above it that are empty then.
@@ -139,6 +143,9 @@ fn array<'a, 'b>(root: &'b ast::Value<'a>, path: &[&str]) -> Result<Option<&'b A
     for key in path {
         let Some(member) = object(value, path)?.get(key) else { return Ok(None) };
         value = &member.value;
+        if matches!(value, ast::Value::NullKeyword(_)) {
+            return Ok(None);
+        }
     }
     value.as_array().map(Some).ok_or_else(|| Broken::OtherKind(path.join(".")))
 }

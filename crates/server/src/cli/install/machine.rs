@@ -139,9 +139,14 @@ impl Machine {
             return self.program.clone();
         };
         let found = self.find_program(name, self.variable("PATH"));
-        let is_same = |found: &PathBuf| matches!((found.canonicalize(), self.program.canonicalize()), (Ok(one), Ok(other)) if one == other);
-        found.filter(is_same).unwrap_or_else(|| self.program.clone())
+        found.filter(|found| is_same_file(found, &self.program)).unwrap_or_else(|| self.program.clone())
     }
+}
+
+/// Whether two paths lead to one file, through whatever links.
+#[must_use]
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Whether a path leads to a file that can be started.

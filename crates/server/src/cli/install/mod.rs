@@ -1,7 +1,7 @@
 //! The subcommand `install`: writes this server into the configuration of a client, or takes it out again.
 //!
 //! `clients` is the one table of what each client needs; `machine` says where things lie on a system; `entry` makes
-//! the words that start the server; `harmless` says which of them a project may choose unasked; `json` and `toml` change a text and nothing else in it; `change` says what is to
+//! the words that start the server; `server` tells which server words start; `find` finds a client by what was typed, and on the machine; `harmless` says which of them a project may choose unasked; `json` and `toml` change a text and nothing else in it; `change` says what is to
 //! be changed in which file; `apply` reads and writes through the store; `run` does what was typed, and tells it.
 
 mod apply;
@@ -9,10 +9,12 @@ mod broken;
 mod change;
 pub mod clients;
 pub mod entry;
+mod find;
 pub mod harmless;
 mod json;
 pub mod machine;
 mod run;
+mod server;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -20,6 +22,7 @@ mod toml;
 
 pub use self::apply::configuration;
 pub use self::broken::{Broken, at};
-pub use self::change::{expanded, files_of, place_of};
+pub use self::change::{beside, expanded, files_of, place_of};
 pub use self::run::{InstallError, Request, install};
+pub use self::server::Server;
 pub use self::syntax::Syntax;

@@ -18,7 +18,7 @@ use crate::render::escape::{on_lines, on_one_line};
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Request {
     /// The client; `None` lists those that are there.
-    pub client: Option<String>,
+    pub client: Option<&'static Client>,
     /// The directories that the server may read and edit; absolute.
     pub directories: Vec<PathBuf>,
     /// The project whose configuration is meant; absolute. `None`: the person's own.
@@ -78,11 +78,7 @@ pub fn install(
     state: &StateOptions,
     out: &mut impl Write,
 ) -> Result<(), InstallError> {
-    let Some(name) = &request.client else { return list(machine, state, out) };
-    let client = Client::named(name).ok_or_else(|| {
-        let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
-        InstallError::Failed(format!("there is no client `{name}`; there are {}", names.join(", ")))
-    })?;
+    let Some(client) = request.client else { return list(machine, state, out) };
     let files = files_of(client, machine, request.project.as_deref()).map_err(InstallError::Failed)?;
     let items = (client.approval)(machine, request.project.as_deref());
     for file in files.iter().chain(items.iter().map(|item| &item.file)) {
@@ -90,11 +86,12 @@ pub fn install(
         stays.map_err(InstallError::Failed)?;
     }
     if request.is_removal {
-        return remove(request, client, &files, &items, state, out);
+        return remove(request, client, machine, &files, &items, state, out);
     }
     let tools = request.tools.as_ref().map(short_name);
     let wanted = Wanted {
         client,
+        machine,
         start: request.command.clone().unwrap_or_else(|| start(machine, request.project.is_some())),
         tools: tools.as_deref(),
         options: &request.options,
@@ -104,22 +101,35 @@ pub fn install(
         is_forced: request.is_forced,
     };
     let mut words = Words::default();
+    let mut beside = Vec::new();
     let mut planned = Vec::new();
     for file in &files {
-        let found = apply::read(file, state).map_err(InstallError::Failed)?;
+        let added = || change::by_hand(&wanted);
+        let found = apply::read(file, state).map_err(|why| by_hand(why, Some(added())))?;
         let text = found.as_ref().map_or("", |found| &found.text);
         let (text, now) =
-            change::install(text, &wanted).map_err(|refused| refusal(file, &refused, Some(&wanted)))?;
+            change::install(text, &wanted).map_err(|refused| refusal(file, &refused, Some(added())))?;
+        let said = client.syntax.read(&text).unwrap_or_default();
+        beside.extend(change::beside(&said, client, machine).into_iter().map(|other| (other, file)));
         let what = format!("{}: {}", place_of(client), on_one_line(&now.all().join(" ")));
         planned.push(Planned { file: file.clone(), found, text, what });
         words = now;
     }
     for item in &items {
-        plan_item(&mut planned, item, state, change::with)?;
+        plan_item(&mut planned, item, state, false)?;
     }
+    // Looked for before anything is written, which makes one.
+    let trace = client.trace(machine, &files);
     let wrote = carry_out(request, client, &planned, state, out)?;
     if !wrote {
         writeln!(out, "{}: nothing to change", client.program)?;
+    }
+    if trace.is_none() && request.project.is_none() {
+        let program = client.program;
+        writeln!(out, "  not found on this machine: neither {program} nor a configuration of it")?;
+    }
+    for (other, file) in &beside {
+        writeln!(out, "  besides: {}; {}", on_one_line(&other.what(true)), on_one_line(&other.mend(file)))?;
     }
     explain(request, client, &words, out)
 }
@@ -150,21 +160,23 @@ fn start(machine: &Machine, is_project: bool) -> Vec<String> {
     }
 }
 
-/// Adds the change of a list to what is planned for its file.
+/// Adds the change of a list to what is planned for its file: the item is put in, or taken out.
 fn plan_item(
     planned: &mut Vec<Planned>,
     item: &Item,
     state: &StateOptions,
-    change: fn(&str, &Item) -> Result<String, super::broken::Broken>,
+    is_removal: bool,
 ) -> Result<(), InstallError> {
-    let refused = |broken| refusal(&item.file, &Refused::Broken(broken), None);
+    let change = if is_removal { change::without } else { change::with };
+    let added = || change::with("", item).ok().filter(|_| !is_removal);
+    let refused = |broken| refusal(&item.file, &Refused::Broken(broken), added());
     let what = format!("{}: {}: {}", item.path.join("."), item.item, item.effect);
     if let Some(same) = planned.iter_mut().find(|planned| planned.file == item.file) {
         same.text = change(&same.text, item).map_err(refused)?;
         same.what = format!("{}\n  {what}", same.what);
         return Ok(());
     }
-    let found = apply::read(&item.file, state).map_err(InstallError::Failed)?;
+    let found = apply::read(&item.file, state).map_err(|why| by_hand(why, added()))?;
     let text = change(found.as_ref().map_or("", |found| &found.text), item).map_err(refused)?;
     planned.push(Planned { file: item.file.clone(), found, text, what });
     Ok(())
@@ -201,18 +213,22 @@ fn carry_out(
 fn remove(
     request: &Request,
     client: &'static Client,
+    machine: &Machine,
     files: &[PathBuf],
     items: &[Item],
     state: &StateOptions,
     out: &mut impl Write,
 ) -> Result<(), InstallError> {
-    let plan = || -> Result<Vec<Planned>, InstallError> {
+    let plan = |taken_back: &[PathBuf]| -> Result<Vec<Planned>, InstallError> {
         let mut planned = Vec::new();
         for file in files {
             let found = apply::read(file, state).map_err(InstallError::Failed)?;
-            let text = found.as_ref().map_or("", |found| &found.text);
-            let text = change::remove(text, client, request.is_forced)
-                .map_err(|refused| refusal(file, &refused, None))?;
+            let text = found.as_ref().map_or_else(String::new, |found| found.text.clone());
+            let text = match change::remove(&text, client, machine, request.is_forced) {
+                // It was there before ours.
+                Err(Refused::Foreign(_)) if taken_back.contains(file) => text,
+                text => text.map_err(|refused| refusal(file, &refused, None))?,
+            };
             planned.push(Planned {
                 file: file.clone(),
                 found,
@@ -221,7 +237,7 @@ fn remove(
             });
         }
         for item in items {
-            plan_item(&mut planned, item, state, change::without)?;
+            plan_item(&mut planned, item, state, true)?;
             if let Some(last) = planned
                 .iter_mut()
                 .find(|planned| planned.file == item.file && planned.what.contains(item.effect))
@@ -231,39 +247,42 @@ fn remove(
         }
         Ok(planned)
     };
-    let mut wrote = false;
+    let mut taken_back = Vec::new();
     if !request.is_dry_run {
         // Each step back may be one of several; what is left to do is looked at anew.
         while let Some(file) =
-            plan()?.into_iter().find_map(|planned| planned.changes().then_some(planned.file))
+            plan(&taken_back)?.into_iter().find_map(|planned| planned.changes().then_some(planned.file))
         {
             if !apply::take_back(&file, state).map_err(InstallError::Failed)? {
                 break;
             }
             writeln!(out, "{}: {} is as it was before", client.program, shown(&file))?;
-            wrote = true;
+            taken_back.push(file);
         }
     }
-    wrote |= carry_out(request, client, &plan()?, state, out)?;
-    if !wrote {
+    let wrote = carry_out(request, client, &plan(&taken_back)?, state, out)?;
+    if !wrote && taken_back.is_empty() {
         writeln!(out, "{}: there is no entry {} to take out", client.program, place_of(client))?;
     }
     Ok(())
 }
 
-/// Words why a file is left as it is, and what a person can do.
-fn refusal(file: &Path, refused: &Refused, wanted: Option<&Wanted<'_>>) -> InstallError {
-    let path = file.display();
-    let why = match refused {
-        Refused::NoDirectory(_) => return InstallError::Failed(refused.to_string()),
-        _ => format!("{path} is left as it is: {refused}"),
-    };
-    match (refused, wanted) {
-        (Refused::Broken(_), Some(wanted)) => {
-            let added = format!("By hand, this is to be added:\n{}\n", change::by_hand(wanted).trim_end());
-            InstallError::ByHand { why, added }
-        }
-        _ => InstallError::Failed(why),
+/// Words why a file is left as it is, and what a person can do; `added` is what was to be added to it.
+fn refusal(file: &Path, refused: &Refused, added: Option<String>) -> InstallError {
+    match refused {
+        Refused::NoDirectory { .. } => InstallError::Failed(refused.to_string()),
+        Refused::Broken(_) => by_hand(format!("{} is left as it is: {refused}", file.display()), added),
+        _ => InstallError::Failed(format!("{} is left as it is: {refused}", file.display())),
+    }
+}
+
+fn by_hand(why: String, added: Option<String>) -> InstallError {
+    match added {
+        None => InstallError::Failed(why),
+        Some(added) => InstallError::ByHand {
+            why,
+            added: format!("By hand, this is to be added:\n{}\n", added.trim_end()),
+        },
     }
 }
 
@@ -277,11 +296,11 @@ fn explain(
     let tools = words.tools.as_deref().unwrap_or("default");
     let offers = match tools {
         "claude-code" => format!(
-            "the patch tool alone, beside what {} edits with itself; --tools default offers all six",
+            "the patch tool alone, beside what {} edits with itself; --tools default offers those that read, edit, search and list",
             client.program
         ),
         "all" => "every tool".to_owned(),
-        "default" => "the tools that read and edit".to_owned(),
+        "default" => "the tools that read, edit, search and list".to_owned(),
         names => names.to_owned(),
     };
     writeln!(out, "  offers {}", on_one_line(&offers))?;
@@ -295,7 +314,7 @@ fn explain(
     };
     writeln!(out, "  serves {}", on_one_line(&serves))?;
     let step = if request.project.is_some() { client.project_step } else { client.user_step };
-    if let Some(step) = step {
+    for step in client.asks.into_iter().chain(step) {
         writeln!(out, "  besides: {step}")?;
     }
     let is_of_this_machine = words.start.first().is_some_and(|program| Path::new(program).is_absolute());
@@ -316,22 +335,12 @@ fn explain(
 
 /// Lists the clients, and which of them are on this machine.
 fn list(machine: &Machine, state: &StateOptions, out: &mut impl Write) -> Result<(), InstallError> {
-    let path = machine.variable("PATH");
     for client in CLIENTS {
         let files = files_of(client, machine, None).map_err(InstallError::Failed)?;
-        let program = client.programs.iter().find_map(|name| machine.find_program(name, path));
-        let file = files.iter().find(|file| file.exists());
-        let has_entry = |file: &PathBuf| has_entry(file, client, state);
-        let there = match (file, program) {
-            (Some(file), _) if has_entry(file) => format!("has the server, in {}", shown(file)),
-            (Some(file), _) => format!("found: {}", shown(file)),
-            (None, Some(program)) => format!("found: {}", shown(&program)),
-            (None, None) => match files
-                .iter()
-                .filter_map(|file| file.parent())
-                .find(|parent| *parent != machine.home && parent.is_dir())
-            {
-                Some(directory) => format!("found: {}", shown(directory)),
+        let there = match files.iter().find(|file| has_entry(file, client, machine, state)) {
+            Some(file) => format!("has the server, in {}", shown(file)),
+            None => match client.trace(machine, &files) {
+                Some(trace) => format!("found: {}", shown(&trace)),
                 None => "not found".to_owned(),
             },
         };
@@ -348,11 +357,11 @@ fn shown(path: &Path) -> String {
     on_one_line(&path.to_string_lossy())
 }
 
-fn has_entry(file: &Path, client: &Client, state: &StateOptions) -> bool {
+fn has_entry(file: &Path, client: &Client, machine: &Machine, state: &StateOptions) -> bool {
     let text = apply::configuration(file, state).ok().flatten();
     let said = text.and_then(|text| Syntax::read(client.syntax, &text).ok());
     let words = said.as_ref().and_then(|said| at(said, &client.entry())).and_then(Client::words);
-    words.is_some_and(|words| Words::of(&words).is_some())
+    words.is_some_and(|words| Words::of(&words, machine).is_some())
 }
 
 /// Names a set of tools as briefly as `--tools` takes it.

@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::broken::at;
-use super::change::{Wanted, install, remove, with, without};
+use super::change::{Refused, Wanted, install, remove, with, without};
 use super::clients::{CLIENTS, Client, Item};
 use super::entry::{Words, split, start_of};
 use super::machine::{Machine, System};
+use super::server::Server;
 use super::syntax::Syntax;
 
 fn wanted(client: &'static Client) -> Wanted<'static> {
     Wanted {
         client,
+        machine: linux(),
         start: vec!["/bin/mcp-text-editor".to_owned()],
         tools: None,
         options: &[],
@@ -25,6 +28,11 @@ fn wanted(client: &'static Client) -> Wanted<'static> {
         project: None,
         is_forced: false,
     }
+}
+
+fn linux() -> &'static Machine {
+    static LINUX: LazyLock<Machine> = LazyLock::new(|| machine(System::Linux, "/home/ada", &[]));
+    &LINUX
 }
 
 fn client(name: &str) -> &'static Client {
@@ -62,7 +70,7 @@ fn what_is_installed_and_removed_leaves_the_bytes() {
             let (installed, _) = install(text, &wanted(client)).unwrap();
             assert_ne!(installed, *text);
             assert_eq!(install(&installed, &wanted(client)).unwrap().0, installed, "twice: {text}");
-            assert_eq!(remove(&installed, client, false).unwrap(), *text, "{installed}");
+            assert_eq!(remove(&installed, client, linux(), false).unwrap(), *text, "{installed}");
         }
     }
 }
@@ -74,22 +82,22 @@ fn an_entry_between_others_is_taken_out_alone() {
     let (installed, _) = install("model = \"x\"\n", &wanted(codex)).unwrap();
     let behind = "\n# Of the last.\n[last]\na = 1\n";
     assert_eq!(
-        remove(&format!("{installed}{behind}"), codex, false).unwrap(),
+        remove(&format!("{installed}{behind}"), codex, linux(), false).unwrap(),
         format!("model = \"x\"\n{behind}")
     );
     let inner = "\n[mcp_servers.text-editor.env]\nA = \"b\"\n";
     assert_eq!(
-        remove(&format!("{installed}{inner}{behind}"), codex, false).unwrap(),
+        remove(&format!("{installed}{inner}{behind}"), codex, linux(), false).unwrap(),
         format!("model = \"x\"\n{behind}")
     );
     let cursor = client("cursor");
     let text = "{\n  \"mcpServers\": {\n    \"a\": {},\n    \"text-editor\": {\"command\": \"mcp-text-editor\"}, // ours\n    \"b\": {}\n  }\n}\n";
     assert_eq!(
-        remove(text, cursor, false).unwrap(),
+        remove(text, cursor, linux(), false).unwrap(),
         "{\n  \"mcpServers\": {\n    \"a\": {},\n    \"b\": {}\n  }\n}\n"
     );
     let text = "{\"mcpServers\": {\"text-editor\": {\"command\": \"mcp-text-editor\"}, \"b\": {}}}";
-    assert_eq!(remove(text, cursor, false).unwrap(), "{\"mcpServers\": {\"b\": {}}}");
+    assert_eq!(remove(text, cursor, linux(), false).unwrap(), "{\"mcpServers\": {\"b\": {}}}");
 }
 
 #[test]
@@ -151,7 +159,7 @@ proptest! {
         let entry = said["mcpServers"].as_object_mut().unwrap().remove("text-editor").unwrap();
         prop_assert_eq!(&said, &before);
         prop_assert_eq!(Client::words(&entry).unwrap(), words.all());
-        prop_assert_eq!(remove(&installed, client, false).unwrap(), text);
+        prop_assert_eq!(remove(&installed, client, linux(), false).unwrap(), text);
     }
 
     #[test]
@@ -174,7 +182,7 @@ proptest! {
         said["mcp_servers"].as_object_mut().unwrap().remove("text-editor").unwrap();
         let others = |said: &Value| said.get("mcp_servers").cloned().filter(|others| *others != json!({}));
         prop_assert_eq!(others(&said), others(&before));
-        let removed = Syntax::Toml.read(&remove(&installed, client, false).unwrap()).unwrap();
+        let removed = Syntax::Toml.read(&remove(&installed, client, linux(), false).unwrap()).unwrap();
         prop_assert_eq!(others(&removed), others(&before));
     }
 }
@@ -210,7 +218,7 @@ fn what_a_person_added_is_kept() {
     [mcp_servers.text-editor.env]
     A = "b"
     "#);
-    assert_eq!(remove(&new, codex, false).unwrap(), "");
+    assert_eq!(remove(&new, codex, linux(), false).unwrap(), "");
 }
 
 #[test]
@@ -223,10 +231,10 @@ fn what_is_not_ours_or_cannot_be_read_is_refused() {
         said(foreign),
         "its entry `text-editor` starts something else: uvx another-editor; --force replaces it"
     );
-    assert!(remove(foreign, cursor, false).is_err());
+    assert!(remove(foreign, cursor, linux(), false).is_err());
     let forced = Wanted { is_forced: true, ..wanted(cursor) };
     assert!(install(foreign, &forced).unwrap().0.contains("/bin/mcp-text-editor"));
-    assert_eq!(remove(foreign, cursor, true).unwrap(), "{}");
+    assert_eq!(remove(foreign, cursor, linux(), true).unwrap(), "{}");
     assert_eq!(said("{\n  \"a\": 1\n  \"b\": 2\n}"), "line 2, column 9: Expected comma");
     assert_eq!(
         said("{\"mcpServers\": []}"),
@@ -236,7 +244,12 @@ fn what_is_not_ours_or_cannot_be_read_is_refused() {
     let codex = install("a = 1\nb = \n", &wanted(client("codex"))).unwrap_err().to_string();
     assert!(codex.starts_with("line 2, column "), "{codex}");
     let nowhere = Wanted { directories: Vec::new(), ..wanted(client("windsurf")) };
-    assert!(install("", &nowhere).unwrap_err().to_string().contains("name those that it may read and edit"));
+    assert!(
+        install("", &nowhere)
+            .unwrap_err()
+            .to_string()
+            .contains("has to name those that it may read and edit")
+    );
 }
 
 fn machine(system: System, home: &str, variables: &[(&str, &str)]) -> Machine {
@@ -336,12 +349,155 @@ fn windows_starts_what_has_an_ending() {
     }
 }
 
+fn words_of(words: &str) -> Option<Words> {
+    Words::of(&split(words).unwrap(), linux())
+}
+
+#[test]
+fn the_server_that_words_start_is_known() {
+    use Server::{Python, This};
+    let directory = tempfile::tempdir().unwrap();
+    let served = directory.path().join("mcp-text-editor");
+    #[expect(clippy::disallowed_methods, reason = "a test sets its files up")]
+    std::fs::create_dir_all(&served).unwrap();
+    let of = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        Server::of(&words, linux())
+    };
+    for (words, server) in [
+        ("mcp-text-editor", Some(This(0))),
+        (r"C:\bin\mcp-text-editor.exe /a", Some(This(0))),
+        ("uvx mcp-text-editor-rs==1.0", Some(This(1))),
+        ("npx -y mcp-text-editor-rs@2 /a", Some(This(2))),
+        ("cmd /c npx -y mcp-text-editor-rs", Some(This(4))),
+        ("uvx --from mcp-text-editor-rs mcp-text-editor /a", Some(This(3))),
+        ("npx --package=mcp-text-editor-rs mcp-text-editor /a", Some(This(2))),
+        ("pipx run --spec mcp-text-editor-rs mcp-text-editor", Some(This(4))),
+        ("env A=b /usr/bin/mcp-text-editor /a", Some(This(2))),
+        ("docker run -i --rm ghcr.io/x/mcp-text-editor:1 /work", Some(This(4))),
+        ("uvx mcp-text-editor", Some(Python)),
+        ("uvx mcp-text-editor@latest", Some(Python)),
+        ("/home/ada/.local/bin/uvx --python 3.12 mcp-text-editor", Some(Python)),
+        (r"C:\uv\uvx.EXE mcp-text-editor==1.2.2", Some(Python)),
+        ("uv tool run mcp-text-editor", Some(Python)),
+        ("uv --directory /src/mcp-text-editor run mcp-text-editor", Some(Python)),
+        ("pipx run mcp-text-editor", Some(Python)),
+        ("npx -y @smithery/cli@latest run mcp-text-editor --key 1", Some(Python)),
+        ("cmd /c npx -y @smithery/cli run @tumf/mcp-text-editor", Some(Python)),
+        ("python3.12 -m mcp_text_editor", Some(Python)),
+        ("docker run -i --rm mcp/text-editor:latest", Some(Python)),
+        ("uvx mcp-text-editors", None),
+        ("node /a/mcp-text-editor/index.js", None),
+        ("npx -y @modelcontextprotocol/server-filesystem /home/ada/mcp-text-editor", None),
+        ("sh", None),
+    ] {
+        assert_eq!(of(&words.split(' ').collect::<Vec<_>>()), server, "{words}");
+    }
+    assert_eq!(of(&["another-server", served.to_str().unwrap()]), None);
+}
+
+/// What pip, uv and pipx make of a program written in Python has our name, too.
+#[cfg(unix)]
+#[test]
+fn the_program_of_an_environment_of_pythons_is_the_server_in_python() {
+    let directory = tempfile::tempdir().unwrap();
+    let top = directory.path().canonicalize().unwrap();
+    let (bin, link) = (top.join("tools/mcp-text-editor/bin"), top.join("mcp-text-editor"));
+    let made = std::process::Command::new("sh")
+        .args(["-c", r#"mkdir -p "$0" && touch "$0/../pyvenv.cfg" "$0/mcp-text-editor" && chmod 755 "$0/mcp-text-editor" && ln -s "$0/mcp-text-editor" "$1""#])
+        .args([&bin, &link])
+        .status();
+    assert!(made.unwrap().success());
+    let machine = machine(System::Linux, "/", &[("PATH", top.to_str().unwrap())]);
+    let of = |word: &str| Server::of(&[word.to_owned()], &machine);
+    assert_eq!([of("mcp-text-editor"), of(link.to_str().unwrap())], [Some(Server::Python); 2]);
+    // The package with this program has its own name there, too.
+    #[expect(clippy::disallowed_methods, reason = "a test sets its files up")]
+    std::fs::write(bin.join("mcp-text-editor-rs"), "").unwrap();
+    assert_eq!(of("mcp-text-editor"), Some(Server::This(0)));
+}
+
+#[test]
+fn an_entry_of_the_server_in_python_becomes_a_fresh_one_that_keeps_its_members() {
+    let cursor = client("cursor");
+    let text = "{\"mcpServers\": {\"text-editor\": {\"command\": \"uvx\", \"args\": [\"mcp-text-editor\"], \"env\": {\"A\": \"b\"}}}}";
+    let unnamed = |client| Wanted { directories: Vec::new(), ..wanted(client) };
+    let (new, words) = install(text, &unnamed(cursor)).unwrap();
+    assert_eq!(
+        new,
+        "{\"mcpServers\": {\"text-editor\": {\"command\": \"/bin/mcp-text-editor\", \"args\": [\"--tools\", \"claude-code\", \"${workspaceFolder}\"], \"env\": {\"A\": \"b\"}}}}"
+    );
+    assert_eq!(words.tools.as_deref(), Some("claude-code"));
+    let refused = install(text, &unnamed(client("windsurf"))).unwrap_err();
+    assert!(matches!(refused, Refused::NoDirectory { .. }), "{refused}");
+    let in_project = Wanted { project: Some(Path::new("/work")), ..unnamed(cursor) };
+    let refused = install(text, &in_project).unwrap_err();
+    assert!(matches!(refused, Refused::NotHarmless(_)), "{refused}");
+    assert!(matches!(remove(text, cursor, linux(), false), Err(Refused::Foreign(_))));
+}
+
+/// Clients take `null` as if nothing stood there, or refuse the file.
+#[test]
+fn what_is_null_is_as_if_it_were_not_there() {
+    let cursor = client("cursor");
+    for text in ["{\"mcpServers\": null}", "{\"mcpServers\": {\"text-editor\": null}}"] {
+        let (new, words) = install(text, &wanted(cursor)).unwrap();
+        let said = Syntax::Json.read(&new).unwrap();
+        assert_eq!(Client::words(&said["mcpServers"]["text-editor"]).unwrap(), words.all(), "{new}");
+        assert_eq!(remove(text, cursor, linux(), false).unwrap(), text);
+    }
+    let item = Item { file: PathBuf::new(), path: &["permissions", "allow"], item: json!("x"), effect: "" };
+    for text in ["{\"permissions\": null}", "{\"permissions\": {\"allow\": null}}"] {
+        let said = Syntax::Json.read(&with(text, &item).unwrap()).unwrap();
+        assert_eq!(said, json!({"permissions": {"allow": ["x"]}}));
+        assert_eq!(without(text, &item).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_client_that_may_have_been_meant_is_suggested() {
+    let said: String = [
+        "claude",
+        "Claude Desktop",
+        "vs-code",
+        "code",
+        "gemini-cli",
+        "github-copilot",
+        "junie",
+        "cursr",
+        "opencod",
+        "emacs",
+        "z",
+        "",
+        "\u{1b}[31m",
+    ]
+    .map(|typed| format!("{}\n", Client::find(typed).unwrap_err()))
+    .concat();
+    insta::assert_snapshot!(said, @r"
+    there is no client `claude`; did you mean claude-code or claude-desktop?
+    there is no client `Claude Desktop`; did you mean claude-desktop?
+    there is no client `vs-code`; did you mean vscode?
+    there is no client `code`; did you mean claude-code, vscode, codex, opencode or qwen?
+    there is no client `gemini-cli`; did you mean gemini?
+    there is no client `github-copilot`; did you mean copilot?
+    there is no client `junie`; did you mean jetbrains?
+    there is no client `cursr`; did you mean cursor?
+    there is no client `opencod`; did you mean opencode?
+    there is no client `emacs`; there are claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline and jetbrains
+    there is no client `z`; there are claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline and jetbrains
+    there is no client ``; there are claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline and jetbrains
+    there is no client `\u001b[31m`; there are claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline and jetbrains
+    ");
+    for client in CLIENTS {
+        assert_eq!(Client::find(client.name), Ok(client));
+    }
+}
+
 #[test]
 fn words_are_taken_apart_and_put_together() {
     let texts = |words: &str| split(words).unwrap();
     let words =
-        Words::of(&texts("npx -y mcp-text-editor-rs@2 --limit files=5 --strict --mode=claude-code /a /b"))
-            .unwrap();
+        words_of("npx -y mcp-text-editor-rs@2 --limit files=5 --strict --mode=claude-code /a /b").unwrap();
     assert_eq!(words.start, ["npx", "-y", "mcp-text-editor-rs@2"]);
     assert_eq!(
         (words.tools.as_deref(), &words.options[..]),
@@ -352,12 +508,6 @@ fn words_are_taken_apart_and_put_together() {
         words.all().join(" "),
         "npx -y mcp-text-editor-rs@2 --tools claude-code --limit files=5 --strict /a /b"
     );
-    for own in ["mcp-text-editor", r"C:\bin\mcp-text-editor.exe", "uvx mcp-text-editor-rs==1.0"] {
-        assert!(Words::of(&texts(own)).is_some(), "{own}");
-    }
-    for other in ["uvx mcp-text-editors", "node /a/mcp-text-editor/index.js", "sh"] {
-        assert_eq!(Words::of(&texts(other)), None, "{other}");
-    }
     assert_eq!(texts("'a b' c\"d e\""), ["a b", "cd e"]);
     assert!(split(" ").is_err() && split("'a").is_err());
 }

@@ -1,0 +1,106 @@
+//! Which server the words of an entry start: this one, or the one in Python, whose tools have the same names.
+
+use super::machine::{Machine, is_same_file};
+
+/// The name of this program, and of the server in Python in its registry.
+const PROGRAM: &str = "mcp-text-editor";
+
+/// The name of the packages with this program.
+const PACKAGE: &str = "mcp-text-editor-rs";
+
+/// The module of the server in Python, for `python -m`, and its image.
+const OF_PYTHON: &[&str] = &["mcp_text_editor", "mcp/text-editor"];
+
+/// Programs that start a package by its name.
+const STARTERS: &[&str] =
+    &["bunx", "npm", "npx", "pipx", "pnpm", "pnpx", "py", "python", "python3", "uv", "uvx", "yarn"];
+
+/// A server whose tools have these names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Server {
+    /// This one; at this index stands the last word before its own arguments.
+    This(usize),
+    /// The one in Python.
+    Python,
+}
+
+impl Server {
+    /// Tells which one words start; `None` where they start something else.
+    #[must_use]
+    pub fn of(words: &[String], machine: &Machine) -> Option<Self> {
+        let first = words.first()?;
+        if [PROGRAM, PACKAGE].contains(&name_of(first)) || is_this_program(first, machine) {
+            return Some(if is_in_python(first, machine) { Self::Python } else { Self::This(0) });
+        }
+        let mut is_by_package = STARTERS.contains(&name_of(first));
+        let mut is_our_package = false;
+        for (index, word) in words.iter().enumerate().skip(1) {
+            let name = name_of(word);
+            if OF_PYTHON.contains(&unversioned(word)) {
+                return Some(Self::Python);
+            }
+            // A directory that is served can have any name, and what a starter is given is a package.
+            let is_elsewhere = is_path(word) && (is_by_package || machine.here.join(word).is_dir());
+            if is_elsewhere || word.starts_with('-') || is_named_by_option(words, index) {
+                // `uvx --from mcp-text-editor-rs mcp-text-editor`
+                is_our_package |= word.contains(PACKAGE);
+                continue;
+            }
+            match name {
+                PROGRAM if is_by_package && !is_our_package => return Some(Self::Python),
+                PROGRAM | PACKAGE => return Some(Self::This(index)),
+                _ => is_by_package |= STARTERS.contains(&name),
+            }
+        }
+        None
+    }
+}
+
+/// Whether a package is named by an option, and the program in it by a word that follows.
+fn is_named_by_option(words: &[String], index: usize) -> bool {
+    let before = index.checked_sub(1).and_then(|before| words.get(before));
+    before.is_some_and(|before| ["--from", "--spec", "--package", "-p"].contains(&before.as_str()))
+}
+
+/// Whether a word leads to the program that runs, whatever its name.
+fn is_this_program(word: &str, machine: &Machine) -> bool {
+    let own = machine.program.to_str().map(name_of);
+    own == Some(name_of(word))
+        || machine
+            .find_program(word, machine.variable("PATH"))
+            .is_some_and(|found| is_same_file(&found, &machine.program))
+}
+
+/// Whether a word leads to a program in an environment of Python's that does not hold the package with this one.
+fn is_in_python(word: &str, machine: &Machine) -> bool {
+    let found =
+        machine.find_program(word, machine.variable("PATH")).and_then(|path| path.canonicalize().ok());
+    let Some(directory) = found.as_deref().and_then(|found| found.parent()) else { return false };
+    directory.with_file_name("pyvenv.cfg").exists()
+        && !["", ".exe"].iter().any(|ending| directory.join(format!("{PACKAGE}{ending}")).exists())
+}
+
+fn is_path(word: &str) -> bool {
+    let has_drive = word.as_bytes().get(1) == Some(&b':');
+    word.starts_with(['/', '\\', '.', '~']) || has_drive
+}
+
+/// The last name of a path or a package, without what says its version and without an ending of Windows' programs.
+fn name_of(word: &str) -> &str {
+    let name = unversioned(word).rsplit(['/', '\\']).next().unwrap_or_default();
+    ["exe", "cmd"]
+        .iter()
+        .find_map(|ending| {
+            let (name, own) = name.rsplit_once('.')?;
+            own.eq_ignore_ascii_case(ending).then_some(name)
+        })
+        .unwrap_or(name)
+}
+
+/// A name without `@2`, `==2` or `:2` behind it; a scope `@` in front stays.
+fn unversioned(word: &str) -> &str {
+    let name = word.rfind(['/', '\\']).map_or(0, |slash| slash + 1);
+    let (_, last) = word.split_at_checked(name).unwrap_or(("", word));
+    let end = ["@", "==", ":"].iter().filter_map(|mark| last.find(mark)).min().unwrap_or(last.len());
+    word.get(..name + end).unwrap_or(word)
+}
