@@ -87,19 +87,19 @@ impl Workspace {
         self.carry_out(edits, control, false)
     }
 
+    /// How a call is carried out that a client asks for.
+    pub(super) fn options<'a>(&self, control: Control<'a>, dry_run: bool) -> Options<'a> {
+        let Control { origin: tool, cancellation, .. } = control;
+        Options { tool, undoes: None, matching: self.matching, dry_run, cancellation }
+    }
+
     fn carry_out(
         &self,
         edits: &[FileEdit<'_>],
         control: Control<'_>,
         dry_run: bool,
     ) -> Result<Outcome, EditError> {
-        let options = Options {
-            tool: control.origin,
-            undoes: None,
-            matching: self.matching,
-            dry_run,
-            cancellation: control.cancellation,
-        };
+        let options = self.options(control, dry_run);
         if let [FileEdit { file_path, encoding, change: Change::Create(contents), .. }] = *edits {
             let new = NewFile { file_path, contents, encoding };
             return create(self, new, options).map_err(|reasons| {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
 use crate::door::control::Control;
-use crate::edit::undo::{Options, UndoError, Undone, undo};
+use crate::edit::undo::{UndoError, Undone, undo};
 use crate::error::StoreError;
 use crate::history::{EditId, Entry, Undo};
 use crate::recovery::recover;
@@ -23,7 +23,7 @@ impl Workspace {
     }
 
     fn take_back(&self, id: &EditId, control: Control<'_>, dry_run: bool) -> Result<Undone, UndoError> {
-        undo(self, id, Options { tool: control.origin, dry_run, cancellation: control.cancellation })
+        undo(self, id, self.options(control, dry_run))
     }
 
     /// Has this workspace serve the files of a past edit, wherever they are and whatever protects them: for a person who takes it

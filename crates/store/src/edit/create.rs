@@ -19,7 +19,7 @@ use crate::commit::publish_new::{Created, Creation, check_directory};
 use crate::commit::transaction::Transaction;
 use crate::durability::Durability;
 use crate::edit::existing::Existing;
-use crate::edit::outcome::{Became, Edited, Outcome, Warning};
+use crate::edit::outcome::{Became, Edited, Outcome};
 use crate::edit::problem::Reason;
 use crate::edit::request::Options;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
@@ -66,10 +66,9 @@ pub(crate) fn create(
     if size > workspace.max_file_bytes {
         return Err(vec![Reason::TooLarge { bytes: size, becomes: true }]);
     }
-    let mut scanner = Scanner::new(Some(label.encoding));
-    scanner.feed(&bytes);
-    let scan = scanner.finish();
-    let whole = |error: StoreError| {
+    let (shown_as, encoding) = (new.file_path, label.encoding);
+    let making = Making { workspace, place: &place, bytes: &bytes, encoding, shown_as, options };
+    making.carry_out().map_err(|error| {
         vec![match error.kind {
             StoreErrorKind::AlreadyExists => {
                 let existing = Existing::at(workspace, &place, new.encoding, options.cancellation);
@@ -77,53 +76,70 @@ pub(crate) fn create(
             }
             _ => Reason::Store(error),
         }]
-    };
-    let none = Scanner::new(Some(label.encoding)).finish();
-    let (nothing, file) = (Scanned::new(&[][..], &none), Scanned::new(bytes.as_slice(), &scan));
-    let region = regions::whole(nothing, file).unwrap_or_else(|never| match never {});
-    let mut edited = Edited {
-        entry: 0,
-        became: Became::Edited,
-        digest: Some(scan.digest),
-        total_lines: scan.lines.count(),
-        regions: region.into_iter().collect(),
-        diff: None,
-        warnings: Vec::new(),
-    };
-    if options.dry_run {
-        check_free(&place).map_err(whole)?;
-        let text = diff::between(nothing, file, &edited.regions, &in_diff(new.file_path));
-        (edited.diff, edited.digest) = (Some(text.unwrap_or_else(|never| match never {})), None);
-        return Ok(Outcome { edit_id: None, files: vec![edited] });
-    }
-    let made = create_recorded(workspace, &place, &bytes, options.cancellation, |directories| {
-        let relative = place.relative().to_owned();
-        workspace.history.keeps_place(&place)?;
-        let path = place.path().to_string_lossy();
-        let text = diff::between(nothing, file, &edited.regions, &in_diff(&path));
-        let created = FileEdit {
-            path: place.path().to_owned(),
-            relative,
-            encoding: label.encoding,
-            before: None,
-            after: Some(scan.digest),
-            undo: Undo::Remove { directories: directories.to_vec() },
-            diff: text.unwrap_or_else(|never| match never {}),
+    })
+}
+
+/// A file that is to be there with all of its bytes.
+pub(super) struct Making<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) place: &'a WritablePlace,
+    pub(super) bytes: &'a [u8],
+    /// What the bytes are in.
+    pub(super) encoding: Encoding,
+    /// The path in the diff of a dry run.
+    pub(super) shown_as: &'a str,
+    pub(super) options: Options<'a>,
+}
+
+impl Making<'_> {
+    /// Makes the file, and the directories above it that are missing, or only looks whether it could be made. If something has its name
+    /// the error is [`StoreErrorKind::AlreadyExists`].
+    pub(super) fn carry_out(self) -> Result<Outcome, StoreError> {
+        let Self { workspace, place, bytes, encoding, options, .. } = self;
+        let mut scanner = Scanner::new(Some(encoding));
+        scanner.feed(bytes);
+        let (none, scan) = (Scanner::new(Some(encoding)).finish(), scanner.finish());
+        let (nothing, file) = (Scanned::new(&[][..], &none), Scanned::new(bytes, &scan));
+        let region = regions::whole(nothing, file).unwrap_or_else(|never| match never {});
+        let mut edited = Edited {
+            entry: 0,
+            became: Became::Edited,
+            digest: Some(scan.digest),
+            total_lines: scan.lines.count(),
+            regions: region.into_iter().collect(),
+            diff: None,
+            warnings: Vec::new(),
         };
-        workspace.history.record(&NewEdit {
-            tool: options.tool,
-            undoes: options.undoes,
-            files: vec![created],
-        })
-    });
-    let kept = made.map_err(whole)?;
-    let edit_id = kept.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
-    Ok(Outcome { edit_id, files: vec![edited] })
+        let diff = |path: &str| {
+            let text = diff::between(nothing, file, &edited.regions, &in_diff(path));
+            text.unwrap_or_else(|never| match never {})
+        };
+        if options.dry_run {
+            check_free(place)?;
+            (edited.diff, edited.digest) = (Some(diff(self.shown_as)), None);
+            return Ok(Outcome { edit_id: None, files: vec![edited] });
+        }
+        let noted = create_recorded(workspace, place, bytes, options.cancellation, |directories| {
+            workspace.history.keeps_place(place)?;
+            let created = FileEdit {
+                path: place.path().to_owned(),
+                relative: place.relative().to_owned(),
+                encoding,
+                before: None,
+                after: Some(scan.digest),
+                undo: Undo::Remove { directories: directories.to_vec() },
+                diff: diff(&place.path().to_string_lossy()),
+            };
+            let (tool, undoes) = (options.tool, options.undoes);
+            workspace.history.record(&NewEdit { tool, undoes, files: vec![created] })
+        })?;
+        Ok(Outcome::noted(edited, noted))
+    }
 }
 
 /// Creates a file, so that recovery finds what is left of it if the process is killed. `note` is called with the
 /// directories that were made, while the file is still locked.
-pub(crate) fn create_recorded<T>(
+fn create_recorded<T>(
     workspace: &Workspace,
     place: &WritablePlace,
     bytes: &[u8],
@@ -183,7 +199,7 @@ fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {
 }
 
 /// Checks that a file can be created, as far as can be seen without trying.
-pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
+fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     match place.identity() {
         Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => {
             check_directory(place)

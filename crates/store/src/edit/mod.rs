@@ -11,7 +11,6 @@ mod problem;
 pub(crate) mod remove_file;
 mod request;
 pub(crate) mod undo;
-mod whole_diff;
 
 pub(crate) use call::edit;
 pub use existing::Existing;

@@ -1,50 +1,26 @@
 //! Taking a past edit back, in all of its files or in none. This is an edit like any other, so undoing it is redo.
 //!
-//! Changed files are restored by [`crate::edit`], created ones are removed by [`crate::commit::remove`], and removed ones are created
-//! again by [`crate::commit::publish_new`].
+//! So it is carried out as if a client had asked for it, but for what each file must hold: what the edit left.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::regions;
-use mcp_text_editor_core::resolve::Options as Matching;
-use mcp_text_editor_core::scan::Scanner;
-use mcp_text_editor_core::scanned::Scanned;
-use mcp_text_editor_core::source::read_range;
 use mcp_text_editor_core::splice::SpliceSet;
 
-use crate::access::place::{Place, WritablePlace};
+use crate::access::place::WritablePlace;
 use crate::access::roots::PathError;
-use crate::attempts::Attempts;
-use crate::cancellation::Cancellation;
-use crate::commit::remove::{Around, Removal, Removed, remove};
 use crate::edit::call::edit;
-use crate::edit::create::{check_free, create_recorded};
+use crate::edit::create::Making;
 use crate::edit::move_file::{End, Relocation};
-use crate::edit::outcome::{Became, Edited, Outcome, Warning};
+use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{self, Change, Edit};
-use crate::edit::whole_diff::{removal_diff, whole_diff};
-use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
-use crate::history::{EditId, Entry, FileEdit, NewEdit, NotKept, Remedy, Undo};
-use crate::lock::{Backoff, LockTimeout};
-use crate::os::clock::now;
-use crate::read::document::{Document, Extent};
-use crate::recovery::lock_settled;
+use crate::edit::remove_file::{Expected, Removing};
+use crate::edit::request::{Change, Edit, Options};
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::history::{EditId, Entry, NotKept, Remedy, Undo};
 use crate::workspace::Workspace;
-
-/// How an edit is to be taken back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Options<'a> {
-    /// The tool's name, for the history.
-    pub tool: &'a str,
-    /// Check everything, write nothing, and show the difference.
-    pub dry_run: bool,
-    /// Whether the client has withdrawn the call.
-    pub cancellation: Cancellation<'a>,
-}
 
 /// An edit that was taken back.
 #[derive(Debug)]
@@ -129,7 +105,7 @@ pub(crate) fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> 
     let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(workspace, entry)) else {
         return Err(UndoError::Unknown);
     };
-    let work = Work { workspace, entry: &entry, options };
+    let work = Work { workspace, entry: &entry, options: Options { undoes: Some(&entry.id), ..options } };
     let done = match undos.as_slice() {
         [Undo::Displaced { .. }] => return Err(UndoError::Displaced(Box::new(entry))),
         [Undo::Remove { directories }] => work.remove(directories).map_err(alone),
@@ -223,14 +199,7 @@ impl<'a> Work<'a> {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let options = request::Options {
-            tool: self.options.tool,
-            undoes: Some(&self.entry.id),
-            matching: Matching::default(),
-            dry_run: self.options.dry_run,
-            cancellation: self.options.cancellation,
-        };
-        edit(self.workspace, &edits, options)
+        edit(self.workspace, &edits, self.options)
     }
 
     /// The path of a file of the edit.
@@ -255,16 +224,8 @@ impl<'a> Work<'a> {
         let problem = |entry| move |reason: Box<Reason>| vec![EditProblem { entry, reason: *reason }];
         let (target, source) = (self.place(0).map_err(problem(0))?, self.place(1).map_err(problem(1))?);
         let (to, from) = (self.path(0).map_err(problem(0))?, self.path(1).map_err(problem(1))?);
-        let Options { tool, dry_run, cancellation } = self.options;
-        let options = request::Options {
-            tool,
-            undoes: Some(&self.entry.id),
-            matching: Matching::default(),
-            dry_run,
-            cancellation,
-        };
         let expected = self.entry.files.get(1).and_then(|file| file.after);
-        let workspace = self.workspace;
+        let (workspace, options) = (self.workspace, self.options);
         let moving = Relocation { workspace, source, target, from, to, expected, directories, options };
         moving.carry_out().map_err(|reasons| {
             let problem = |(end, reason)| match (end, reason) {
@@ -281,138 +242,31 @@ impl<'a> Work<'a> {
 
     /// A file that was created goes.
     fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Box<Reason>> {
-        let place = self.place(0)?;
-        let wait = LockTimeout {
-            cancellation: self.options.cancellation,
-            observer: self.workspace.observer,
-            ..LockTimeout::default()
-        };
-        let mut backoff = Backoff::new(&wait);
-        let mut attempts = Attempts::new(self.options.cancellation);
-        loop {
-            match self.remove_once(&place, directories, &mut backoff) {
-                Err(reason) if matches!(&*reason, Reason::Store(error) if attempts.again(error)) => {}
-                Err(reason) => return Err(reason),
-                Ok((outcome, around)) => {
-                    drop(place);
-                    around.into_iter().for_each(Around::remove);
-                    return Ok(outcome);
-                }
-            }
-        }
-    }
-
-    fn remove_once(
-        self,
-        place: &WritablePlace,
-        directories: &[PathBuf],
-        backoff: &mut Backoff<'_>,
-    ) -> Result<(Outcome, Option<Around<'a>>), Box<Reason>> {
-        let Options { dry_run, cancellation, .. } = self.options;
-        let changed = || StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed);
-        let locked = lock_settled(self.workspace, &[place], backoff).map_err(|problems| {
-            Reason::Store(problems.into_iter().next().map_or_else(changed, |(_, error)| error))
-        })?;
-        let locked = locked.files.into_iter().next().ok_or_else(|| Reason::Store(changed()))?;
-        let began = now();
-        let encoding = self.encoding();
-        let document = Document::of_one_state(locked.file(), Some(encoding), Extent::Whole, cancellation)
-            .map_err(Reason::Store)?;
         let after = self.entry.files.first().and_then(|file| file.after);
-        let Some(digest) = document.digest().filter(|digest| after == Some(*digest)) else {
-            return Err(Reason::ChangedSince { digest: document.digest() }.into());
-        };
-        let fail =
-            |fault: ReadFault| Reason::Store(StoreError::from_fault(Operation::Read, place.path(), fault));
-        let text = removal_diff(&document, encoding, place).map_err(fail)?;
-        let mut edited = Edited {
-            entry: 0,
-            became: Became::Edited,
-            digest: dry_run.then_some(digest),
-            total_lines: 0,
-            regions: Vec::new(),
-            diff: dry_run.then(|| text.clone()),
-            warnings: vec![Warning::Removed],
-        };
-        if dry_run {
-            return Ok((Outcome { edit_id: None, files: vec![edited] }, None));
-        }
-        let contents = if document.scan.size <= self.workspace.max_kept_bytes {
-            Ok(read_range(&document, 0..document.scan.size).map_err(fail)?)
-        } else {
-            Err(NotKept::TooLarge)
-        };
-        let is_settled = locked.file().identity().has_settled_content(began);
-        let removal = Removal { place, locked, digest, is_settled, directories };
-        let remember = || {
-            let undo = Undo::Create { contents: contents? };
-            self.record(place, (Some(digest), None), undo, text)
-        };
-        let Removed { noted, was_recorded, around } =
-            remove(self.workspace, removal, cancellation, remember).map_err(Reason::Store)?;
-        edited.warnings.extend((!was_recorded).then_some(Warning::NoJournal));
-        Ok((Outcome::noted(edited, noted), Some(around)))
+        let expected = Expected::Left(after, self.encoding());
+        let (workspace, place, options) = (self.workspace, self.place(0)?, self.options);
+        Removing { workspace, place, expected, directories, options }.carry_out()
     }
 
     /// A file that was removed comes back.
-    fn create(self, contents: &[u8]) -> Result<Outcome, Box<Reason>> {
-        let place = self.place(0)?;
-        let encoding = self.encoding();
-        let mut scanner = Scanner::new(Some(encoding));
-        scanner.feed(contents);
-        let scan = scanner.finish();
-        let none = Scanner::new(Some(encoding)).finish();
-        let (before, after) = (Scanned::new(&[][..], &none), Scanned::new(contents, &scan));
-        let text = whole_diff(before, after, &place);
-        let text = text.unwrap_or_else(|never| match never {});
+    fn create(self, bytes: &[u8]) -> Result<Outcome, Box<Reason>> {
+        let (workspace, options, encoding) = (self.workspace, self.options, self.encoding());
+        let place = &self.place(0)?;
+        let shown_as = &*place.path().to_string_lossy();
+        let making = Making { workspace, place, bytes, encoding, shown_as, options };
         let is_taken = || {
             let digest =
                 place.open_file(false).ok().and_then(|file| crate::read::hash::digest_of(&file).ok());
             digest.map(|digest| Reason::ChangedSince { digest: Some(digest) })
         };
-        let reason = |error: StoreError| match error.kind {
+        Ok(making.carry_out().map_err(|error| match error.kind {
             StoreErrorKind::AlreadyExists => is_taken().unwrap_or(Reason::Store(error)),
             _ => Reason::Store(error),
-        };
-        let region = regions::whole(before, after);
-        let mut edited = Edited {
-            entry: 0,
-            became: Became::Edited,
-            digest: Some(scan.digest),
-            total_lines: scan.lines.count(),
-            regions: region.unwrap_or_else(|never| match never {}).into_iter().collect(),
-            diff: None,
-            warnings: Vec::new(),
-        };
-        if self.options.dry_run {
-            check_free(&place).map_err(reason)?;
-            (edited.diff, edited.digest) = (Some(text), None);
-            return Ok(Outcome { edit_id: None, files: vec![edited] });
-        }
-        let made =
-            create_recorded(self.workspace, &place, contents, self.options.cancellation, |directories| {
-                let undo = Undo::Remove { directories: directories.to_vec() };
-                self.record(&place, (None, Some(scan.digest)), undo, text)
-            });
-        let noted = made.map_err(reason)?;
-        Ok(Outcome::noted(edited, noted))
+        })?)
     }
 
     fn encoding(self) -> Encoding {
         self.entry.files.first().map_or(Encoding::Utf8, |file| file.encoding)
-    }
-
-    fn record(
-        self,
-        place: &Place,
-        (before, after): (Option<Digest>, Option<Digest>),
-        undo: Undo,
-        diff: String,
-    ) -> Result<EditId, NotKept> {
-        let (path, relative) = (place.path().to_owned(), place.relative().to_owned());
-        let file = FileEdit { path, relative, encoding: self.encoding(), before, after, undo, diff };
-        let tool = self.options.tool;
-        self.workspace.history.record(&NewEdit { tool, undoes: Some(&self.entry.id), files: vec![file] })
     }
 }
 

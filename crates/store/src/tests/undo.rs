@@ -8,14 +8,14 @@ use crate::cancellation::Cancellation;
 use crate::commit::in_place::InPlace;
 use crate::edit::create::{NewFile, create};
 use crate::edit::undo::{self, UndoError, undo};
-use crate::edit::{self, Change, Edit, Outcome, Reason, Warning, edit};
+use crate::edit::{self, Change, Edit, Options, Outcome, Reason, Warning, edit};
 use crate::history::{EditId, History, Kind, NotKept, Settings};
 use crate::state_dir::StateDir;
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::resolve::{Options as Matching, Patch};
+use mcp_text_editor_core::resolve::Patch;
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
 
-use crate::tests::world::{World, unlink};
+use crate::tests::world::{World, options, unlink};
 
 fn kept() -> World {
     let mut world = World::new();
@@ -29,16 +29,6 @@ fn keep_history(world: &mut World, excluded: &[&str]) {
     let settings = Settings { excluded: Patterns::new(&excluded).unwrap(), days: 30, bytes: 1 << 20 };
     world.workspace.history = History::new(&state, settings);
     world.workspace.state_dir = Some(state);
-}
-
-fn options() -> edit::Options<'static> {
-    edit::Options {
-        tool: "patch_text_file_contents",
-        undoes: None,
-        matching: Matching::default(),
-        dry_run: false,
-        cancellation: Cancellation::none(),
-    }
 }
 
 fn id(outcome: Outcome) -> EditId {
@@ -61,25 +51,24 @@ fn patch(world: &World, paths: &[&str], old: &str, new: &str) -> EditId {
         file_hash: None,
         change: Change::Patch(&patches),
     });
-    id(edit(&world.workspace, &edits.collect::<Vec<_>>(), options()).unwrap())
+    id(edit(&world.workspace, &edits.collect::<Vec<_>>(), options("patch_text_file_contents")).unwrap())
 }
 
 fn make(world: &World, path: &str, contents: &str) -> EditId {
     let path = world.path(path);
     let new = NewFile { file_path: path.to_str().unwrap(), contents, encoding: None };
-    id(create(&world.workspace, new, options()).unwrap())
+    id(create(&world.workspace, new, options("patch_text_file_contents")).unwrap())
 }
 
-const UNDO: undo::Options<'_> =
-    undo::Options { tool: "undo", dry_run: false, cancellation: Cancellation::none() };
-
 fn back(world: &World, id: &EditId) -> EditId {
-    undo(&world.workspace, id, UNDO).unwrap().outcome.edit_id.unwrap()
+    undo(&world.workspace, id, options("undo")).unwrap().outcome.edit_id.unwrap()
 }
 
 /// What stands against it: the file, whether it is there at all, and the edit in the way.
 fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> {
-    let Err(UndoError::Problems(found)) = undo(&world.workspace, id, UNDO) else { panic!("it went through") };
+    let Err(UndoError::Problems(found)) = undo(&world.workspace, id, options("undo")) else {
+        panic!("it went through")
+    };
     assert!(found.problems.is_empty(), "{:?}", found.problems);
     let conflict = |conflict: &undo::Conflict| {
         let path = found.entry.files[conflict.file].path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -104,7 +93,7 @@ fn undo_redo_and_so_on() {
     let edited = world.content("@/root/a");
     let mut last = edit.clone();
     for _ in 0..3 {
-        let undone = undo(&world.workspace, &last, UNDO).unwrap();
+        let undone = undo(&world.workspace, &last, options("undo")).unwrap();
         assert_eq!(undone.entry.id, last);
         assert_eq!(undone.outcome.files[0].digest, Some(Digest::of(original.as_bytes())));
         assert_eq!(undone.outcome.files[0].regions[0].lines.count(), 1);
@@ -138,9 +127,9 @@ fn what_was_edited_in_place_comes_back_in_place() {
         file_hash: None,
         change: Change::Patch(&patches),
     };
-    let done = edit(&world.workspace, &[call], options()).unwrap();
+    let done = edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap();
     assert_eq!(done.files[0].warnings, [Warning::EditedInPlace(InPlace::Asked)]);
-    let undone = undo(&world.workspace, &done.edit_id.unwrap(), UNDO).unwrap().outcome;
+    let undone = undo(&world.workspace, &done.edit_id.unwrap(), options("undo")).unwrap().outcome;
     assert_eq!(undone.files[0].warnings, [Warning::EditedInPlace(InPlace::Asked)]);
     assert_eq!(std::io::read_to_string(held).unwrap(), "one\n");
     assert_eq!(world.content("@/root/a"), "one\n");
@@ -165,14 +154,14 @@ fn text_that_comes_back_inside_of_a_line_is_that_line_once() {
     let world = kept();
     world.write("@/root/a", "one a two a\nnext a");
     let edit = patch(&world, &["@/root/a"], "a", "");
-    let dry = undo(&world.workspace, &edit, undo::Options { dry_run: true, ..UNDO }).unwrap().outcome;
+    let dry = undo(&world.workspace, &edit, Options { dry_run: true, ..options("undo") }).unwrap().outcome;
     let diff = dry.files[0].diff.clone().unwrap();
     let (_, hunk) = diff.split_once("@@\n").unwrap();
     assert_eq!(
         hunk,
         "-one  two \n-next \n\\ No newline at end of file\n+one a two a\n+next a\n\\ No newline at end of file\n"
     );
-    let undone = undo(&world.workspace, &edit, UNDO).unwrap().outcome;
+    let undone = undo(&world.workspace, &edit, options("undo")).unwrap().outcome;
     let regions: Vec<_> = undone.files[0]
         .regions
         .iter()
@@ -191,7 +180,7 @@ fn as_many_places_as_a_call_may_change_come_back() {
         world.write("@/root/a", &original);
         let edit = patch(&world, &["@/root/a"], "a", "");
         assert_eq!(world.content("@/root/a"), unit.replace('a', "").repeat(100_000) + end);
-        let undone = undo(&world.workspace, &edit, UNDO).unwrap().outcome;
+        let undone = undo(&world.workspace, &edit, options("undo")).unwrap().outcome;
         assert_eq!(undone.files[0].regions.len(), if unit.ends_with('\n') { 100_000 } else { 1 });
         assert_eq!(world.content("@/root/a"), original);
     }
@@ -206,7 +195,7 @@ fn a_dry_run_shows_and_changes_nothing() {
     let removed = make(&world, "@/root/d", "old\n");
     let removed = back(&world, &removed);
     let names = world.names();
-    let dry = undo::Options { dry_run: true, ..UNDO };
+    let dry = Options { dry_run: true, ..options("undo") };
     for (id, part) in [(edit, "-two\n+one"), (made, "-new\n"), (removed, "+old\n")] {
         let undone = undo(&world.workspace, &id, dry).unwrap().outcome;
         assert_eq!(undone.edit_id, None);
@@ -227,7 +216,7 @@ fn a_file_that_was_created_goes_with_its_directories() {
     };
     let before = files(&world);
     let made = make(&world, "@/root/there/a/b/c.txt", "content\n");
-    let undone = undo(&world.workspace, &made, UNDO).unwrap().outcome;
+    let undone = undo(&world.workspace, &made, options("undo")).unwrap().outcome;
     assert_eq!(undone.files[0].digest, None);
     assert_eq!(undone.files[0].warnings, [Warning::Removed]);
     assert_eq!(files(&world), before);
@@ -313,14 +302,16 @@ fn only_edits_of_files_in_the_roots_exist() {
         entries.unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>()
     };
     assert_eq!(seen(&world), std::slice::from_ref(&inner));
-    assert!(matches!(undo(&world.workspace, &both, UNDO), Err(UndoError::Unknown)));
+    assert!(matches!(undo(&world.workspace, &both, options("undo")), Err(UndoError::Unknown)));
     // In the way of one that exists, an edit that does not is no other program's.
     world.write("@/root/a", "three\n");
     world.workspace.roots = Roots::open(&[world.path("@/root")]).unwrap();
     patch(&world, &["@/root/a", "@/root/inner/b"], "three", "four");
     world.workspace.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
     let beyond = |world: &World| {
-        let Err(UndoError::Problems(found)) = undo(&world.workspace, &inner, UNDO) else { panic!() };
+        let Err(UndoError::Problems(found)) = undo(&world.workspace, &inner, options("undo")) else {
+            panic!()
+        };
         let [undo::Conflict { later: None, beyond_roots, .. }] = found.conflicts[..] else { panic!() };
         beyond_roots
     };
@@ -329,7 +320,7 @@ fn only_edits_of_files_in_the_roots_exist() {
     assert_eq!(beyond(&world), Some(undo::IsLeft(false)));
     world.write("@/root/inner/b", "three\n");
     let nobody = EditId::parse("0123456789ab").unwrap();
-    assert!(matches!(undo(&world.workspace, &nobody, UNDO), Err(UndoError::Unknown)));
+    assert!(matches!(undo(&world.workspace, &nobody, options("undo")), Err(UndoError::Unknown)));
 }
 
 #[test]
@@ -346,7 +337,7 @@ fn a_directory_that_leads_elsewhere_by_now_takes_its_edits_along() {
     std::fs::rename(world.path("@/root/inner"), world.path("@/outside/inner")).unwrap();
     world.link("@/root/inner", "@/outside/inner");
     assert_eq!(seen(&world), 0);
-    assert!(matches!(undo(&world.workspace, &inner, UNDO), Err(UndoError::Unknown)));
+    assert!(matches!(undo(&world.workspace, &inner, options("undo")), Err(UndoError::Unknown)));
     assert_eq!(world.content("@/outside/inner/b"), "two\n");
 }
 
@@ -367,7 +358,9 @@ fn a_protected_file_stays_as_it_is() {
     for roots in [protected, read_only] {
         world.workspace.roots = roots;
         for id in &edits {
-            let Err(UndoError::Problems(found)) = undo(&world.workspace, id, UNDO) else { panic!("{id}") };
+            let Err(UndoError::Problems(found)) = undo(&world.workspace, id, options("undo")) else {
+                panic!("{id}")
+            };
             let reason = &found.problems[0].reason;
             assert!(matches!(reason, Reason::Path(PathError::Protected(_))), "{reason:?}");
         }
@@ -392,7 +385,7 @@ fn bytes_that_are_no_text_are_no_hindrance() {
         file_hash: None,
         change: Change::Patch(&patches),
     };
-    let edit = id(edit(&world.workspace, &[call], options()).unwrap());
+    let edit = id(edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap());
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 tw\xe9\n");
     back(&world, &edit);
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 one\n");
@@ -412,7 +405,7 @@ fn a_large_binary_file_is_not_what_an_edit_left_empty() {
     assert_eq!(world.content("@/root/b"), "");
     std::fs::write(world.path("@/root/b"), &binary).unwrap();
     for id in [made, emptied] {
-        let Err(UndoError::Problems(found)) = undo(&world.workspace, &id, UNDO) else {
+        let Err(UndoError::Problems(found)) = undo(&world.workspace, &id, options("undo")) else {
             panic!("it went through")
         };
         assert_eq!(found.conflicts[0].now, Some(Digest::of(&binary)));
@@ -442,7 +435,7 @@ fn a_large_binary_file_that_is_what_an_edit_left_comes_back() {
         file_hash: None,
         change: Change::Patch(&patches),
     };
-    let edit = id(edit(&world.workspace, &[call], options()).unwrap());
+    let edit = id(edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap());
     back(&world, &edit);
     assert!(std::fs::read(&path).unwrap() == bytes);
 }
@@ -452,7 +445,7 @@ fn what_is_not_kept_can_still_be_removed() {
     let mut world = kept();
     let made = make(&world, "@/root/a.key", "secret");
     keep_history(&mut world, &["*.key"]);
-    let undone = undo(&world.workspace, &made, UNDO).unwrap().outcome;
+    let undone = undo(&world.workspace, &made, options("undo")).unwrap().outcome;
     assert_eq!(undone.files[0].warnings, [Warning::Removed, Warning::NotInHistory(NotKept::Secret)]);
     assert!(!world.path("@/root/a.key").exists());
 }
@@ -463,7 +456,7 @@ fn what_recovery_kept_is_put_back_by_nobody() {
     world.write("@/root/a", "now");
     let path = world.path("@/root/a");
     let id = world.workspace.history.keep_displaced(&path, Path::new("a"), b"then").unwrap();
-    assert!(matches!(undo(&world.workspace, &id, UNDO), Err(UndoError::Displaced(_))));
+    assert!(matches!(undo(&world.workspace, &id, options("undo")), Err(UndoError::Displaced(_))));
     assert_eq!(world.content("@/root/a"), "now");
 }
 
@@ -477,7 +470,8 @@ fn a_file_that_may_not_be_written_is_not_removed() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
     std::fs::set_permissions(world.path("@"), std::fs::Permissions::from_mode(0o755)).unwrap();
     // Root may write all the same.
-    let undone = crate::tests::world::as_user(65_534, || undo(&world.workspace, &made, UNDO).is_err());
+    let undone =
+        crate::tests::world::as_user(65_534, || undo(&world.workspace, &made, options("undo")).is_err());
     assert!(undone.is_none_or(|refused| refused));
     assert!(path.exists());
 }
@@ -502,7 +496,7 @@ fn an_outsider_who_comes_in_between_loses_nothing() {
         let done = undo(
             &world.workspace,
             &made,
-            undo::Options { cancellation: Cancellation::when(&outsider), ..UNDO },
+            Options { cancellation: Cancellation::when(&outsider), ..options("undo") },
         );
         most = most.max(asked.get());
         if asked.get() > moment {
@@ -523,8 +517,12 @@ fn an_undo_that_is_withdrawn_changes_nothing() {
     let edits = [patch(&world, &["@/root/a"], "one", "two"), make(&world, "@/root/d/b", "x")];
     for id in edits {
         assert!(
-            undo(&world.workspace, &id, undo::Options { cancellation: Cancellation::when(&|| true), ..UNDO })
-                .is_err()
+            undo(
+                &world.workspace,
+                &id,
+                Options { cancellation: Cancellation::when(&|| true), ..options("undo") }
+            )
+            .is_err()
         );
     }
     assert_eq!((world.content("@/root/a"), world.content("@/root/d/b")), ("two".to_owned(), "x".to_owned()));
@@ -551,7 +549,7 @@ fn what_is_kept_of_a_call_is_bounded_over_all_its_files() {
                 splices: splices[at],
             },
         });
-        edit(&world.workspace, &edits, options()).unwrap()
+        edit(&world.workspace, &edits, options("patch_text_file_contents")).unwrap()
     };
     let done = edit([&replace(0..4), &replace(0..4)]);
     assert_eq!(done.edit_id, None);
@@ -571,7 +569,7 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
     let made = make(&world, "@/root/a", "x");
     let removed = back(&world, &made);
     let path = world.path("@/root/a");
-    let refusal = |dry_run| match undo(&world.workspace, &removed, undo::Options { dry_run, ..UNDO }) {
+    let refusal = |dry_run| match undo(&world.workspace, &removed, Options { dry_run, ..options("undo") }) {
         Err(UndoError::Problems(found)) => {
             format!("{:?} {:?}", found.conflicts.len(), found.problems)
         }
@@ -593,7 +591,7 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
         assert_eq!(refusal(true), refusal(false));
         unlink(&path);
     }
-    assert!(undo(&world.workspace, &removed, undo::Options { dry_run: true, ..UNDO }).is_ok());
+    assert!(undo(&world.workspace, &removed, Options { dry_run: true, ..options("undo") }).is_ok());
 }
 
 #[test]
@@ -609,7 +607,7 @@ fn a_history_that_cannot_be_written_is_told_and_stops_nothing() {
     let made = crate::tests::world::as_user(65_534, || {
         let path = world.path("@/root/new");
         let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-        create(&world.workspace, new, options()).unwrap()
+        create(&world.workspace, new, options("patch_text_file_contents")).unwrap()
     });
     let Some(made) = made else { return };
     assert_eq!(made.edit_id, None);
@@ -636,7 +634,7 @@ fn a_full_disk_is_told_and_stops_nothing() {
     for number in 0..50 {
         let path = world.path(&format!("@/root/{number}"));
         let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-        let made = create(&world.workspace, new, options()).unwrap();
+        let made = create(&world.workspace, new, options("patch_text_file_contents")).unwrap();
         told = made.files[0].warnings.iter().find_map(|warning| match warning {
             Warning::NotInHistory(NotKept::Unavailable { reason, .. }) => Some(reason.clone()),
             _ => None,
@@ -676,7 +674,9 @@ fn a_secret_by_any_of_its_names_is_not_kept() {
             file_hash: None,
             change: Change::Patch(if index == 0 { std::slice::from_ref(&replace) } else { &[] }),
         });
-        let done = edit::edit(&world.workspace, &edits.collect::<Vec<_>>(), options()).unwrap();
+        let done =
+            edit::edit(&world.workspace, &edits.collect::<Vec<_>>(), options("patch_text_file_contents"))
+                .unwrap();
         assert_eq!(done.edit_id, None, "{names:?}");
         assert_eq!(done.files[0].warnings, [Warning::NotInHistory(NotKept::Secret)]);
         assert_eq!(world.content("@/root/conf"), format!("{new} 0\n"));

@@ -7,22 +7,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use mcp_text_editor_core::resolve::Options as Matching;
 use mcp_text_editor_core::source::{Source as _, read_range};
 
 use crate::access::place::WritablePlace;
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
-use crate::cancellation::Cancellation;
 use crate::commit::in_place::InPlace;
 use crate::edit::create::{NewFile, create};
-use crate::edit::{Change, Edit, Options, Reason, Warning, edit, undo};
+use crate::edit::{Change, Edit, Reason, Warning, edit, undo};
 use crate::error::StoreErrorKind;
 use crate::history::{History, NotKept, Settings};
 use crate::lock::{Backoff, LockTimeout, lock_all_with};
 use crate::os;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::state_dir::StateDir;
+use crate::tests::world::options;
 use crate::workspace::Workspace;
 
 const READ: u32 = 1;
@@ -77,7 +76,7 @@ impl Place {
         let change = Change::Append("added\n");
         let file_path = path.to_str().unwrap();
         let edits = [Edit { file_path, encoding: None, file_hash: None, change }];
-        let done = edit(&self.workspace, &edits, options());
+        let done = edit(&self.workspace, &edits, options("patch_text_file_contents"));
         assert_eq!(self.names(), names, "nothing is left");
         let journal = self.workspace.state_dir.as_ref().unwrap().journal();
         assert_eq!(journal.entries().unwrap().count(), 0, "nothing is left in the journal");
@@ -91,16 +90,6 @@ impl Place {
                 other => panic!("{other:?}"),
             },
         }
-    }
-}
-
-fn options() -> Options<'static> {
-    Options {
-        tool: "append_text_file_contents",
-        undoes: None,
-        matching: Matching::default(),
-        dry_run: false,
-        cancellation: Cancellation::none(),
     }
 }
 
@@ -135,7 +124,7 @@ fn twelve_edits_and_six_reads_at_once_all_succeed() {
         let file_path = path.to_str().unwrap();
         let change = Change::Append("added\n");
         let edits = [Edit { file_path, encoding: None, file_hash: None, change }];
-        edit(&world.workspace, &edits, options()).unwrap();
+        edit(&world.workspace, &edits, options("patch_text_file_contents")).unwrap();
     };
     let read_one = |name: &str| {
         let file = world.place(name).open_file(false).unwrap();
@@ -272,11 +261,9 @@ fn undo_of_a_creation_takes_its_directories_along() {
     let (directory, workspace) = (world.directory, Workspace { history, ..world.workspace });
     let file = without_verbatim_prefix(directory.path().canonicalize().unwrap()).join(r"made\below\new");
     let new = NewFile { file_path: file.to_str().unwrap(), contents: "text\n", encoding: None };
-    let created = create(&workspace, new, options()).unwrap();
+    let created = create(&workspace, new, options("patch_text_file_contents")).unwrap();
     assert_eq!(std::fs::read(&file).unwrap(), b"text\n");
-    let back =
-        undo::Options { tool: "undo_text_file_edits", dry_run: false, cancellation: Cancellation::none() };
-    undo::undo(&workspace, &created.edit_id.unwrap(), back).unwrap();
+    undo::undo(&workspace, &created.edit_id.unwrap(), options("undo_text_file_edits")).unwrap();
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
