@@ -59,6 +59,9 @@ impl ToolSet {
         self.0.contains(&tool)
     }
 
+    /// The names of sets.
+    pub const NAMES: &[&str] = &["default", "all", "edit", "read-only", "claude-code"];
+
     /// Returns the tools of this set that leave every file as it is; `None` if there are none.
     #[must_use]
     pub fn read_only(&self) -> Option<Self> {

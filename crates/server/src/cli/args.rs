@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{
     ArgAction, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
-    ValueEnum,
+    ValueEnum, ValueHint,
 };
 use clap_complete::Shell;
 use mcp_text_editor_store::HistorySettings;
@@ -38,7 +38,7 @@ pub struct Arguments {
     #[command(subcommand)]
     pub(super) command: Option<Subcommands>,
     /// The allowed directories [default: the current directory]
-    #[arg(value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(super) directories: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) options: Options,
@@ -122,7 +122,7 @@ fn briefly(command: Command) -> Command {
 pub(super) struct Options {
     /// Which: default, all, edit, read-only, or names
     ///
-    /// default has the six that read and edit, search and list; edit the six alone; all also moves, removes, lists past edits and undoes
+    /// default has the six that read and edit, and the two that search and list; edit has the six alone; all also moves, removes, lists past edits and undoes
     /// them; claude-code is the patch tool alone. Names have commas between them. By default default; of `install` what suits the
     /// client.
     #[arg(
@@ -299,6 +299,7 @@ pub(super) struct Options {
         long,
         global = true,
         value_name = "DIR",
+        value_hint = ValueHint::DirPath,
         env = "MCP_TEXT_EDITOR_STATE_DIR",
         help_heading = "History and state"
     )]
@@ -311,7 +312,7 @@ pub(super) struct Options {
     /// Only for clients that send the token in this file
     ///
     /// Nobody else may be able to read the file. Without a token only loopback is served.
-    #[arg(long, value_name = "FILE", env = "MCP_TEXT_EDITOR_TOKEN_FILE", help_heading = "Serving over HTTP")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, env = "MCP_TEXT_EDITOR_TOKEN_FILE", help_heading = "Serving over HTTP")]
     pub(super) token_file: Option<PathBuf>,
     /// Serve also under this name, besides addresses and localhost; may be repeated
     #[arg(
@@ -373,7 +374,7 @@ pub(super) enum Subcommands {
     /// Call one tool, through a client session like any other
     Call {
         /// An allowed directory; may be repeated [default: the current directory]
-        #[arg(long = "root", value_name = "DIR")]
+        #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
         roots: Vec<PathBuf>,
         /// The name of the tool
         tool: String,
@@ -420,7 +421,7 @@ pub(super) enum Subcommands {
         /// As for install
         client: Option<String>,
         /// The project in which the client is used [default: the current directory]
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         project: Option<PathBuf>,
         /// Start all that the project's entries name, and in the project: for one that you trust wholly
         ///
@@ -452,10 +453,10 @@ pub(super) struct InstallArguments {
     /// claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline or jetbrains
     pub(super) client: Option<String>,
     /// The directories that the server may read and edit [default: the one in which the client is started]
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) allowed: Vec<PathBuf>,
     /// Write the configuration of this project, not your own
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) project: Option<PathBuf>,
     /// Show what would be written, and write nothing
     #[arg(long)]
@@ -467,7 +468,7 @@ pub(super) struct InstallArguments {
     #[arg(long)]
     pub(super) force: bool,
     /// The command that starts the server, such as "npx -y mcp-text-editor-rs" [default: the path of this program]
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub(super) command: Option<String>,
 }
 

@@ -2,11 +2,15 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory as _;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::args::Arguments;
+use super::install::clients::CLIENTS;
+use crate::config::ToolSet;
+use crate::tool_id::ToolId;
 
 /// What is written of the command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +32,68 @@ pub enum DocumentError {
     Io(#[from] io::Error),
 }
 
+const PROGRAM: &str = "mcp-text-editor";
+
+/// How the names of clap's functions for fish begin.
+const FISH: &str = "__fish_mcp_text_editor";
+
+/// Names the values of those arguments that are read later than the command line, or may be several with commas between them.
+fn with_values(command: Command) -> Command {
+    let clients = || CLIENTS.iter().map(|client| PossibleValue::new(client.name).help(client.program));
+    let tools = || ToolId::ALL.iter().map(|tool| PossibleValue::new(tool.name()));
+    let sets = ToolSet::NAMES.iter().copied().map(PossibleValue::new).chain(tools());
+    let values = [
+        ("install", "client", PossibleValuesParser::new(clients())),
+        ("doctor", "client", PossibleValuesParser::new(clients())),
+        ("call", "tool", PossibleValuesParser::new(tools())),
+    ];
+    // `mut_args`, since `mut_arg` puts what it changes behind all others.
+    let of = |command: Command, id: &str, values: &PossibleValuesParser| {
+        command.mut_args(|argument| {
+            if argument.get_id() == id { argument.value_parser(values.clone()) } else { argument }
+        })
+    };
+    let command = of(command, "tools", &PossibleValuesParser::new(sets));
+    values.into_iter().fold(command, |command, (subcommand, id, values)| {
+        command.mut_subcommand(subcommand, |found| of(found, id, &values))
+    })
+}
+
+/// Returns a script with what clap's lacks. In that for bash a subcommand has two names where the program's has a hyphen, so that nothing of it
+/// is found (clap-rs/clap#6529). In that for zsh it has to follow a directory, as if both could be. That for fish finds no command line while an option at its end waits for its value, and leaves out the values of
+/// what is no option.
+fn completed(shell: Shell, command: &Command, script: &str) -> String {
+    match shell {
+        Shell::Bash => script.replace(&PROGRAM.replace('-', "__subcmd__"), &PROGRAM.replace('-', "__")),
+        Shell::Fish => {
+            let parse = format!("argparse -s ({FISH}_global_optspecs) -- $cmd 2>/dev/null\n");
+            let again = format!("{parse}    or begin\n        set -e cmd[-1]\n        {parse}    end\n");
+            format!("{}{}", script.replace(&parse, &again), operands(command))
+        }
+        Shell::Zsh => {
+            let without_directory = |line: &&str| !line.starts_with("'::directories -- ");
+            let lines: String = script.split_inclusive('\n').filter(without_directory).collect();
+            let either = format!("\": :{{_{PROGRAM}_commands || _files -/}}\"");
+            let lines = lines.replacen(&format!("\":: :_{PROGRAM}_commands\""), &either, 1);
+            // Three times of the command itself, before all subcommands.
+            lines.replacen("$line[2]", "$line[1]", 3)
+        }
+        _ => script.to_owned(),
+    }
+}
+
+/// The values of what is no option, for fish.
+fn operands(command: &Command) -> String {
+    let of = |subcommand: &Command| {
+        let values = subcommand.get_positionals().flat_map(clap::Arg::get_possible_values);
+        let words: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        let is_it = format!("{FISH}_using_subcommand {}", subcommand.get_name());
+        (!words.is_empty())
+            .then(|| format!("complete -c {PROGRAM} -n \"{is_it}\" -f -a \"{}\"\n", words.join(" ")))
+    };
+    command.get_subcommands().filter_map(of).collect()
+}
+
 /// Writes a document.
 pub fn write(document: &Document, out: &mut impl Write) -> Result<(), DocumentError> {
     let mut command = Arguments::command();
@@ -35,7 +101,9 @@ pub fn write(document: &Document, out: &mut impl Write) -> Result<(), DocumentEr
     let mut text = Vec::new();
     match document {
         Document::Completions(shell) => {
-            clap_complete::generate(*shell, &mut command, "mcp-text-editor", &mut text);
+            let mut command = with_values(command);
+            clap_complete::generate(*shell, &mut command, PROGRAM, &mut text);
+            text = completed(*shell, &command, &String::from_utf8_lossy(&text)).into_bytes();
         }
         Document::Page(names) => {
             // Gives each subcommand the name of its page, `mcp-text-editor-call`, and the options that hold everywhere.

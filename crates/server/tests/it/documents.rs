@@ -70,6 +70,59 @@ fn shells_complete_every_option_and_subcommand() {
     }
 }
 
+/// What each shell is to offer where a value stands: what was typed so far, and some of the values.
+const VALUES: &[(&[&str], &[&str])] = &[
+    (&["install", "cl"], &["claude-code", "claude-desktop", "cline"]),
+    (&["doctor", "vsc"], &["vscode"]),
+    (&["call", "get_"], &["get_text_file_contents"]),
+    (&["--tools", "claude"], &["claude-code"]),
+    (&["install", "cursor", "--tools", "patch"], &["patch_text_file_contents"]),
+    (&["--landlock", "r"], &["require"]),
+    (&["completions", "fi"], &["fish"]),
+];
+
+#[test]
+fn shells_complete_values() {
+    for (shell, _) in SHELLS.iter().filter(|(shell, _)| ["bash", "zsh", "fish"].contains(shell)) {
+        let script = written(&["completions", shell]);
+        for value in VALUES.iter().flat_map(|(_, values)| *values) {
+            assert!(script.contains(value), "{shell}: {value}");
+        }
+    }
+    // zsh, which cannot be asked without a terminal, looks for a subcommand where it stands.
+    let zsh = written(&["completions", "zsh"]);
+    let steps: Vec<&str> =
+        zsh.lines().filter(|line| line.contains(" :{_") || line.contains("case $line[")).collect();
+    insta::assert_snapshot!(steps.join("\n"), @r#"
+    ": :{_mcp-text-editor_commands || _files -/}" \
+            case $line[1] in
+            case $line[2] in
+    "#);
+    // Of the shells that can be asked, those that this machine has offer just these. On Windows `bash` may be the name of another system.
+    if cfg!(windows) {
+        return;
+    }
+    let bash = r#"source "$1"; shift; COMP_WORDS=(mcp-text-editor "$@"); COMP_CWORD=$#
+        _mcp__text__editor mcp-text-editor "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}" 2>/dev/null; printf '%s\n' "${COMPREPLY[@]}""#;
+    let fish = r#"source $argv[1]; complete -C "mcp-text-editor "(string join -- " " $argv[2..]) | string split -f1 \t"#;
+    let directory = tempfile::tempdir().unwrap();
+    for (shell, asked) in [("bash", bash), ("fish", fish)] {
+        let script = directory.path().join(shell);
+        std::fs::write(&script, written(&["completions", shell])).unwrap();
+        for (typed, values) in VALUES {
+            let mut command = Command::new(shell);
+            command.args(["-c", asked]).args((shell == "bash").then_some("bash"));
+            let Ok(output) = command.arg(&script).args(*typed).current_dir(&directory).output() else {
+                break;
+            };
+            let offered = String::from_utf8(output.stdout).unwrap();
+            let mut offered: Vec<&str> = offered.lines().collect();
+            offered.sort_unstable();
+            assert_eq!(offered, *values, "{shell}: {typed:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
 /// A page says what the help does, in the words of man(1).
 #[test]
 fn every_subcommand_has_a_page() {

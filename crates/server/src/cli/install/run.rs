@@ -366,7 +366,6 @@ fn has_entry(file: &Path, client: &Client, machine: &Machine, state: &StateOptio
 
 /// Names a set of tools as briefly as `--tools` takes it.
 fn short_name(tools: &ToolSet) -> String {
-    let names = ["default", "all", "claude-code", "read-only"];
-    let found = names.into_iter().find(|name| name.parse::<ToolSet>().as_ref() == Ok(tools));
-    found.map_or_else(|| tools.to_string(), str::to_owned)
+    let found = ToolSet::NAMES.iter().find(|name| name.parse::<ToolSet>().as_ref() == Ok(tools));
+    found.map_or_else(|| tools.to_string(), |name| (*name).to_owned())
 }
