@@ -11,7 +11,7 @@ own, where there is no network but loopback. A recorder (`wire.py`) stands betwe
 - the model sees every reply as the server sent it: nothing is cut off, left out or put into a file;
 - the files are right in the end, byte for byte, and a person's `history` lists every edit;
 - an entry in the project names no absolute path;
-- after `install`, `doctor` finds nothing wrong.
+- after `install`, `doctor` finds nothing wrong; over HTTP (`install --http --token-env`), behind a recorder of its own (`relay.py`), too.
 
 Ends with `N passed, N failed`. Where the packages or the namespace cannot be had it says `skipped` and why.
 """
@@ -40,6 +40,7 @@ import script
 import wire
 from clients import CLIENTS, Unavailable, install, node
 from model import ADDED_BY_CLIENTS, Conversation, Model
+from relay import TOKEN_ENV, Relay
 
 HERE = Path(__file__).resolve().parent
 LIMIT = 300  # seconds for a client; what takes longer hangs
@@ -55,9 +56,10 @@ class Run:
     model: str
     variant: str = ""
     installs: bool = False  # whether `install` tells the client, and not the document's entry
+    http: bool = False  # whether that leads it to a server that runs
 
     def __str__(self):
-        return f"{self.client}, {self.name}" + (", installed" if self.installs else "") + (f", {self.model}" if CLIENTS[self.client].other_model else "")
+        return f"{self.client}, {self.name}" + (", installed" if self.installs else "") + (", over HTTP" if self.http else "") + (f", {self.model}" if CLIENTS[self.client].other_model else "")
 
 
 def runs(client):
@@ -74,6 +76,7 @@ def runs(client):
         yield Run(client, "mode", known.models[0], "claude-code")
     for name in ("edits", "project", "mode"):
         yield Run(client, name, known.models[0], "installed", installs=True)
+    yield Run(client, "edits", known.models[0], "installed", installs=True, http=True)
 
 
 # --- one run, inside its namespace ----------------------------------------------------------------------------------------------------
@@ -92,7 +95,7 @@ def write(path, text):
 
 
 def prepare(run, top, url, options):
-    """Home, project and programs; returns the commands that register, the client's command, and the environment."""
+    """Home, project and programs; returns the commands that register, the client's command, the environment, and the server that runs already."""
     client, home, project, programs = CLIENTS[run.client], top / "home", top / "project", top / "bin"
     for folder in (home, project, programs, top / "wire", top / "tmp"):
         folder.mkdir(parents=True)
@@ -139,9 +142,19 @@ def prepare(run, top, url, options):
         return [str(client.program(options["home"])), *rest]
 
     commands, command = [argv(line) for line in commands], argv(command)
-    if run.installs:
+    serving = Relay(top / "wire", options["server"], project, top, env) if run.http else None
+    if serving:
+        env[TOKEN_ENV] = serving.token
+        commands += leading(run, options["server"], serving.url)
+    elif run.installs:
         commands += installing(run, options["server"], str(server), served)
-    return commands, command + setting.words, env
+    return commands, command + setting.words, env, serving
+
+
+def leading(run, server, url):
+    """The commands that lead the client to a server that runs, and look after the entry."""
+    option = CLIENTS[run.client].option
+    return [[server, "install", option, "--http", url, "--token-env", TOKEN_ENV], [server, "doctor", option, "--project", "."]]
 
 
 def installing(run, server, recorder, served):
@@ -166,7 +179,7 @@ def play(run, top, options):
     it, project = SCRIPTS[run.name], top / "project"
     conversation = Conversation(it.calls(str(project / "not-there") if run.name == "missing" else str(project)))
     model = Model(conversation)
-    commands, argv, env = prepare(run, top, model.url, options)
+    commands, argv, env, serving = prepare(run, top, model.url, options)
     started = time.monotonic()
     with open(top / "output.txt", "wb") as output:
         streams = {"cwd": project, "env": env, "stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
@@ -179,6 +192,8 @@ def play(run, top, options):
         except subprocess.TimeoutExpired:
             status = f"none after {LIMIT} s"
     seconds = time.monotonic() - started
+    if serving:
+        serving.close()
     starts = list(wire.starts(top / "wire"))
     wrong = [f"the client ended with {status}"] if status else []
     if conversation.failure:

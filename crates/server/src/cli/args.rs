@@ -470,6 +470,12 @@ pub(super) struct InstallArguments {
     /// The command that starts the server, such as "npx -y mcp-text-editor-rs" [default: the path of this program]
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub(super) command: Option<String>,
+    /// Lead the client to the server that runs at this URL, instead of to a program that it starts
+    #[arg(id = "url", long = "http", value_name = "URL", conflicts_with_all = ["allowed", "command", "remove"])]
+    pub(super) url: Option<String>,
+    /// The variable in which the client finds that server's token; the token itself is written nowhere
+    #[arg(long, value_name = "NAME", requires = "url")]
+    pub(super) token_env: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]

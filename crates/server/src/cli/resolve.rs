@@ -15,6 +15,7 @@ use super::args::{
 };
 use super::documents::Document;
 use super::install::clients::Client;
+use super::install::leads::Target;
 use super::install::{Request, entry};
 use super::{http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
@@ -365,7 +366,15 @@ fn request(
     is_read_only: bool,
     typed: Vec<TypedOption>,
 ) -> Result<Request, String> {
-    let InstallArguments { client, allowed, project, print, remove, force, command } = install;
+    let InstallArguments { client, allowed, project, print, remove, force, command, url, token_env } =
+        install;
+    let target = url.map(|url| Target::new(url, token_env)).transpose()?;
+    if let (Some(_), Some(option)) = (&target, typed.first()) {
+        return Err(format!(
+            "--http leads to a server that runs, with options of its own: give {} to that one",
+            option.name
+        ));
+    }
     Ok(Request {
         client: client.as_deref().map(Client::find).transpose()?,
         directories: allowed.into_iter().map(absolute_without_dots).collect::<Result<_, _>>()?,
@@ -381,6 +390,7 @@ fn request(
             .filter(|option| !TOOLS_OPTIONS.contains(&option.name.as_str()))
             .map(written)
             .collect::<Result<_, _>>()?,
+        target,
     })
 }
 

@@ -38,10 +38,14 @@ mod person;
 mod places;
 mod progress;
 mod protected;
+#[cfg(target_os = "linux")]
+mod remote;
 mod replies;
 mod rules;
 mod scenarios;
 mod schemas;
+#[cfg(target_os = "linux")]
+mod scopes;
 mod session;
 mod stdio;
 mod stopping;

@@ -7,27 +7,24 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::entry::{Entry, Report, Wrong};
+use super::led;
 use super::start::start;
 use super::trust;
 use crate::cli::install::clients::{Client, NAME, STATE_VARIABLES};
 use crate::cli::install::entry::Words;
-use crate::cli::install::{Server, Syntax, at, beside, place_of};
+use crate::cli::install::leads::Leads;
+use crate::cli::install::{Server, Syntax, at, beside};
 
 /// Checks an entry, and those of the same tools under other names; `None` if there is none.
 pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
-    let Entry { client, machine, .. } = *entry;
-    let again = format!(
-        "mcp-text-editor install {}{}",
-        client.name,
-        if entry.is_project { " --project DIR" } else { "" }
-    );
-    let there = at(entry.said, &client.entry()).filter(|there| !there.is_null());
-    let beside = beside(entry.said, client, machine);
-    let mut report = there.map_or_else(Report::default, |there| check_own(entry, there, &again));
+    let there = at(entry.said, entry.path).filter(|there| !there.is_null());
+    let servers = entry.path.split_last().map_or(&[][..], |(_, servers)| servers);
+    let beside = beside(entry.said, servers, entry.machine);
+    let mut report = there.map_or_else(Report::default, |there| check_own(entry, there));
     let is_alone = there.is_none();
     if is_alone && beside.iter().any(|other| other.server == Server::Python) {
-        let what = format!("there is no entry {}", place_of(client));
-        report.wrong.push(Wrong { what, mend: again });
+        let what = format!("there is no entry {}", entry.path.join("."));
+        report.wrong.push(Wrong { what, mend: entry.again.clone() });
     }
     report.wrong.extend(beside.iter().map(|other| Wrong {
         what: other.what(!is_alone),
@@ -47,21 +44,24 @@ pub(super) fn mend_file(file: &Path) -> String {
 }
 
 /// Checks the entry under our name.
-fn check_own(entry: &Entry<'_>, there: &Value, again: &str) -> Report {
+fn check_own(entry: &Entry<'_>, there: &Value) -> Report {
     let Entry { client, machine, .. } = *entry;
     let mut report = Report::default();
     let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
+    let leads = Leads::of(client, there);
+    let again =
+        &leads.as_ref().map_or_else(|| entry.again.clone(), |leads| led::again(entry, &leads.shown(), leads));
     let words = Client::words(there).unwrap_or_default();
-    let Some(own) = Words::of(&words, machine) else {
-        match Server::of(&words, machine) {
-            Some(_) => wrong(
-                format!("it starts the server mcp-text-editor in Python: {}", words.join(" ")),
-                format!("{again}, which puts this server in its place"),
-            ),
-            None => {
-                wrong(format!("it starts something else: {}", words.join(" ")), format!("{again} --force"));
+    let Some(own) = Words::of(&words, machine).or_else(|| leads.as_ref().map(|_| Words::default())) else {
+        let said = words.join(" ");
+        let (what, more) = match Server::of(&words, machine) {
+            Some(_) => {
+                let what = format!("it starts the server mcp-text-editor in Python: {said}");
+                (what, ", which puts this server in its place")
             }
-        }
+            None => (format!("it starts something else: {said}"), " --force"),
+        };
+        wrong(what, if entry.is_written { format!("{again}{more}") } else { again.clone() });
         return report;
     };
     if there.get("disabled") == Some(&Value::Bool(true)) || there.get("enabled") == Some(&Value::Bool(false))
@@ -78,6 +78,15 @@ fn check_own(entry: &Entry<'_>, there: &Value, again: &str) -> Report {
     if let Some(missing) = trust::missing(client, machine, entry.project, entry.is_project, &read) {
         let step = if entry.is_project { client.project_step } else { client.user_step };
         wrong(missing, step.unwrap_or("say so in the client").to_owned());
+    }
+    if let Some(leads) = leads {
+        let asked = led::ask(entry, &leads);
+        report.done.extend(asked.done);
+        report.wrong.extend(asked.wrong);
+        report.is_unasked = asked.is_unasked;
+        report.done.extend(client.asks.map(|asks| format!("besides: {asks}")));
+        report.wrong.dedup();
+        return report;
     }
     let variables = variables(entry, there);
     for name in STATE_VARIABLES {

@@ -26,6 +26,12 @@ pub(super) struct Entry<'a> {
     pub(super) file: &'a Path,
     /// What the whole file says.
     pub(super) said: &'a Value,
+    /// Where the entry is in it.
+    pub(super) path: &'a [&'a str],
+    /// What writes it anew, or has another in its place.
+    pub(super) again: String,
+    /// Whether that is `install`.
+    pub(super) is_written: bool,
     /// The project in which the client is used.
     pub(super) project: &'a Path,
     /// Whether the file is the project's.
@@ -43,4 +49,6 @@ pub(super) struct Report {
     /// What was done, for people.
     pub(super) done: Vec<String>,
     pub(super) wrong: Vec<Wrong>,
+    /// Whether nobody was asked that the entry leads to, so that what is not wrong need not be well.
+    pub(super) is_unasked: bool,
 }

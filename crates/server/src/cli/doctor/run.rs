@@ -6,10 +6,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::check::{check, mend_file};
-use super::entry::{Entry, Report, Wrong};
+use super::entry::{Entry, Read, Report, Wrong};
 use crate::cli::install::clients::{CLIENTS, Client};
+use crate::cli::install::leads::Leads;
 use crate::cli::install::machine::Machine;
-use crate::cli::install::{InstallError, Syntax, configuration, files_of, harmless};
+use crate::cli::install::scopes::{Holder, Scope, said_of, scopes, taken_out};
+use crate::cli::install::{InstallError, Syntax, at, configuration, files_of, harmless};
 use crate::cli::terminal::clipped;
 use crate::config::StateOptions;
 use crate::render::escape::on_one_line;
@@ -35,30 +37,50 @@ pub fn doctor(
     let project = project.unwrap_or(&machine.here);
     let (mut is_well, mut count) = (true, 0);
     for client in clients {
-        let own = files_of(client, machine, None).unwrap_or_default().into_iter().map(|file| (file, false));
-        let of_project =
-            files_of(client, machine, Some(project)).unwrap_or_default().into_iter().map(|file| (file, true));
-        for (file, is_project) in own.chain(of_project) {
-            let stays = if is_project { harmless::inside(project, &file) } else { Ok(()) };
-            let report = match stays.and_then(|()| read(&file, client.syntax)) {
+        let scopes = scopes(client, machine, project, &|path, syntax| read(path, syntax).ok().flatten());
+        let files: Vec<(&Scope, Result<Value, String>)> = scopes
+            .iter()
+            .filter_map(|scope| Some((scope, said(client, scope, &read).transpose()?)))
+            .collect();
+        let entries: Vec<(&Scope, &Value)> = files
+            .iter()
+            .filter_map(|(scope, said)| Some((*scope, at(said.as_ref().ok()?, &scope.path())?)))
+            .filter(|(_, there)| !there.is_null())
+            .collect();
+        for (scope, said) in &files {
+            let is_project = scope.holder == Holder::Project;
+            let is_written = is_written(client, scope, machine);
+            let report = match said {
                 Ok(said) => check(&Entry {
                     client,
                     machine,
-                    file: &file,
-                    said: &said.unwrap_or_default(),
+                    file: &scope.file,
+                    said,
+                    path: &scope.path(),
+                    again: again(client, scope, project, is_written),
+                    is_written,
                     project,
                     is_project,
                     is_trusted,
                     read: &read,
                 }),
                 Err(what) => {
-                    Some(Report { wrong: vec![Wrong { what, mend: mend_file(&file) }], ..Report::default() })
+                    let what = what.clone();
+                    Some(Report {
+                        wrong: vec![Wrong { what, mend: mend_file(&scope.file) }],
+                        ..Report::default()
+                    })
                 }
             };
-            let Some(report) = report else { continue };
+            let Some(mut report) = report else { continue };
+            if let Some((_, there)) = entries.iter().find(|(own, _)| own == scope) {
+                let first = entries.iter().find(|(first, _)| first.rank < scope.rank);
+                report.done.extend(first.map(|(first, _)| said_of(client, first, project)));
+                report.wrong.extend(does_not_fit(client, scope, there, &entries));
+            }
             count += 1;
             is_well &= report.wrong.is_empty();
-            tell(client, &file, &report, out)?;
+            tell(client, scope, &report, out)?;
         }
     }
     if count == 0 {
@@ -68,16 +90,78 @@ pub fn doctor(
     Ok(is_well && count > 0)
 }
 
-fn tell(client: &Client, file: &Path, report: &Report, out: &mut impl Write) -> Result<(), InstallError> {
-    writeln!(out, "{}: {}", client.program, shown(&file.to_string_lossy()))?;
+/// Whether a place is one in which `install` writes.
+fn is_written(client: &Client, scope: &Scope, machine: &Machine) -> bool {
+    let directory = scope.directory.as_deref();
+    let files = match scope.holder {
+        Holder::Project => files_of(client, machine, directory),
+        Holder::Person if directory.is_none() => files_of(client, machine, None),
+        Holder::Person | Holder::Machine => return false,
+    };
+    files.is_ok_and(|files| files.contains(&scope.file))
+}
+
+/// What writes an entry anew, or has another in its place.
+fn again(client: &Client, scope: &Scope, project: &Path, is_written: bool) -> String {
+    match (scope.holder, &scope.directory) {
+        (Holder::Machine, _) => "tell whoever administers this machine".to_owned(),
+        (Holder::Person, Some(_)) => taken_out(scope),
+        (Holder::Project, _) if !is_written => {
+            format!("take {} out of {}", scope.path().join("."), scope.file.display())
+        }
+        (Holder::Project, Some(directory)) if directory != project => {
+            format!("mcp-text-editor install {} --project {}", client.name, directory.display())
+        }
+        (Holder::Project, _) => format!("mcp-text-editor install {} --project DIR", client.name),
+        (Holder::Person, None) => format!("mcp-text-editor install {}", client.name),
+    }
+}
+
+/// Says that Codex does not start: it puts the entries of all places together, and refuses one that has a command and a URL.
+fn does_not_fit(
+    client: &Client,
+    scope: &Scope,
+    there: &Value,
+    entries: &[(&Scope, &Value)],
+) -> Option<Wrong> {
+    let leads = |entry: &Value| Leads::of(client, entry).is_some();
+    let is_other = |first: &Scope, entry: &Value| first.rank < scope.rank && leads(entry) != leads(there);
+    let found = entries.iter().find(|(first, entry)| is_other(first, entry));
+    let (first, _) = found.filter(|_| client.name == "codex")?;
+    let file = first.file.display();
+    Some(Wrong {
+        what: format!(
+            "Codex puts it together with that in {file}, and does not start with a command and a URL in one entry"
+        ),
+        mend: "have both lead to a server over HTTP, or neither".to_owned(),
+    })
+}
+
+/// Reads what the file of a place says; `None` if there is none. The error says why it cannot be read.
+fn said(client: &Client, scope: &Scope, read: &Read<'_>) -> Result<Option<Value>, String> {
+    if let (Holder::Project, Some(directory)) = (scope.holder, &scope.directory) {
+        harmless::inside(directory, &scope.file)?;
+    }
+    read(&scope.file, client.syntax)
+}
+
+fn tell(client: &Client, scope: &Scope, report: &Report, out: &mut impl Write) -> Result<(), InstallError> {
+    let alone = match (scope.holder, &scope.directory) {
+        (Holder::Person, Some(directory)) => format!(", for {} alone", directory.display()),
+        _ => String::new(),
+    };
+    let file = scope.file.to_string_lossy();
+    writeln!(out, "{}: {}", client.program, shown(&format!("{file}{alone}")))?;
     for done in &report.done {
         writeln!(out, "  {}", shown(done))?;
     }
     for Wrong { what, mend } in &report.wrong {
         writeln!(out, "  wrong: {}\n    mend: {}", shown(what), shown(mend))?;
     }
-    if report.wrong.is_empty() {
-        writeln!(out, "  all is well")?;
+    match (report.wrong.is_empty(), report.is_unasked) {
+        (true, false) => writeln!(out, "  all is well")?,
+        (true, true) => writeln!(out, "  nothing is wrong that can be seen from here")?,
+        (false, _) => {}
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::clients::{Client, Item, NAME, Starts};
 use super::entry::Words;
 use super::harmless;
 use super::json;
+use super::leads::{Leads, is_as_written};
 use super::machine::Machine;
 use super::server::Server;
 
@@ -21,6 +22,11 @@ pub(super) enum Refused {
     /// An entry of our name starts something else.
     #[error("its entry `{NAME}` starts something else: {0}; --force replaces it")]
     Foreign(String),
+    /// An entry of our name leads to a server over HTTP.
+    #[error(
+        "its entry `{NAME}` leads to {0} over HTTP; --http URL changes where it leads, --force replaces it"
+    )]
+    Leads(String),
     /// The project's entry does what a project may not choose unasked.
     #[error("its entry `{NAME}` came with the project, and is not taken over: {0}; --force replaces it")]
     NotHarmless(String),
@@ -87,6 +93,9 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
     let entry = client.entry();
     // No client takes `null` for an entry.
     let there = at(&said, &entry).filter(|there| !there.is_null());
+    if let (Some(leads), false) = (there.and_then(|there| Leads::of(client, there)), wanted.is_forced) {
+        return Err(Refused::Leads(leads.shown()));
+    }
     let words = there.map(|there| Client::words(there).unwrap_or_default());
     let server = words.as_ref().and_then(|words| Server::of(words, wanted.machine));
     if let (Some(words), None, false) = (&words, server, wanted.is_forced) {
@@ -182,8 +191,12 @@ pub(super) fn remove(
     let said = client.syntax.read(text)?;
     let entry = client.entry();
     let Some(there) = at(&said, &entry).filter(|there| !there.is_null()) else { return Ok(text.to_owned()) };
+    let leads = Leads::of(client, there);
+    if let (Some(leads), false) = (&leads, is_forced || is_as_written(client, there)) {
+        return Err(Refused::Leads(leads.shown()));
+    }
     let words = Client::words(there).unwrap_or_default();
-    if Words::of(&words, machine).is_none() && !is_forced {
+    if leads.is_none() && Words::of(&words, machine).is_none() && !is_forced {
         return Err(Refused::Foreign(words.join(" ")));
     }
     Ok(client.syntax.unset(text, &entry)?)
@@ -229,15 +242,15 @@ impl Beside {
     }
 }
 
-/// Returns the entries under other names that start this server or the one in Python.
+/// Returns the entries among these servers, under other names, that start this server or the one in Python.
 #[must_use]
-pub fn beside(said: &Value, client: &Client, machine: &Machine) -> Vec<Beside> {
-    let servers = at(said, client.servers).and_then(Value::as_object);
-    let others = servers.into_iter().flatten().filter(|(name, _)| *name != NAME);
+pub fn beside(said: &Value, servers: &[&str], machine: &Machine) -> Vec<Beside> {
+    let entries = at(said, servers).and_then(Value::as_object);
+    let others = entries.into_iter().flatten().filter(|(name, _)| *name != NAME);
     let found = others.filter_map(|(name, entry)| {
         let words = Client::words(entry)?;
         let server = Server::of(&words, machine)?;
-        let place = client.servers.iter().copied().chain([name.as_str()]).collect::<Vec<_>>().join(".");
+        let place = servers.iter().copied().chain([name.as_str()]).collect::<Vec<_>>().join(".");
         Some(Beside { place, server, words: words.join(" ") })
     });
     found.collect()

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::entry::Words;
 use super::machine::{Machine, System};
+use super::remote::{self, Remote};
 use super::syntax::Syntax;
 use crate::config::ToolSet;
 
@@ -29,6 +30,8 @@ pub struct Client {
     pub servers: &'static [&'static str],
     /// What an entry looks like.
     pub shape: Shape,
+    /// What one looks like that leads to a server over HTTP.
+    pub remote: Remote,
     /// The files of a person's own configuration, of a machine where some files and directories are there.
     pub user: fn(&Machine, IsThere<'_>) -> Vec<PathBuf>,
     /// The file in a project, if it has one; `/` between names.
@@ -203,6 +206,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: STDIO,
+        remote: remote::CLAUDE_CODE,
         user: |machine, _| vec![machine.named_or_home("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
         project: Some(".mcp.json"),
         starts: Starts::InProject,
@@ -223,6 +227,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: PLAIN,
+        remote: Remote::No,
         user: |machine, _| vec![machine.application_data().join("Claude").join("claude_desktop_config.json")],
         project: None,
         starts: Starts::Anywhere,
@@ -243,6 +248,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: PLAIN,
+        remote: remote::CURSOR,
         user: |machine, _| vec![machine.home.join(".cursor").join("mcp.json")],
         project: Some(".cursor/mcp.json"),
         starts: Starts::Names("${workspaceFolder}"),
@@ -264,6 +270,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: &["servers"],
         shape: STDIO,
+        remote: remote::VSCODE,
         user: |machine, _| vec![machine.application_data().join("Code").join("User").join("mcp.json")],
         project: Some(".vscode/mcp.json"),
         starts: Starts::Names("${workspaceFolder}"),
@@ -284,6 +291,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Toml,
         servers: &["mcp_servers"],
         shape: CODEX,
+        remote: remote::CODEX,
         user: |machine, _| vec![machine.named_or_home("CODEX_HOME", ".codex").join("config.toml")],
         project: Some(".codex/config.toml"),
         starts: Starts::InProject,
@@ -304,6 +312,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: TRUSTED,
+        remote: remote::GEMINI,
         user: |machine, _| {
             vec![machine.named_or_home("GEMINI_CLI_HOME", "").join(".gemini").join("settings.json")]
         },
@@ -324,6 +333,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: &["context_servers"],
         shape: CUSTOM,
+        remote: remote::ZED,
         user: |machine, _| match machine.system {
             System::Windows => vec![machine.application_data().join("Zed").join("settings.json")],
             System::Mac => vec![machine.home.join(".config").join("zed").join("settings.json")],
@@ -349,6 +359,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: PLAIN,
+        remote: remote::WINDSURF,
         user: |machine, _| vec![machine.home.join(".codeium").join("windsurf").join("mcp_config.json")],
         project: None,
         starts: Starts::Anywhere,
@@ -367,6 +378,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: &["mcp"],
         shape: Shape::CommandList,
+        remote: remote::OPENCODE,
         user: |machine, is_there| {
             let [json, jsonc] = ["opencode.json", "opencode.jsonc"]
                 .map(|name| machine.xdg_config().join("opencode").join(name));
@@ -389,6 +401,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: COPILOT,
+        remote: remote::COPILOT,
         user: |machine, _| vec![machine.named_or_home("COPILOT_HOME", ".copilot").join("mcp-config.json")],
         project: Some(".github/mcp.json"),
         starts: Starts::InProject,
@@ -411,6 +424,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: TRUSTED,
+        remote: remote::GEMINI,
         user: |machine, _| vec![machine.named_or_home("QWEN_HOME", ".qwen").join("settings.json")],
         project: Some(".qwen/settings.json"),
         starts: Starts::InProject,
@@ -429,6 +443,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: Shape::CommandAndArgs { before: "{}", behind: r#"{"disabled": false, "autoApprove": []}"# },
+        remote: remote::CLINE,
         user: |machine, is_there| {
             let storage = machine.application_data().join("Code").join("User").join("globalStorage");
             let extension = storage.join("saoudrizwan.claude-dev");
@@ -457,6 +472,7 @@ pub static CLIENTS: &[Client] = &[
         syntax: Syntax::Json,
         servers: MCP_SERVERS,
         shape: PLAIN,
+        remote: Remote::No,
         user: |machine, _| vec![machine.home.join(".junie").join("mcp").join("mcp.json")],
         project: Some(".junie/mcp/mcp.json"),
         starts: Starts::Anywhere,

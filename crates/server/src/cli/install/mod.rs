@@ -2,18 +2,23 @@
 //!
 //! `clients` is the one table of what each client needs; `machine` says where things lie on a system; `entry` makes
 //! the words that start the server; `server` tells which server words start; `find` finds a client by what was typed, and on the machine; `harmless` says which of them a project may choose unasked; `json` and `toml` change a text and nothing else in it; `change` says what is to
-//! be changed in which file; `apply` reads and writes through the store; `run` does what was typed, and tells it.
+//! be changed in which file; `apply` reads and writes through the store; `remote` and `leads` are what an entry looks like, and says, that leads to a server over HTTP, `lead` writes it; `scopes` has all places where a client looks; `run` does what was typed, and tells it.
 
 mod apply;
 mod broken;
 mod change;
 pub mod clients;
 pub mod entry;
+mod error;
 mod find;
 pub mod harmless;
 mod json;
+mod lead;
+pub mod leads;
 pub mod machine;
+pub mod remote;
 mod run;
+pub mod scopes;
 mod server;
 mod syntax;
 #[cfg(test)]
@@ -23,6 +28,7 @@ mod toml;
 pub use self::apply::configuration;
 pub use self::broken::{Broken, at};
 pub use self::change::{beside, expanded, files_of, place_of};
-pub use self::run::{InstallError, Request, install};
+pub use self::error::InstallError;
+pub use self::run::{Request, install};
 pub use self::server::Server;
 pub use self::syntax::Syntax;

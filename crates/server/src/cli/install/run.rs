@@ -1,6 +1,6 @@
 //! The subcommand itself: what was typed is planned for all files before the first is written, done, and told.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::apply::{self, Found};
@@ -8,8 +8,12 @@ use super::broken::at;
 use super::change::{self, Refused, Wanted, files_of, place_of};
 use super::clients::{CLIENTS, Client, Item, Known, STATE_VARIABLES, Starts};
 use super::entry::{Words, start_of};
+use super::error::InstallError;
 use super::harmless;
+use super::lead;
+use super::leads::{self, Target};
 use super::machine::Machine;
+use super::scopes;
 use super::syntax::Syntax;
 use crate::config::{StateOptions, ToolSet};
 use crate::render::escape::{on_lines, on_one_line};
@@ -35,25 +39,8 @@ pub struct Request {
     pub tools: Option<ToolSet>,
     /// The other options of the server, each with its values.
     pub options: Vec<(String, Vec<String>)>,
-}
-
-/// Why nothing was written.
-#[derive(Debug, thiserror::Error)]
-pub enum InstallError {
-    /// The message says why.
-    #[error("{0}")]
-    Failed(String),
-    /// Nothing can be added to a configuration but by hand.
-    #[error("{why}")]
-    ByHand {
-        /// Why that is so.
-        why: String,
-        /// What is to be added, in lines.
-        added: String,
-    },
-    /// The output cannot be written.
-    #[error(transparent)]
-    Io(#[from] io::Error),
+    /// The server that runs, to which the client is to be led, instead of a program that it starts.
+    pub target: Option<Target>,
 }
 
 /// A file that is to be changed.
@@ -80,7 +67,13 @@ pub fn install(
 ) -> Result<(), InstallError> {
     let Some(client) = request.client else { return list(machine, state, out) };
     let files = files_of(client, machine, request.project.as_deref()).map_err(InstallError::Failed)?;
-    let items = (client.approval)(machine, request.project.as_deref());
+    if let Some(refused) = request.target.as_ref().and_then(|target| lead::refused(client, &files, target)) {
+        return Err(refused);
+    }
+    let mut items = (client.approval)(machine, request.project.as_deref());
+    if request.is_removal || request.target.as_ref().is_some_and(|target| target.token_env.is_some()) {
+        items.extend(leads::items(client, &files));
+    }
     for file in files.iter().chain(items.iter().map(|item| &item.file)) {
         let stays = request.project.as_ref().map_or(Ok(()), |project| harmless::inside(project, file));
         stays.map_err(InstallError::Failed)?;
@@ -104,16 +97,24 @@ pub fn install(
     let mut beside = Vec::new();
     let mut planned = Vec::new();
     for file in &files {
-        let added = || change::by_hand(&wanted);
+        let added = || match &request.target {
+            Some(target) => lead::by_hand(client, target),
+            None => change::by_hand(&wanted),
+        };
         let found = apply::read(file, state).map_err(|why| by_hand(why, Some(added())))?;
         let text = found.as_ref().map_or("", |found| &found.text);
-        let (text, now) =
-            change::install(text, &wanted).map_err(|refused| refusal(file, &refused, Some(added())))?;
+        let refused = |refused| refusal(file, &refused, Some(added()));
+        let (text, what) = if let Some(target) = &request.target {
+            (lead::change(text, &wanted, target).map_err(refused)?, target.url.clone())
+        } else {
+            let (text, now) = change::install(text, &wanted).map_err(refused)?;
+            words = now;
+            (text, words.all().join(" "))
+        };
         let said = client.syntax.read(&text).unwrap_or_default();
-        beside.extend(change::beside(&said, client, machine).into_iter().map(|other| (other, file)));
-        let what = format!("{}: {}", place_of(client), on_one_line(&now.all().join(" ")));
+        beside.extend(change::beside(&said, client.servers, machine).into_iter().map(|other| (other, file)));
+        let what = format!("{}: {}", place_of(client), on_one_line(&what));
         planned.push(Planned { file: file.clone(), found, text, what });
-        words = now;
     }
     for item in &items {
         plan_item(&mut planned, item, state, false)?;
@@ -131,7 +132,14 @@ pub fn install(
     for (other, file) in &beside {
         writeln!(out, "  besides: {}; {}", on_one_line(&other.what(true)), on_one_line(&other.mend(file)))?;
     }
-    explain(request, client, &words, out)
+    explain(request, client, &words, out)?;
+    let outranking = scopes::outranking(client, machine, request.project.as_deref(), &|file, syntax| {
+        syntax.read(&apply::configuration(file, state).ok().flatten()?).ok()
+    });
+    for said in outranking {
+        writeln!(out, "  besides: {}", on_one_line(&said))?;
+    }
+    Ok(())
 }
 
 /// Where a person keeps the history, if a client would not tell its servers; not in a project, which others have, too.
@@ -293,6 +301,12 @@ fn explain(
     words: &Words,
     out: &mut impl Write,
 ) -> Result<(), InstallError> {
+    let step = if request.project.is_some() { client.project_step } else { client.user_step };
+    let steps = client.asks.into_iter().chain(step);
+    if let Some(target) = &request.target {
+        lead::explain(client, target, steps, out)?;
+        return hints(request, client, out);
+    }
     let tools = words.tools.as_deref().unwrap_or("default");
     let offers = match tools {
         "claude-code" => format!(
@@ -313,8 +327,7 @@ fn explain(
         (named, _) => named.join(", "),
     };
     writeln!(out, "  serves {}", on_one_line(&serves))?;
-    let step = if request.project.is_some() { client.project_step } else { client.user_step };
-    for step in client.asks.into_iter().chain(step) {
+    for step in steps {
         writeln!(out, "  besides: {step}")?;
     }
     let is_of_this_machine = words.start.first().is_some_and(|program| Path::new(program).is_absolute());
@@ -324,6 +337,11 @@ fn explain(
             "  names the program by its path on this machine; --command mcp-text-editor, or \"npx -y mcp-text-editor-rs\", suits everybody"
         )?;
     }
+    hints(request, client, out)
+}
+
+/// Says from where the entry is known, and what looks whether it works.
+fn hints(request: &Request, client: &Client, out: &mut impl Write) -> Result<(), InstallError> {
     if let Known::Documentation(page) = client.known {
         writeln!(out, "  not tried with the program itself; from {page}")?;
     }

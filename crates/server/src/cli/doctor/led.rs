@@ -1,0 +1,184 @@
+//! Judges an entry that leads to a server over HTTP, by asking that server.
+
+use hyper::Uri;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+
+use super::entry::{Entry, Report, Wrong};
+use super::post::{self, Answers, Failure};
+use crate::cli::install::leads::{Leads, Unknown, Written, value};
+use crate::cli::install::remote::{Remote, Token};
+
+/// The name that this server gives itself.
+const OWN: &str = env!("CARGO_PKG_NAME");
+
+/// Asks the server that an entry leads to, and says what is wrong; what the entry says besides is looked at elsewhere.
+pub(super) fn ask(entry: &Entry<'_>, leads: &Leads<'_>) -> Report {
+    let url = leads.shown();
+    let mut report = Report { done: vec![format!("leads to {url}")], ..Report::default() };
+    match asked(entry, leads) {
+        Ok(Some(answers)) => {
+            let Answers { name, version, tools } = answers;
+            report.done.push(format!("answers as {name} {version}, with {}", tools.join(", ")));
+            if name != OWN {
+                let what = format!("another server answers there, {name}");
+                report.wrong.push(Wrong { what, mend: again(entry, "URL", leads) });
+            }
+        }
+        Ok(None) => {
+            report.is_unasked = true;
+            report.done.push(
+                "nobody is asked there: doctor speaks no TLS; the client's own list of servers says whether it answers"
+                    .to_owned(),
+            );
+        }
+        Err(Stopped::Asks) => {
+            report.is_unasked = true;
+            report.done.push(format!("nobody is asked there: {} has the token", entry.client.program));
+        }
+        Err(Stopped::Wrong(wrong)) => report.wrong.push(wrong),
+    }
+    report
+}
+
+/// Why nobody is asked.
+enum Stopped {
+    /// The client has a person type a part of it.
+    Asks,
+    Wrong(Wrong),
+}
+
+/// Asks, if that may be done; `None` where it cannot be.
+fn asked(entry: &Entry<'_>, leads: &Leads<'_>) -> Result<Option<Answers>, Stopped> {
+    let Entry { client, machine, .. } = *entry;
+    let wrong = |what: String, mend: String| Stopped::Wrong(Wrong { what, mend });
+    if entry.is_project && !entry.is_trusted {
+        return Err(wrong(
+            "it is the project's: nobody is asked there unasked, since whoever made the project would choose who is, and what is sent"
+                .to_owned(),
+            format!(
+                "look at it; then mcp-text-editor doctor {} --project {} --trust-project",
+                client.name,
+                entry.project.display()
+            ),
+        ));
+    }
+    if leads.is_sse {
+        return Err(wrong(
+            format!(
+                "it is for the transport SSE, as {} reads it, which this server does not speak",
+                client.program
+            ),
+            again(entry, &leads.shown(), leads),
+        ));
+    }
+    let known = |written| match value(client, written, &machine.variables) {
+        Ok(value) => Ok(value),
+        Err(Unknown::Asked) => Err(Stopped::Asks),
+        Err(Unknown::Unset(name)) => Err(wrong(
+            format!("it wants the variable {name}, which is not set here"),
+            format!(
+                "export {name}=… where {} is started; it is the token that the server has in --token-file",
+                client.program
+            ),
+        )),
+    };
+    let mut headers = Vec::new();
+    for (name, written) in &leads.headers {
+        let value = HeaderValue::from_str(&known(*written)?);
+        let (Ok(known_name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), value) else {
+            let what = format!("its header {name} cannot be sent: it holds a character that none may");
+            return Err(wrong(what, "take it out, or mend it".to_owned()));
+        };
+        headers.push((known_name, value));
+    }
+    let url = known(Written::Text(leads.url))?;
+    let uri = url.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
+    match uri.as_ref().map(|uri| (uri, uri.scheme_str())) {
+        Some((uri, Some("http"))) => {
+            let sends_token = headers.iter().any(|(name, _)| name == AUTHORIZATION);
+            let answers = post::ask(uri, &headers);
+            answers
+                .map(Some)
+                .map_err(|failure| Stopped::Wrong(judge(entry, leads, uri, &failure, sends_token)))
+        }
+        Some((_, Some("https"))) => Ok(None),
+        _ => Err(wrong("it is no URL of http or https".to_owned(), again(entry, "URL", leads))),
+    }
+}
+
+/// Says what a failure means, and what mends it.
+fn judge(entry: &Entry<'_>, leads: &Leads<'_>, uri: &Uri, failure: &Failure, sends_token: bool) -> Wrong {
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let authority = authority.rsplit('@').next().unwrap_or_default();
+    let (what, mend) = match failure {
+        Failure::Unreachable(error) => (
+            format!("nobody answers at {authority}: {error}"),
+            format!(
+                "start the server there: mcp-text-editor --http {authority} DIR, or with --token-file FILE"
+            ),
+        ),
+        Failure::Slow => (
+            format!("{authority} does not answer in time"),
+            "look whether it is this server that listens there, and what its log says".to_owned(),
+        ),
+        Failure::Status(401, _) if sends_token => (
+            "the server refuses the token that the entry has the client send (401)".to_owned(),
+            format!(
+                "give the client the token that the server has in its --token-file{}",
+                of_variable(entry, leads)
+            ),
+        ),
+        Failure::Status(401, _) => (
+            "the server wants a token, and the entry names none (401)".to_owned(),
+            again(entry, &leads.shown(), leads),
+        ),
+        Failure::Status(403, said) => (
+            format!("the server does not serve under this name (403): {said}"),
+            format!("start it with --allow-host {}", uri.host().unwrap_or_default()),
+        ),
+        Failure::Status(404, _) => (
+            "the server has nothing at this path (404)".to_owned(),
+            format!("lead it to http://{authority}/mcp, where this server answers"),
+        ),
+        Failure::Status(status, said) => (
+            format!("it answers with status {status}: {said}"),
+            "look whether it is this server that listens there, and what its log says".to_owned(),
+        ),
+        Failure::Elsewhere(place) => (
+            format!(
+                "it sends whoever asks to {place}, and doctor does not follow, as the token would go along"
+            ),
+            "lead the entry to that place, if it is yours".to_owned(),
+        ),
+        Failure::NoServer(why) => {
+            (format!("it is no MCP server that answers there: {why}"), again(entry, "URL", leads))
+        }
+    };
+    Wrong { what, mend }
+}
+
+/// What leads the entry to a URL.
+pub(super) fn again(entry: &Entry<'_>, url: &str, leads: &Leads<'_>) -> String {
+    let takes_token = match entry.client.remote {
+        Remote::Entry { token, .. } => token != Token::Literal,
+        Remote::No => false,
+    };
+    let has_token = leads.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    if !entry.is_written {
+        return entry.again.clone();
+    }
+    // A token that is there stays.
+    let token = if takes_token && !has_token { " --token-env NAME" } else { "" };
+    format!("{} --http {url}{token}", entry.again)
+}
+
+/// Names the variable that has the token.
+fn of_variable(entry: &Entry<'_>, leads: &Leads<'_>) -> String {
+    let none = std::collections::BTreeMap::new();
+    let mut headers = leads.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    match headers.find_map(|(_, written)| value(entry.client, *written, &none).err()) {
+        Some(Unknown::Unset(name)) => format!(", in {name}"),
+        _ => ", or name the variable that has it: install CLIENT --http URL --token-env NAME"
+            .replace("CLIENT", entry.client.name),
+    }
+}

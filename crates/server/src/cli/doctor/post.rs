@@ -1,0 +1,173 @@
+//! A short session with a server over HTTP: `initialize` and `tools/list`, as any client begins. Nothing is followed that it leads to.
+
+use std::io;
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LOCATION};
+use hyper::{Method, Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::cli::install::at;
+
+/// How long all of it may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The longest answer, in bytes.
+const LONGEST: usize = 4 << 20;
+
+/// The most that is kept of an answer that is no message, in bytes.
+const SAID: usize = 300;
+
+/// The revision that is spoken.
+const REVISION: &str = "2025-06-18";
+
+/// What a server has answered.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Answers {
+    /// The name that it gives itself.
+    pub(super) name: String,
+    /// Its version.
+    pub(super) version: String,
+    /// The names of its tools.
+    pub(super) tools: Vec<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// There is nobody.
+    Unreachable(io::Error),
+    /// It answers with another status than that of success; with the beginning of what it says.
+    Status(u16, String),
+    /// It sends whoever asks to another place.
+    Elsewhere(String),
+    /// It does not answer as an MCP server does.
+    NoServer(String),
+    /// It takes too long.
+    Slow,
+}
+
+/// Asks the server at a URL of `http`, with these headers.
+pub(super) fn ask(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<Answers, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(Failure::Unreachable)?;
+    let all =
+        async { tokio::time::timeout(PATIENCE, converse(uri, headers)).await.unwrap_or(Err(Failure::Slow)) };
+    let answers = runtime.block_on(all);
+    // Looking a name up may take longer than anybody waits.
+    runtime.shutdown_background();
+    answers
+}
+
+async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<Answers, Failure> {
+    let mut headers = headers.to_vec();
+    let hello = json!({
+        "protocolVersion": REVISION, "capabilities": {},
+        "clientInfo": {"name": "mcp-text-editor-doctor", "version": env!("CARGO_PKG_VERSION")},
+    });
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
+    let response = post(uri, &headers, &message).await?;
+    let session = HeaderName::from_static("mcp-session-id");
+    if let Some(id) = response.headers().get(&session) {
+        headers.push((session, id.clone()));
+    }
+    let hello = answer(response, 1).await?;
+    headers.push((HeaderName::from_static("mcp-protocol-version"), HeaderValue::from_static(REVISION)));
+    // Whatever is answered to it means nothing.
+    post(uri, &headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+    let message = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let listed = answer(post(uri, &headers, &message).await?, 2).await?;
+    let text =
+        |value: &Value, path: &[&str]| at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let tools = listed.get("tools").and_then(Value::as_array).into_iter().flatten();
+    Ok(Answers {
+        name: text(&hello, &["serverInfo", "name"]),
+        version: text(&hello, &["serverInfo", "version"]),
+        tools: tools.map(|tool| text(tool, &["name"])).collect(),
+    })
+}
+
+/// Posts a message, over a connection of its own. Returns the response if its status is that of success.
+async fn post(
+    uri: &Uri,
+    headers: &[(HeaderName, HeaderValue)],
+    message: &Value,
+) -> Result<Response<Incoming>, Failure> {
+    let no_server = |error: hyper::Error| Failure::NoServer(error.to_string());
+    let host = uri.host().unwrap_or_default();
+    let address = (host.trim_start_matches('[').trim_end_matches(']'), uri.port_u16().unwrap_or(80));
+    let stream = TcpStream::connect(address).await.map_err(Failure::Unreachable)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(no_server)?;
+    tokio::spawn(connection);
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(HOST, uri.authority().map_or("", |authority| authority.as_str()))
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json, text/event-stream");
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(Full::new(Bytes::from(message.to_string())));
+    let request = request.map_err(|error| Failure::NoServer(error.to_string()))?;
+    let mut response = sender.send_request(request).await.map_err(no_server)?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    if let Some(place) = response.headers().get(LOCATION).filter(|_| status.is_redirection()) {
+        return Err(Failure::Elsewhere(String::from_utf8_lossy(place.as_bytes()).into_owned()));
+    }
+    let mut said = Vec::new();
+    while let (Some(Ok(frame)), true) = (response.frame().await, said.len() < SAID) {
+        said.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
+    }
+    said.truncate(SAID);
+    Err(Failure::Status(status.as_u16(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// Reads a response until it has the answer to a request.
+async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, Failure> {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let is_stream = kind.starts_with("text/event-stream");
+    let mut body = Vec::new();
+    loop {
+        let frame = response.frame().await.transpose();
+        let frame = frame.map_err(|error| Failure::NoServer(error.to_string()))?;
+        let is_over = frame.is_none();
+        if let Some(data) = frame.and_then(|frame| frame.into_data().ok()) {
+            body.extend_from_slice(&data);
+        }
+        // A stream may stay open behind the answer; only whole events are looked at.
+        if (is_over || is_stream && body.ends_with(b"\n\n"))
+            && let Some(message) =
+                messages(&body, is_stream).find(|message| message.get("id") == Some(&json!(id)))
+        {
+            return message.get("result").cloned().ok_or_else(|| {
+                let why = at(&message, &["error", "message"]).and_then(Value::as_str).unwrap_or_default();
+                Failure::NoServer(format!("it answers with an error: {why}"))
+            });
+        }
+        if is_over || body.len() > LONGEST {
+            let begins: String = String::from_utf8_lossy(&body).chars().take(SAID).collect();
+            return Err(Failure::NoServer(format!("it answers with what is no message: {begins}")));
+        }
+    }
+}
+
+/// The messages in a body: one, or those of a stream of events.
+fn messages(body: &[u8], is_stream: bool) -> impl Iterator<Item = Value> {
+    let text = String::from_utf8_lossy(body);
+    let texts: Vec<String> = if is_stream {
+        text.lines().filter_map(|line| Some(line.strip_prefix("data:")?.trim().to_owned())).collect()
+    } else {
+        vec![text.into_owned()]
+    };
+    texts.into_iter().filter_map(|text| serde_json::from_str(&text).ok())
+}

@@ -1,0 +1,280 @@
+//! What an entry says that leads to a server over HTTP, and what it is to say.
+//!
+//! The token itself is never written down: an entry names the variable that has it, in the client's own way.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use hyper::Uri;
+use serde_json::{Map, Value, json};
+
+use super::clients::{Client, Item};
+use super::remote::{Remote, Token, URLS};
+
+/// Under what name VS Code keeps the token.
+const INPUT: &str = "text-editor-token";
+
+/// Where a client is to be led.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// The server's URL.
+    pub url: String,
+    /// The variable that has the token, if the server wants one.
+    pub token_env: Option<String>,
+}
+
+impl Target {
+    /// Looks at what was typed. The error says what is wrong with it.
+    pub fn new(url: String, token_env: Option<String>) -> Result<Self, String> {
+        let fail = |why: &str| Err(format!("--http {url}: {why}, such as http://127.0.0.1:8000/mcp"));
+        match url.parse::<Uri>() {
+            Ok(uri) if !matches!(uri.scheme_str(), Some("http" | "https")) => {
+                return fail("it takes the URL of a server that runs");
+            }
+            Ok(uri) if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) => {
+                return fail("it takes a URL with a host, and without a password");
+            }
+            Ok(uri) if matches!(uri.path(), "" | "/") => {
+                return fail("it takes the whole URL, with the path");
+            }
+            Ok(_) => {}
+            Err(_) => return fail("it takes the URL of a server that runs"),
+        }
+        let is_name = |name: &str| {
+            name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+                && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
+        };
+        match &token_env {
+            Some(name) if !is_name(name) => Err(
+                "--token-env takes the name of the variable that has the token, and not the token: nothing is written"
+                    .to_owned(),
+            ),
+            _ => Ok(Self { url, token_env }),
+        }
+    }
+}
+
+/// Returns the members of an entry that leads a client there; `None` if it only starts programs.
+pub(super) fn members(client: &Client, target: &Target) -> Option<Map<String, Value>> {
+    let Remote::Entry { before, url, token, behind } = client.remote else { return None };
+    let of = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+    let mut members = of(before);
+    members.insert(url.to_owned(), json!(target.url));
+    if let Some(name) = &target.token_env {
+        let header = |value: String| json!({"Authorization": format!("Bearer {value}")});
+        match token {
+            Token::Header { open, close, .. } => {
+                members.insert("headers".to_owned(), header(format!("{open}{name}{close}")));
+            }
+            Token::Member(member) => {
+                members.insert(member.to_owned(), json!(name));
+            }
+            Token::Asked => {
+                members.insert("headers".to_owned(), header(format!("${{input:{INPUT}}}")));
+            }
+            Token::Literal => {
+                members.insert("headers".to_owned(), header("TOKEN".to_owned()));
+            }
+        }
+    }
+    members.extend(of(behind));
+    if let Some(unasked) = members.get_mut("autoApprove") {
+        let tools = crate::config::ToolSet::default();
+        *unasked = tools.to_string().split(',').collect();
+    }
+    Some(members)
+}
+
+/// Whether an entry has no member that `install` does not write.
+pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
+    let target = Target { url: String::new(), token_env: Some("NAME".to_owned()) };
+    let Some(written) = members(client, &target) else { return false };
+    let Some(there) = there.as_object() else { return false };
+    let is_own = |name: &String, value: &Value| match (name.as_str(), value.as_object()) {
+        ("headers", Some(headers)) => headers.keys().all(|name| name == "Authorization"),
+        _ => !value.is_object(),
+    };
+    there.iter().all(|(name, value)| written.contains_key(name) && is_own(name, value))
+}
+
+/// What VS Code is to ask for, as an item of a list in the file that has the entry.
+pub(super) fn items(client: &Client, files: &[PathBuf]) -> Vec<Item> {
+    let asks = matches!(client.remote, Remote::Entry { token: Token::Asked, .. });
+    let item = |file: &PathBuf| Item {
+        file: file.clone(),
+        path: &["inputs"],
+        item: json!({
+            "type": "promptString", "id": INPUT, "description": "Token of mcp-text-editor", "password": true
+        }),
+        effect: "VS Code asks for the token once, and keeps it",
+    };
+    files.iter().filter(|_| asks).map(item).collect()
+}
+
+/// An entry that leads to a server over HTTP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Leads<'a> {
+    /// The URL, as it stands there.
+    pub url: &'a str,
+    /// Whether it is for the transport that ended with revision 2024-11-05.
+    pub is_sse: bool,
+    /// The headers, as they stand there; those that name a variable otherwise than in their text have the client's own way to do so.
+    pub headers: Vec<(&'a str, Written<'a>)>,
+}
+
+/// The value of a header, as it stands in an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Written<'a> {
+    /// A text, in which there may be variables.
+    Text(&'a str),
+    /// The value of a variable.
+    Variable(&'a str),
+    /// `Bearer`, and the value of a variable.
+    Bearer(&'a str),
+}
+
+/// Why the value of a header is not known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unknown {
+    /// This variable is not set.
+    Unset(String),
+    /// The client asks a person for it.
+    Asked,
+}
+
+impl<'a> Leads<'a> {
+    /// What an entry says; `None` if it starts a program.
+    #[must_use]
+    pub fn of(client: &Client, entry: &'a Value) -> Option<Self> {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        if entry.get("command").is_some() {
+            return None;
+        }
+        let (name, url) = URLS.iter().find_map(|name| Some((*name, text(name)?)))?;
+        let kind = text("type").or_else(|| text("transport")).unwrap_or_default();
+        // Without a type these take a `url` for one of SSE.
+        let is_old = matches!(client.name, "qwen" | "cline") && name == "url" && kind.is_empty();
+        let pairs = |name: &str| entry.get(name).and_then(Value::as_object).into_iter().flatten();
+        let texts =
+            |name: &str| pairs(name).filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+        let plain = texts("headers").chain(texts("http_headers"));
+        let mut headers: Vec<(&str, Written<'_>)> =
+            plain.map(|(name, value)| (name, Written::Text(value))).collect();
+        headers.extend(texts("env_http_headers").map(|(name, value)| (name, Written::Variable(value))));
+        if let Remote::Entry { token: Token::Member(member), .. } = client.remote {
+            headers.extend(text(member).map(|name| ("Authorization", Written::Bearer(name))));
+        }
+        Some(Self { url, is_sse: kind.eq_ignore_ascii_case("sse") || is_old, headers })
+    }
+
+    /// The URL without what could be a secret in it.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let address = self.url.split(['?', '#']).next().unwrap_or_default();
+        match address.split_once("://") {
+            Some((scheme, rest)) => {
+                let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+                let host = host.rsplit('@').next().unwrap_or_default();
+                format!("{scheme}://{host}/{path}")
+            }
+            None => address.to_owned(),
+        }
+    }
+}
+
+/// The value that a client makes of one, with these variables.
+pub fn value(
+    client: &Client,
+    written: Written<'_>,
+    variables: &BTreeMap<OsString, OsString>,
+) -> Result<String, Unknown> {
+    let variable = |name: &str| {
+        let value = variables.get(&OsString::from(name)).filter(|value| !value.is_empty());
+        value.and_then(|value| value.to_str()).map(str::to_owned)
+    };
+    let needed = |name: &str| variable(name).ok_or_else(|| Unknown::Unset(name.to_owned()));
+    match written {
+        Written::Variable(name) => needed(name),
+        Written::Bearer(name) => Ok(format!("Bearer {}", needed(name)?)),
+        Written::Text(text) => filled(client, text, &variable),
+    }
+}
+
+/// A text with the variables in it.
+fn filled(client: &Client, text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Unknown> {
+    let Remote::Entry { token, .. } = client.remote else { return Ok(text.to_owned()) };
+    let (open, close, is_bare) = match token {
+        Token::Header { open, close, is_bare } => (open, close, is_bare),
+        Token::Asked if text.contains("${input:") => return Err(Unknown::Asked),
+        Token::Asked => ("${env:", "}", false),
+        Token::Member(_) | Token::Literal => return Ok(text.to_owned()),
+    };
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find([open.chars().next().unwrap_or('$'), '$']) {
+        let (before, from) = rest.split_at(at);
+        filled.push_str(before);
+        let inside = from.strip_prefix(open).and_then(|inside| inside.split_once(close));
+        let found = inside.or_else(|| named(from).filter(|_| is_bare));
+        if let Some((name, behind)) = found {
+            let (name, default) = match name.split_once(":-") {
+                Some((name, default)) => (name, Some(default.to_owned())),
+                None => (name, None),
+            };
+            filled.push_str(&variable(name).or(default).ok_or_else(|| Unknown::Unset(name.to_owned()))?);
+            rest = behind;
+        } else {
+            let mut characters = from.chars();
+            filled.extend(characters.next());
+            rest = characters.as_str();
+        }
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+/// The name behind a `$`, and what follows.
+fn named(text: &str) -> Option<(&str, &str)> {
+    let name = text.strip_prefix('$')?;
+    let end = name.find(|character: char| !(character.is_ascii_alphanumeric() || character == '_'));
+    Some(name.split_at(end.unwrap_or(name.len()))).filter(|(name, _)| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_fills_in_its_own_kind_of_variable() {
+        let variables = BTreeMap::from([("A".into(), "1".into()), ("EMPTY".into(), "".into())]);
+        let filled = |client: &str, text: &str| {
+            let client = Client::named(client).unwrap();
+            match value(client, Written::Text(text), &variables) {
+                Ok(text) => text,
+                Err(Unknown::Unset(name)) => format!("? {name}"),
+                Err(Unknown::Asked) => "asked".to_owned(),
+            }
+        };
+        for (client, text, expected) in [
+            ("claude-code", "x ${A}$A ${A:-2} ${B:-3}${", "x 1$A 1 3${"),
+            ("claude-code", "${B}", "? B"),
+            ("claude-code", "${EMPTY}", "? EMPTY"),
+            ("gemini", "$A-${A}-$", "1-1-$"),
+            ("gemini", "$B.", "? B"),
+            ("cursor", "${env:A} ${A} $A", "1 ${A} $A"),
+            ("vscode", "${env:A}", "1"),
+            ("vscode", "${input:x}", "asked"),
+            ("opencode", "{env:A} ${A} {file:x}", "1 ${A} {file:x}"),
+            ("opencode", "{env:B}", "? B"),
+            ("codex", "${A}", "${A}"),
+            ("zed", "${A}", "${A}"),
+            ("cline", "é${env:A}é", "é1é"),
+        ] {
+            assert_eq!(filled(client, text), expected, "{client}: {text}");
+        }
+        let codex = Client::named("codex").unwrap();
+        assert_eq!(value(codex, Written::Bearer("A"), &variables), Ok("Bearer 1".to_owned()));
+        assert_eq!(value(codex, Written::Variable("B"), &variables), Err(Unknown::Unset("B".to_owned())));
+    }
+}

@@ -1,0 +1,77 @@
+//! How each client writes an entry that leads to a server over HTTP, and how it is told of a token.
+
+/// How a client is led to a server over HTTP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remote {
+    /// By an entry.
+    Entry {
+        /// The members before the URL, as JSON.
+        before: &'static str,
+        /// The name of the member that holds the URL.
+        url: &'static str,
+        /// How it is told of a token.
+        token: Token,
+        /// The members behind, as JSON.
+        behind: &'static str,
+    },
+    /// Not at all: it only starts programs.
+    No,
+}
+
+/// How a client is told of a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Token {
+    /// It puts variables into headers, where their names stand between these; `$NAME` too, if `is_bare`.
+    Header {
+        /// Before the name.
+        open: &'static str,
+        /// Behind it.
+        close: &'static str,
+        /// Whether `$NAME` is a variable, too.
+        is_bare: bool,
+    },
+    /// This member names the variable.
+    Member(&'static str),
+    /// It asks the person, once, and keeps the answer.
+    Asked,
+    /// Only by a header that holds the token itself.
+    Literal,
+}
+
+/// `${NAME}`.
+const SHELL: Token = Token::Header { open: "${", close: "}", is_bare: false };
+/// `${NAME}` and `$NAME`.
+const BARE: Token = Token::Header { open: "${", close: "}", is_bare: true };
+/// `${env:NAME}`.
+const ENV: Token = Token::Header { open: "${env:", close: "}", is_bare: false };
+
+const fn entry(before: &'static str, url: &'static str, token: Token, behind: &'static str) -> Remote {
+    Remote::Entry { before, url, token, behind }
+}
+
+pub(super) const CLAUDE_CODE: Remote = entry(r#"{"type": "http"}"#, "url", SHELL, "{}");
+pub(super) const CURSOR: Remote = entry("{}", "url", ENV, "{}");
+pub(super) const VSCODE: Remote = entry(r#"{"type": "http"}"#, "url", Token::Asked, "{}");
+pub(super) const CODEX: Remote = entry(
+    "{}",
+    "url",
+    Token::Member("bearer_token_env_var"),
+    r#"{"default_tools_approval_mode": "approve"}"#,
+);
+/// Of Gemini and Qwen; to Qwen a `url` is one for SSE.
+pub(super) const GEMINI: Remote = entry("{}", "httpUrl", BARE, r#"{"trust": true}"#);
+pub(super) const ZED: Remote = entry("{}", "url", Token::Literal, "{}");
+pub(super) const WINDSURF: Remote = entry("{}", "serverUrl", ENV, "{}");
+/// With `oauth` a refused token would have it look for a page to log in at.
+pub(super) const OPENCODE: Remote = entry(
+    r#"{"type": "remote"}"#,
+    "url",
+    Token::Header { open: "{env:", close: "}", is_bare: false },
+    r#"{"oauth": false}"#,
+);
+pub(super) const COPILOT: Remote = entry(r#"{"type": "http"}"#, "url", BARE, r#"{"tools": ["*"]}"#);
+pub(super) const CLINE: Remote =
+    entry(r#"{"type": "streamableHttp"}"#, "url", ENV, r#"{"disabled": false, "autoApprove": []}"#);
+
+/// The names under which clients have a URL.
+pub(super) const URLS: &[&str] = &["httpUrl", "serverUrl", "url"];

@@ -1,0 +1,216 @@
+//! All places in which a client that is used in a project looks for the entry of a server: more than the files that `install` writes.
+//!
+//! Which comes first is what Claude Code 2.1.197, Codex CLI 0.169.0, opencode 1.18.33 and Copilot CLI 1.0.102 did when they were asked (`mcp list`,
+//! `mcp get`), and for the others what their documentation says.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::broken::at;
+use super::change::files_of;
+use super::clients::{Client, NAME};
+use super::machine::{Machine, System};
+use super::syntax::Syntax;
+
+/// Reads a configuration, if it is there and can be read.
+pub type Read<'a> = &'a dyn Fn(&Path, Syntax) -> Option<Value>;
+
+/// Whose a place is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holder {
+    /// A person's own.
+    Person,
+    /// The project's, which can come from anybody.
+    Project,
+    /// That of whoever administers the machine.
+    Machine,
+}
+
+/// A place in which a client looks for an entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scope {
+    /// The file.
+    pub file: PathBuf,
+    path: Vec<String>,
+    /// Whose it is.
+    pub holder: Holder,
+    /// The directory that it is for, if it is for one alone.
+    pub directory: Option<PathBuf>,
+    /// Of several places that have the entry, the client takes that of the lowest rank.
+    pub rank: usize,
+}
+
+impl Scope {
+    /// Where our entry is in the file.
+    #[must_use]
+    pub fn path(&self) -> Vec<&str> {
+        self.path.iter().map(String::as_str).collect()
+    }
+}
+
+/// Returns the places in which a client looks that is used in a project, in the order of their ranks.
+#[must_use]
+pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: Read<'_>) -> Vec<Scope> {
+    let entry: Vec<String> = client.entry().into_iter().map(str::to_owned).collect();
+    let of = |files: Vec<PathBuf>, holder, directory: Option<&Path>| -> Vec<Scope> {
+        let directory = directory.map(Path::to_owned);
+        let scope = |file| Scope { file, path: entry.clone(), holder, directory: directory.clone(), rank: 0 };
+        files.into_iter().map(scope).collect()
+    };
+    let own = files_of(client, machine, None).unwrap_or_default();
+    let local = own.iter().filter_map(|file| local(file, client, project, read)).collect();
+    let (above, below) = of_machine(client, machine);
+    let mut ranked = vec![of(above.into_iter().collect(), Holder::Machine, None), local];
+    for directory in directories(client, project) {
+        if client.name == "copilot" {
+            ranked.push(of(vec![directory.join(".mcp.json")], Holder::Project, Some(directory)));
+        }
+        let files = files_of(client, machine, Some(directory)).unwrap_or_default();
+        ranked.push(of(files, Holder::Project, Some(directory)));
+    }
+    ranked.push(of(own, Holder::Person, None));
+    ranked.push(of(below.into_iter().collect(), Holder::Machine, None));
+    let ranked = ranked.into_iter().enumerate();
+    ranked.flat_map(|(rank, same)| same.into_iter().map(move |scope| Scope { rank, ..scope })).collect()
+}
+
+/// Returns a sentence for each entry that a client takes in the place of the one that `install` writes, a person's own or a project's.
+#[must_use]
+pub fn outranking(client: &Client, machine: &Machine, project: Option<&Path>, read: Read<'_>) -> Vec<String> {
+    let used_in = project.unwrap_or(&machine.here);
+    let all = scopes(client, machine, used_in, read);
+    let is_written = |scope: &&Scope| match (scope.holder, project) {
+        (Holder::Project, Some(project)) => scope.directory.as_deref() == Some(project),
+        (Holder::Person, None) => scope.directory.is_none(),
+        _ => false,
+    };
+    let Some(rank) = all.iter().filter(is_written).map(|scope| scope.rank).max() else { return Vec::new() };
+    let has_entry = |scope: &&Scope| {
+        let said = read(&scope.file, client.syntax);
+        said.is_some_and(|said| at(&said, &scope.path()).is_some_and(|there| !there.is_null()))
+    };
+    let before = all.iter().filter(|scope| scope.rank < rank).filter(has_entry);
+    before.map(|scope| said_of(client, scope, used_in)).collect()
+}
+
+/// Says that the entry in this place is used in a project, and not one that comes behind it.
+#[must_use]
+pub fn said_of(client: &Client, first: &Scope, project: &Path) -> String {
+    let (program, project, file) = (client.program, project.display(), first.file.display());
+    let place = first.path().join(".");
+    match (first.holder, &first.directory) {
+        (Holder::Project, _) => {
+            format!(
+                "in {project} {program} uses {place} in {file} instead, if it uses what the project holds"
+            )
+        }
+        (_, Some(_)) => {
+            format!("in {project} {program} uses {place} in {file} instead; {}", taken_out(first))
+        }
+        (_, None) => format!("{program} uses {place} in {file} instead"),
+    }
+}
+
+/// Says what takes out an entry of a person's own that `install` does not write.
+#[must_use]
+pub fn taken_out(scope: &Scope) -> String {
+    let directory = scope.directory.as_deref().unwrap_or(&scope.file).display();
+    format!("`claude mcp remove --scope local {NAME}`, run in {directory}, takes it out")
+}
+
+/// What `claude mcp add` writes: an entry of the person's own for one project, which Claude Code knows by the top of its repository.
+fn local(file: &Path, client: &Client, project: &Path, read: Read<'_>) -> Option<Scope> {
+    let entry = client.entry();
+    if client.name != "claude-code" {
+        return None;
+    }
+    let project = project_of_claude(project)?;
+    let said = read(file, client.syntax)?;
+    // Paths are compared, since on Windows the key has other separators.
+    let key = said.get("projects")?.as_object()?.keys().find(|key| Path::new(key) == project)?;
+    let path = ["projects", key.as_str()].into_iter().chain(entry).map(str::to_owned).collect();
+    Some(Scope { file: file.to_owned(), path, holder: Holder::Person, directory: Some(project), rank: 0 })
+}
+
+/// The directory by which Claude Code knows a project: the top of the repository, for a worktree that of the repository which it belongs to, and
+/// without a repository the directory itself. Links are followed.
+#[must_use]
+pub fn project_of_claude(project: &Path) -> Option<PathBuf> {
+    let real = plain(&project.canonicalize().ok()?);
+    let Some(top) = top_of_repository(&real) else { return Some(real) };
+    Some(repository_of_worktree(top).unwrap_or_else(|| top.to_owned()))
+}
+
+/// The top of the repository of a worktree, if this is the top of one. Both have to know each other, since whoever made a project can have it
+/// name any repository.
+fn repository_of_worktree(top: &Path) -> Option<PathBuf> {
+    let link = top.join(".git");
+    let own = top.join(line_of(&link)?.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let common = own.join(line_of(&own.join("commondir"))?).canonicalize().ok()?;
+    let knows = own.join(line_of(&own.join("gitdir"))?).canonicalize().ok()? == link.canonicalize().ok()?;
+    let is_of = own.starts_with(common.join("worktrees"));
+    let is_plain = common.file_name().is_some_and(|name| name == ".git");
+    (knows && is_of && is_plain).then(|| common.parent().map(plain)).flatten()
+}
+
+/// The first line of a short file of git's.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "git's own file, of which a path is wanted; it lies in no root"
+)]
+fn line_of(path: &Path) -> Option<String> {
+    const LONGEST: u64 = 8 << 10;
+    let is_short = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LONGEST);
+    let text = is_short.then(|| std::fs::read_to_string(path).ok()).flatten()?;
+    Some(text.lines().next()?.trim().to_owned())
+}
+
+/// A path as people and programs write it: on Windows real paths begin otherwise.
+fn plain(path: &Path) -> PathBuf {
+    let text = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
+    text.filter(|text| !text.starts_with("UNC")).map_or_else(|| path.to_owned(), PathBuf::from)
+}
+
+fn top_of_repository(directory: &Path) -> Option<&Path> {
+    directory.ancestors().find(|directory| directory.join(".git").symlink_metadata().is_ok())
+}
+
+/// The directories of a project in which a client looks, the one that comes first before.
+fn directories<'a>(client: &Client, project: &'a Path) -> Vec<&'a Path> {
+    match client.name {
+        "claude-code" => project.ancestors().collect(),
+        "codex" | "opencode" | "copilot" => {
+            let top = top_of_repository(project).unwrap_or(project);
+            project.ancestors().take_while(|directory| directory.starts_with(top)).collect()
+        }
+        _ => vec![project],
+    }
+}
+
+/// The files for all persons of a machine: one that comes before all others, and one that comes behind them.
+fn of_machine(client: &Client, machine: &Machine) -> (Option<PathBuf>, Option<PathBuf>) {
+    let in_directory = |linux: &str, mac: &str, windows: &str| match machine.system {
+        System::Linux => Path::new("/etc").join(linux),
+        System::Mac => Path::new("/Library/Application Support").join(mac),
+        System::Windows => {
+            let data =
+                machine.variable("PROGRAMDATA").map_or_else(|| r"C:\ProgramData".into(), PathBuf::from);
+            data.join(windows)
+        }
+    };
+    let named = |variable: &str| machine.variable(variable).map(PathBuf::from);
+    match client.name {
+        "gemini" => {
+            let file = in_directory("gemini-cli", "GeminiCli", "gemini-cli").join("settings.json");
+            (Some(named("GEMINI_CLI_SYSTEM_SETTINGS_PATH").unwrap_or(file)), None)
+        }
+        "qwen" => {
+            let file = in_directory("qwen-code", "QwenCode", "qwen-code").join("settings.json");
+            (Some(named("QWEN_CODE_SYSTEM_SETTINGS_PATH").unwrap_or(file)), None)
+        }
+        "opencode" => (Some(in_directory("opencode", "opencode", "opencode").join("opencode.json")), None),
+        "codex" if machine.system != System::Windows => (None, Some("/etc/codex/config.toml".into())),
+        _ => (None, None),
+    }
+}
