@@ -4,7 +4,7 @@
     build.py binaries --target TRIPLE…   build the programs, into OUT/binaries/TRIPLE
     build.py all                         everything below, for every program in OUT/binaries
     build.py KIND…                       archive, wheel, npm, mcpb, deb, docker, formula, server, sbom, draft, checksums
-    build.py check [--tag vVERSION]      one version everywhere
+    build.py check [--tag vVERSION]      one version everywhere, and programs that start on any machine of their kind
     build.py crates                      what `cargo publish` would do, crate by crate, without doing it
 
 With --program PATH a program that is built already takes the place of OUT/binaries.
@@ -28,6 +28,7 @@ import archive
 import bundle
 import debian
 import formula
+import linked
 import npm_packages
 import sbom
 import server_json
@@ -150,15 +151,26 @@ def binaries(out: Path, triples: list[str]) -> None:
     # No path of this machine stands in the program.
     home = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
     flags = f"{os.environ.get('RUSTFLAGS', '')} --remap-path-prefix={home}=/cargo --remap-path-prefix={ROOT}=/{PROGRAM}".strip()
+    # These take the place of those that cargo would read there.
+    (windows,) = tomllib.loads((ROOT / ".cargo/config.toml").read_text())["target"].values()
     for triple in triples:
         command = "zigbuild" if triple.endswith("-musl") else "build"
+        # Left to itself zig takes "static" for "at one address", whatever rustc says.
+        own = "-C link-arg=-pie" if triple.endswith("-musl") else " ".join(windows["rustflags"]) if triple.endswith("-msvc") else ""
         subprocess.run(["cargo", command, "--release", "--locked", "--package", PROGRAM, "--bin", PROGRAM, "--target", triple],
-                       cwd=ROOT, check=True, env={**os.environ, "RUSTFLAGS": flags})
+                       cwd=ROOT, check=True, env={**os.environ, "RUSTFLAGS": f"{flags} {own}".strip()})
         file = TARGETS[triple].file
         place = out / "binaries" / triple
         place.mkdir(parents=True, exist_ok=True)
         shutil.copy2(built_in / triple / "release" / file, place / file)
         print(f"{(place / file).stat().st_size:>12,}  {place / file}")
+        starts_anywhere(triple, place / file)
+
+
+def starts_anywhere(triple: str, program: Path) -> None:
+    """Fails where the program wants something that not every machine of its kind has, or is loaded at one address only."""
+    if problems := linked.wrong(triple, program.read_bytes()):
+        raise Problem(f"{program}: {'; '.join(problems)}")
 
 
 def check(tag: str | None, speaker: Speaker | None) -> None:
@@ -217,9 +229,12 @@ def main() -> int:
     try:
         if "binaries" in options.kinds:
             binaries(out, options.target or [triple for triple in RELEASED if triple.endswith("-musl")])
-        build = Build(out, options.repository, programs(out, options.program, options.target))
+        found = programs(out, options.program, options.target)
+        build = Build(out, options.repository, found)
         if "check" in options.kinds:
             check(options.tag, build.speaker)
+            for triple, program in found.items():
+                starts_anywhere(triple, program)
         if "crates" in options.kinds:
             crates()
         for kind in KINDS if "all" in options.kinds else [kind for kind in KINDS if kind in options.kinds]:
