@@ -76,6 +76,7 @@ fn name(cause: Cause) -> &'static str {
         Cause::BinaryHit => "binary_file_with_hit",
         Cause::Undecodable => "decode_failed",
         Cause::LineTooLong => "line_too_long",
+        Cause::Elsewhere => "content_elsewhere",
         Cause::Changed => "changed",
         Cause::Unreadable => "permission_denied",
         Cause::Link => "link",
@@ -100,6 +101,10 @@ fn words(cause: Cause) -> (&'static str, &'static str) {
             "files with hits that do not decode: give their encoding",
         ),
         Cause::LineTooLong => ("file with a line too long to search", "files with lines too long to search"),
+        Cause::Elsewhere => (
+            "file whose content is in a cloud, and would be fetched: name it to have that",
+            "files whose content is in a cloud, and would be fetched: name those that are wanted",
+        ),
         Cause::Changed => ("file that kept changing", "files that kept changing"),
         Cause::Unreadable => ("that cannot be read", "that cannot be read"),
         Cause::Link => ("symbolic link", "symbolic links"),

@@ -160,11 +160,15 @@ impl Place {
         let mut options = OpenOptions::new();
         options.read(true).write(write).follow(FollowSymlinks::No).nonblock(true);
         os::no_terminal(&mut options);
-        let file = match while_held(|| self.directory.open_with(self.name(), &options)) {
+        let open = || {
+            let opened = self.directory.open_with(self.name(), &options)?.into_std();
+            os::as_programs_see(opened, write)
+        };
+        let file = match while_held(open) {
             Err(error) if os::is_link_loop(&error) => return fail(StoreErrorKind::Changed),
             opened => opened.context(Operation::Open, &self.path)?,
         };
-        let file = OpenFile::new(file.into_std(), self.path.clone())?;
+        let file = OpenFile::new(file, self.path.clone())?;
         // Checked again after it, since the name may mean another file by now.
         if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
     }

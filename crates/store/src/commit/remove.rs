@@ -207,7 +207,7 @@ pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -
     let file = match directory.open_with(name, &options) {
         // Nobody's link is ours.
         Err(error) if os::is_link_loop(&error) => return Ok(false),
-        opened => opened?.into_std(),
+        opened => os::as_programs_see(opened?.into_std(), false)?,
     };
     Ok(file.metadata()?.is_file() && digest_of_bytes(&Bytes::now(&file)?)? == digest)
 }

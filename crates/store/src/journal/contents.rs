@@ -297,7 +297,7 @@ fn digest(word: &str) -> Option<Digest> {
 }
 
 /// A path as one word: bytes that are no printable ASCII, and `%`, as `%` and two digits.
-fn escaped(path: &Path) -> Option<String> {
+pub(crate) fn escaped(path: &Path) -> Option<String> {
     let mut text = String::new();
     for byte in os::bytes_of(path)? {
         if byte.is_ascii_graphic() && *byte != b'%' {

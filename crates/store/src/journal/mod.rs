@@ -21,6 +21,8 @@ mod contents;
 mod found;
 mod record;
 
+#[cfg(test)]
+pub(crate) use contents::escaped;
 pub(crate) use contents::{Change, Contents, Intent, Step, Subject};
 pub(crate) use found::Found;
 pub(crate) use record::Record;

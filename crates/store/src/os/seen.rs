@@ -63,6 +63,8 @@ pub enum SpecialFile {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Listed {
     File,
+    /// A file whose content is elsewhere, in a cloud or on a tape, and is fetched by whoever reads it.
+    Elsewhere,
     Directory,
     Link,
     /// Something without content of its own.

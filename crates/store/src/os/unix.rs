@@ -50,6 +50,12 @@ pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
     Ok(None)
 }
 
+/// An existing file that was opened without following a link, as every program sees it that does not ask how it is stored.
+#[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
+pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
+    Ok(file)
+}
+
 /// Fills `buffer` from `offset` on as far as one call of the system does.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(buffer, offset)

@@ -42,6 +42,7 @@ pub(crate) fn for_each_name(
             known => known,
         };
         let kind = match kind {
+            FileType::RegularFile if is_elsewhere(directory, Path::new(name)) => Listed::Elsewhere,
             FileType::RegularFile => Listed::File,
             FileType::Directory => Listed::Directory,
             FileType::Symlink => Listed::Link,
@@ -52,6 +53,20 @@ pub(crate) fn for_each_name(
         }
     }
     Ok(())
+}
+
+/// Whether a file is a placeholder for content in a cloud: `SF_DATALESS` (sys/stat.h).
+#[cfg(target_vendor = "apple")]
+fn is_elsewhere(directory: &Dir, name: &Path) -> bool {
+    const DATALESS: u32 = 0x4000_0000;
+    let about = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    about.is_ok_and(|about| about.st_flags & DATALESS != 0)
+}
+
+/// Linux has no mark for that.
+#[cfg(not(target_vendor = "apple"))]
+fn is_elsewhere(_: &Dir, _: &Path) -> bool {
+    false
 }
 
 /// Opens a file by its name in a directory, for reading; not by a link, and waiting for nobody. What it is must be looked at then.

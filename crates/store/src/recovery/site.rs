@@ -72,7 +72,8 @@ impl Site<'_> {
                 }
                 opened => opened.context(Operation::Recover, &path)?,
             };
-            let file = OpenFile::new(file.into_std(), path)?;
+            let file = os::as_programs_see(file.into_std(), false).context(Operation::Recover, &path)?;
+            let file = OpenFile::new(file, path)?;
             if file.metadata().is_file() {
                 let digest = digest_of(&file)?;
                 return Ok(Some(Left { directory: directory.clone(), name, file, digest }));

@@ -11,7 +11,7 @@ use super::*;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
 use crate::error::{Operation, StoreErrorKind};
-use crate::journal::{Change, Found, Intent, Record, Step, Subject};
+use crate::journal::{Change, Found, Intent, Record, Step, Subject, escaped};
 use crate::lock::{Backoff, LockTimeout, lock};
 use crate::os;
 use crate::read::hash::digest_of;
@@ -375,7 +375,8 @@ fn files_of_other_roots_are_left_to_others() {
 fn what_a_later_version_has_left_is_left_to_it() {
     let world = World::new(&["a", "b"]);
     let path = world.place("a").path().to_owned();
-    let part = format!("mcp-text-editor journal 3\nby-other-means {}\n", path.display());
+    // As records have it: a blank would end it.
+    let part = format!("mcp-text-editor journal 3\nby-other-means {}\n", escaped(&path).unwrap());
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
     let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
     std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();

@@ -40,12 +40,12 @@ impl Lister<'_> {
     /// Lists one directory itself.
     pub(crate) fn start(&mut self, start: &Start) -> ControlFlow<()> {
         match &start.file {
-            Some(name) => self.look(&start.directory, Path::new(name), start.named.clone()),
-            None => self.look(&start.directory, Path::new("."), start.named.clone()),
+            Some(name) => self.look(&start.directory, Path::new(name), start.named.clone(), self.line_counts),
+            None => self.look(&start.directory, Path::new("."), start.named.clone(), false),
         }
     }
 
-    fn look(&mut self, directory: &Dir, name: &Path, path: String) -> ControlFlow<()> {
+    fn look(&mut self, directory: &Dir, name: &Path, path: String, counts: bool) -> ControlFlow<()> {
         (self.ask)()?;
         let Ok(metadata) = while_stale(|| directory.symlink_metadata(name)) else {
             self.skipped.add(Cause::Unreadable, path);
@@ -58,7 +58,7 @@ impl Lister<'_> {
             () => return ControlFlow::Continue(()),
         };
         let is_file = kind == EntryKind::File;
-        let lines = if self.line_counts && is_file { self.lines(directory, name, &path)? } else { None };
+        let lines = if counts && is_file { self.lines(directory, name, &path)? } else { None };
         let entry = ListEntry {
             path,
             kind,
@@ -123,14 +123,21 @@ impl Lister<'_> {
 
 impl Visitor for Lister<'_> {
     fn file(&mut self, file: Named<'_>) -> ControlFlow<()> {
-        self.look(&file.directory.directory, Path::new(file.name), file.path())
+        self.look(&file.directory.directory, Path::new(file.name), file.path(), self.line_counts)
+    }
+
+    fn elsewhere(&mut self, file: Named<'_>) -> ControlFlow<()> {
+        if self.line_counts {
+            self.skipped.add(Cause::Elsewhere, file.path());
+        }
+        self.look(&file.directory.directory, Path::new(file.name), file.path(), false)
     }
 
     fn directory(&mut self, directory: Named<'_>) -> ControlFlow<()> {
         if !self.has_directories {
             return (self.ask)();
         }
-        self.look(&directory.directory.directory, Path::new(directory.name), directory.path())
+        self.look(&directory.directory.directory, Path::new(directory.name), directory.path(), false)
     }
 
     fn link(&mut self, link: Named<'_>) -> ControlFlow<()> {

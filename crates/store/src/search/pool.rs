@@ -406,6 +406,11 @@ impl Visitor for Batches<'_> {
         }
     }
 
+    fn elsewhere(&mut self, file: Named<'_>) -> ControlFlow<()> {
+        self.skipped(Cause::Elsewhere, file.path());
+        ControlFlow::Continue(())
+    }
+
     fn directory(&mut self, _: Named<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -16,6 +16,8 @@ pub enum Cause {
     Undecodable,
     /// A line of the file is too long to be held in memory.
     LineTooLong,
+    /// The content of the file is elsewhere, in a cloud or on a tape: it would be fetched, and the file was not named itself.
+    Elsewhere,
     /// The file kept changing while it was searched.
     Changed,
     /// The file or directory cannot be opened or read.

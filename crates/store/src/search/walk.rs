@@ -59,6 +59,9 @@ pub(crate) trait Visitor {
     /// A regular file that is wanted.
     fn file(&mut self, file: Named<'_>) -> ControlFlow<()>;
 
+    /// One whose content is elsewhere, and which was not named itself.
+    fn elsewhere(&mut self, file: Named<'_>) -> ControlFlow<()>;
+
     /// A directory that is not ignored, before what is in it.
     fn directory(&mut self, directory: Named<'_>) -> ControlFlow<()>;
 
@@ -156,6 +159,7 @@ impl Walk<'_> {
         let named = Named { directory: &node, name: OsStr::new(name), told: None };
         match kind {
             Listed::File => visitor.file(named),
+            Listed::Elsewhere => visitor.elsewhere(named),
             Listed::Link => visitor.link(named),
             Listed::Special => {
                 visitor.skipped(Cause::Special, named.path());
@@ -257,7 +261,7 @@ fn is_left_out(name: &str, kind: Listed) -> bool {
     // A name that a file system lists is the true one; only one that is not ASCII can be taken for another.
     let may_be_git =
         name.eq_ignore_ascii_case(GIT) || (!name.is_ascii() && is_git(&FoldedName::new(OsStr::new(name))));
-    may_be_git || (kind == Listed::File && name.starts_with(PREFIX))
+    may_be_git || (matches!(kind, Listed::File | Listed::Elsewhere) && name.starts_with(PREFIX))
 }
 
 fn is_gone(error: &std::io::Error) -> bool {

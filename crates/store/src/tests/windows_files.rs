@@ -2,13 +2,16 @@
 
 use std::fs::{FileTimes, OpenOptions};
 use std::io::Write as _;
+use std::ops::ControlFlow;
 use std::os::windows::fs::{FileTimesExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use mcp_text_editor_core::source::{Source as _, read_range};
+use windows_sys::Win32::Storage::FileSystem::FILE_ATTRIBUTE_OFFLINE;
 
+use super::search::found;
 use crate::access::place::WritablePlace;
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
@@ -21,8 +24,9 @@ use crate::lock::{Backoff, LockTimeout, lock_all_with};
 use crate::os;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::state_dir::StateDir;
-use crate::tests::world::options;
+use crate::tests::world::{World, options};
 use crate::workspace::Workspace;
+use crate::{Control, List, ListEntry, Search, SkipCause};
 
 const READ: u32 = 1;
 const WRITE: u32 = 2;
@@ -330,4 +334,37 @@ fn the_access_list_is_kept() {
         assert_eq!(world.append("a"), Ok(Vec::new()));
         assert_eq!(icacls(&[]), before);
     }
+}
+
+#[test]
+fn what_would_be_fetched_is_read_only_where_it_is_named() {
+    let world = World::new();
+    world.write("@/root/near", "word\n");
+    let far = world.path("@/root/far");
+    let mut options = OpenOptions::new();
+    let mut made =
+        options.write(true).create_new(true).attributes(FILE_ATTRIBUTE_OFFLINE).open(&far).unwrap();
+    made.write_all(b"word\nword\n").unwrap();
+    drop(made);
+    if std::fs::metadata(&far).unwrap().file_attributes() & FILE_ATTRIBUTE_OFFLINE == 0 {
+        eprintln!("skipped: this system does not keep the mark");
+        return;
+    }
+    let named = far.to_str().unwrap();
+    for (paths, hits, left_out) in [(&[][..], 1, 1), (&[named], 2, 0)] {
+        let (found, summary) = found(&world, &Search { paths, ..Search::new("word") });
+        assert_eq!(found.iter().map(|file| file.matches.len()).sum::<usize>(), hits);
+        assert_eq!(summary.skipped.count(SkipCause::Elsewhere), left_out);
+    }
+    let root = world.path("@/root");
+    let list = List { line_counts: true, ..List::new(root.to_str()) };
+    let mut lines = Vec::new();
+    let mut sink = |entry: ListEntry| {
+        lines.push(entry.lines);
+        ControlFlow::Continue(())
+    };
+    let summary = world.workspace.list(&list, &mut sink, Control::default()).unwrap();
+    assert_eq!((lines, summary.skipped.count(SkipCause::Elsewhere)), (vec![None, Some(1)], 1));
+    assert_eq!(world.append(&["@/root/far"]), ["[]"]);
+    assert_eq!(world.content("@/root/far"), "word\nword\nadded\n");
 }

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
-use mcp_text_editor_store::{
-    Became, Change, Control, EditError, FileEdit, Outcome, Reason, Warning, Workspace,
-};
+use mcp_text_editor_store::{Became, Change, Control, EditError, FileEdit, Outcome, Reason, Warning};
 #[cfg(feature = "history")]
 use mcp_text_editor_store::{EditId, core::resolve::Patch};
 #[cfg(feature = "history")]
@@ -305,7 +303,10 @@ fn to_another_file_system_a_file_is_copied_and_removed() {
         return;
     }
     let state = tempfile::tempdir().unwrap();
-    let builder = Workspace::builder().root(here.path()).root(there.path()).state_directory(state.path());
+    let builder = mcp_text_editor_store::Workspace::builder()
+        .root(here.path())
+        .root(there.path())
+        .state_directory(state.path());
     #[cfg(feature = "history")]
     let builder = builder.history(mcp_text_editor_store::HistorySettings::default());
     let workspace = builder.build().unwrap();

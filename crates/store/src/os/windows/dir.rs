@@ -116,4 +116,9 @@ impl DirEntry {
     pub(crate) fn file_type(&self) -> io::Result<std::fs::FileType> {
         self.0.file_type()
     }
+
+    /// What the directory says of it; the file is not asked.
+    pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
+        self.0.metadata()
+    }
 }

@@ -62,7 +62,7 @@ fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
 /// The upper half of a file's number goes into that of the volume. It is zero but on ReFS; two files of one volume stay two, and two of
 /// different volumes, whose numbers were drawn at random, as well. So 64 bits for each do here as elsewhere.
 #[expect(unsafe_code, reason = "as `ask` says")]
-fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
+pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     // SAFETY: this class has this structure (winbase.h).
     if let Ok(told) = unsafe { ask::<FILE_ID_INFO>(file, FileIdInfo) } {
         let number = u128::from_le_bytes(told.FileId.Identifier);

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::windows::fs::MetadataExt as _;
 use std::path::Path;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
@@ -11,6 +12,7 @@ use cap_std::fs::OpenOptions;
 use crate::os::seen::Listed;
 use crate::os::windows::dir::Dir;
 use crate::os::windows::names::open_directory;
+use crate::os::windows::tags::{as_programs_see, is_elsewhere};
 
 pub(crate) fn open_to_list(parent: &Dir, name: &Path) -> io::Result<Dir> {
     if name == Path::new(".") { parent.try_clone() } else { open_directory(parent, name) }
@@ -22,9 +24,11 @@ pub(crate) fn for_each_name(
 ) -> io::Result<()> {
     for entry in directory.entries()? {
         let entry = entry?;
-        let kind = entry.file_type()?;
+        let metadata = entry.metadata()?;
+        let kind = metadata.file_type();
         let kind = match () {
             () if kind.is_dir() => Listed::Directory,
+            () if kind.is_file() && is_elsewhere(metadata.file_attributes()) => Listed::Elsewhere,
             () if kind.is_file() => Listed::File,
             () if kind.is_symlink() => Listed::Link,
             () => Listed::Special,
@@ -39,5 +43,5 @@ pub(crate) fn for_each_name(
 pub(crate) fn open_to_read_file(directory: &Dir, name: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No);
-    Ok(directory.open_with(name, &options)?.into_std())
+    as_programs_see(directory.open_with(name, &options)?.into_std(), false)
 }

@@ -9,6 +9,7 @@ mod metadata;
 mod names;
 mod private;
 mod replace;
+mod tags;
 
 pub(crate) use base::*;
 pub(crate) use identity::*;
@@ -18,3 +19,4 @@ pub(crate) use metadata::*;
 pub(crate) use names::*;
 pub(crate) use private::*;
 pub(crate) use replace::*;
+pub(crate) use tags::as_programs_see;
