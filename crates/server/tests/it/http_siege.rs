@@ -332,6 +332,32 @@ fn a_request_has_one_reading() {
     ");
 }
 
+/// More than the system's buffers hold: who reads only once all is sent would hear of a closed connection alone.
+#[cfg(unix)]
+#[test]
+fn who_still_sends_what_is_refused_hears_why() {
+    let world = World::new();
+    let file = crate::http_access::write_token(&world, "secret", 0o600);
+    let limit = ["--limit", "line-bytes=20000000"];
+    let server =
+        HttpServer::start(&[&limit[..], &["--token-file", &file, world.path("").to_str().unwrap()]].concat());
+    let body = vec![b' '; 1 << 20];
+    let told = |what: &str, headers: &[(&str, &str)], times: usize| {
+        let length = (times * body.len()).to_string();
+        let headers = [headers, &[("Content-Length", length.as_str())]].concat();
+        let mut stream = begin(server.address, what, &headers, b"");
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        (0..times).for_each(|_| stream.write_all(&body).unwrap());
+        read(&stream).status
+    };
+    let admitted = ("Authorization", "Bearer secret");
+    assert_eq!(told("POST /mcp", &[], 12), 401);
+    assert_eq!(told("POST /mcp", &[admitted, ("Host", "evil.example")], 12), 403);
+    assert_eq!(told("POST /mcp", &[admitted, ("Content-Type", "text/plain")], 12), 415);
+    assert_eq!(told("POST /mcp", &[admitted], 24), 413);
+    assert_eq!(told("POST /", &[], 12), 404);
+}
+
 #[cfg(unix)]
 #[test]
 fn without_the_token_no_body_is_asked_for() {

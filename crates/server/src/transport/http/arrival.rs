@@ -91,6 +91,22 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     }
 }
 
+/// Takes what is left of a body that is not wanted, and keeps nothing of it: a client that still sends when its connection is closed hears of
+/// that, and not of the answer. Ends after `most` bytes, or once the client has had its time.
+pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, most: usize, intake: &Intake) {
+    let late = Instant::now() + SLOW;
+    let mut taken = 0;
+    while taken <= most && !body.is_end_stream() {
+        let frame = tokio::select! {
+            _ = intake.ended() => return,
+            () = sleep_until(late) => return,
+            frame = body.frame() => frame,
+        };
+        let Some(Ok(frame)) = frame else { return };
+        taken += frame.data_ref().map_or(0, Bytes::len);
+    }
+}
+
 /// How many KiB hold so many bytes.
 pub(super) fn kib(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX)

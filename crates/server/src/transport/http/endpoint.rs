@@ -6,8 +6,9 @@ use std::time::Instant;
 use hyper::body::Incoming;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW,
-    CONNECTION, HeaderMap, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    CONNECTION, EXPECT, HeaderMap, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
 use rmcp::RoleServer;
@@ -70,10 +71,12 @@ impl Endpoint {
     /// Answers a request of the connection at this place, whatever it is.
     pub(super) async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
         let (began, method) = (Instant::now(), request.method().clone());
-        let (path, response) = match request.uri().path() {
+        let (request, mut incoming) = request.into_parts();
+        let (path, response) = match request.uri.path() {
             "/mcp" => {
-                let allowed = origin::configured(request.headers(), &self.settings).cloned();
-                let mut response = self.mcp(request, place).await.unwrap_or_else(|refusal| *refusal);
+                let allowed = origin::configured(&request.headers, &self.settings).cloned();
+                let response = self.mcp(&request, &mut incoming, place).await;
+                let mut response = response.unwrap_or_else(|refusal| *refusal);
                 if let Some(origin) = allowed {
                     response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
                 }
@@ -91,6 +94,10 @@ impl Endpoint {
             matches!(method, Method::GET | Method::HEAD | Method::POST | Method::DELETE | Method::OPTIONS);
         let method = if is_known { method.as_str() } else { "other" };
         tracing::info!(method, path, status, seconds, "request");
+        // Who asks beforehand has not sent the body, and need not.
+        if response.status().is_client_error() && !request.headers.contains_key(EXPECT) {
+            arrival::discard(incoming, self.limits().size(Limit::Line).saturating_mul(2), &self.intake).await;
+        }
         response
     }
 
@@ -104,9 +111,9 @@ impl Endpoint {
     }
 
     /// Tells what was counted, to whoever may call.
-    fn metrics(&self, request: &Request<Incoming>, place: &Arc<Place>) -> Result<Response<Body>, Refusal> {
+    fn metrics(&self, request: &Parts, place: &Arc<Place>) -> Result<Response<Body>, Refusal> {
         self.admit(request)?;
-        if *request.method() != Method::GET {
+        if request.method != Method::GET {
             return Err(Box::new(not_allowed("GET")));
         }
         let work = work(place)?;
@@ -114,43 +121,47 @@ impl Endpoint {
     }
 
     /// Checks whom a request is addressed to, which page it is from, and its token.
-    fn admit(&self, request: &Request<Incoming>) -> Result<(), Refusal> {
-        origin::check(request.uri(), request.headers(), &self.settings)
+    fn admit(&self, request: &Parts) -> Result<(), Refusal> {
+        origin::check(&request.uri, &request.headers, &self.settings)
             .map_err(|stranger| Box::new(forbidden(stranger)))?;
         // A browser asks beforehand, without the token, what it may send.
-        let is_preflight = request.method() == Method::OPTIONS;
+        let is_preflight = request.method == Method::OPTIONS;
         let token = self.settings.token.as_ref().filter(|_| !is_preflight);
-        if token.is_some_and(|token| !token.is_in(request.headers())) {
+        if token.is_some_and(|token| !token.is_in(&request.headers)) {
             return Err(Box::new(unauthorized()));
         }
         Ok(())
     }
 
-    async fn mcp(&self, request: Request<Incoming>, place: &Arc<Place>) -> Result<Response<Body>, Refusal> {
-        self.admit(&request)?;
-        if request.method() == Method::OPTIONS {
+    async fn mcp(
+        &self,
+        request: &Parts,
+        incoming: &mut Incoming,
+        place: &Arc<Place>,
+    ) -> Result<Response<Body>, Refusal> {
+        self.admit(request)?;
+        if request.method == Method::OPTIONS {
             return Ok(preflight());
         }
         // Without sessions there is no stream to get, and nothing to delete.
-        if request.method() != Method::POST {
+        if request.method != Method::POST {
             return Err(Box::new(not_allowed("POST")));
         }
-        let accepts = headers::accepts(request.headers());
+        let accepts = headers::accepts(&request.headers);
         if !accepts.json && !accepts.events {
             let why = "an answer is application/json or text/event-stream, and Accept takes neither\n";
             return Err(Box::new(body::text(StatusCode::NOT_ACCEPTABLE, why)));
         }
-        if !headers::is_json(request.headers()) {
+        if !headers::is_json(&request.headers) {
             let why = "a message is sent as application/json\n";
             return Err(Box::new(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
         }
-        if !headers::is_plain(request.headers()) {
+        if !headers::is_plain(&request.headers) {
             let why = "a message is sent as it is, without a Content-Encoding\n";
             return Err(Box::new(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
         }
         let work = work(place)?;
-        let (head, incoming) = request.into_parts();
-        let response = self.serve(&head.headers, accepts, incoming).await?;
+        let response = self.serve(&request.headers, accepts, incoming).await?;
         Ok(response.map(|body| body.during(work)))
     }
 
@@ -159,7 +170,7 @@ impl Endpoint {
         &self,
         headers: &HeaderMap,
         accepts: Accepts,
-        incoming: Incoming,
+        incoming: &mut Incoming,
     ) -> Result<Response<Body>, Refusal> {
         let mut share = self.intake.share().await.map_err(|Ended| Box::new(ending()))?;
         let limit = self.limits().size(Limit::Line);
