@@ -53,7 +53,7 @@ codes! {
     LineOutOfRange "line_out_of_range" "A line that the file does not have.",
     TooLarge "too_large" "More than a limit of this process allows.",
     Conflict "conflict" "Another program keeps changing the file, or has changed it since the edit that is to be undone.",
-    Busy "busy" "Another process holds the file's lock, or keeps others from the file.",
+    Busy "busy" "Another call, or another process, holds the file's lock, or another program keeps others from the file.",
     NoSpace "no_space" "The file system is full.",
     IoError "io_error" "The operating system failed otherwise.",
     Cancelled "cancelled" "The client withdrew the call.",

@@ -108,6 +108,7 @@ fn shells_complete_values() {
     let directory = tempfile::tempdir().unwrap();
     for (shell, asked) in [("bash", bash), ("fish", fish)] {
         let script = directory.path().join(shell);
+        #[expect(clippy::disallowed_methods, reason = "a test sets its files up")]
         std::fs::write(&script, written(&["completions", shell])).unwrap();
         for (typed, values) in VALUES {
             let mut command = Command::new(shell);

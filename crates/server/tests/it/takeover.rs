@@ -167,6 +167,33 @@ fn what_is_null_is_as_if_it_were_not_there() {
     }
 }
 
+/// What docs/install.md promises of every file, whichever it is.
+#[test]
+fn each_file_that_is_broken_is_left_alone_and_told_with_its_line_and_what_to_add() {
+    for client in CLIENTS {
+        let of_project = client.project.map(|_| vec!["install", client.name, "--project", "."]);
+        for arguments in [Some(install(client)), of_project].into_iter().flatten() {
+            let made = Person::new();
+            made.succeed(&arguments);
+            for (name, text) in made.files() {
+                let home = Person::new();
+                home.succeed(&arguments);
+                let name = name.trim_end().replace("$HOME", home.home.to_str().unwrap());
+                let file = name.replace("$PROJECT", home.project.to_str().unwrap());
+                std::fs::write(&file, format!("\n[[[\n{text}")).unwrap();
+                let before = home.files();
+                let (code, said) = home.run(&arguments);
+                let is_told = said.contains("is left as it is: line ")
+                    && said.contains("\nBy hand, this is to be added:\n");
+                assert!(code == 1 && is_told, "{file}: {said}");
+                assert_eq!(home.files(), before, "{file}");
+                let (code, said) = home.run(&["doctor", client.name]);
+                assert!(code == 1 && said.contains("cannot be read: line "), "{file}: {said}");
+            }
+        }
+    }
+}
+
 /// The permission stands in another file than the entry.
 #[test]
 fn a_file_of_permissions_that_is_broken_is_told_with_what_to_add() {

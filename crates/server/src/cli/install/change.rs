@@ -242,7 +242,10 @@ impl Beside {
     }
 }
 
-/// Returns the entries among these servers, under other names, that start this server or the one in Python.
+/// How many of them are told: a project can hold as many as it likes.
+const MOST_BESIDE: usize = 8;
+
+/// Returns the first entries among these servers, under other names, that start this server or the one in Python.
 #[must_use]
 pub fn beside(said: &Value, servers: &[&str], machine: &Machine) -> Vec<Beside> {
     let entries = at(said, servers).and_then(Value::as_object);
@@ -253,7 +256,7 @@ pub fn beside(said: &Value, servers: &[&str], machine: &Machine) -> Vec<Beside> 
         let place = servers.iter().copied().chain([name.as_str()]).collect::<Vec<_>>().join(".");
         Some(Beside { place, server, words: words.join(" ") })
     });
-    found.collect()
+    found.take(MOST_BESIDE).collect()
 }
 
 /// Returns the entry as text, for a person who adds it by hand.

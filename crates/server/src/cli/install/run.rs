@@ -15,8 +15,12 @@ use super::leads::{self, Target};
 use super::machine::Machine;
 use super::scopes;
 use super::syntax::Syntax;
+use crate::cli::terminal::clipped;
 use crate::config::{StateOptions, ToolSet};
 use crate::render::escape::{on_lines, on_one_line};
+
+/// The longest line about an entry of others that is shown, in characters.
+const LONGEST: usize = 2_000;
 
 /// What a person asks for.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -130,7 +134,8 @@ pub fn install(
         writeln!(out, "  not found on this machine: neither {program} nor a configuration of it")?;
     }
     for (other, file) in &beside {
-        writeln!(out, "  besides: {}; {}", on_one_line(&other.what(true)), on_one_line(&other.mend(file)))?;
+        let told = format!("{}; {}", other.what(true), other.mend(file));
+        writeln!(out, "  besides: {}", on_one_line(&clipped(&told, LONGEST)))?;
     }
     explain(request, client, &words, out)?;
     let outranking = scopes::outranking(client, machine, request.project.as_deref(), &|file, syntax| {

@@ -32,7 +32,7 @@ impl Server {
         if [PROGRAM, PACKAGE].contains(&name_of(first)) || is_this_program(first, machine) {
             return Some(if is_in_python(first, machine) { Self::Python } else { Self::This(0) });
         }
-        let mut is_by_package = STARTERS.contains(&name_of(first));
+        let mut is_by_package = is_starter(name_of(first));
         let mut is_our_package = false;
         for (index, word) in words.iter().enumerate().skip(1) {
             let name = name_of(word);
@@ -49,11 +49,15 @@ impl Server {
             match name {
                 PROGRAM if is_by_package && !is_our_package => return Some(Self::Python),
                 PROGRAM | PACKAGE => return Some(Self::This(index)),
-                _ => is_by_package |= STARTERS.contains(&name),
+                _ => is_by_package |= is_starter(name),
             }
         }
         None
     }
+}
+
+fn is_starter(name: &str) -> bool {
+    STARTERS.iter().any(|starter| starter.eq_ignore_ascii_case(name))
 }
 
 /// Whether a package is named by an option, and the program in it by a word that follows.

@@ -378,7 +378,7 @@ fn the_server_that_words_start_is_known() {
         ("uvx mcp-text-editor", Some(Python)),
         ("uvx mcp-text-editor@latest", Some(Python)),
         ("/home/ada/.local/bin/uvx --python 3.12 mcp-text-editor", Some(Python)),
-        (r"C:\uv\uvx.EXE mcp-text-editor==1.2.2", Some(Python)),
+        (r"C:\uv\UVX.EXE mcp-text-editor==1.2.2", Some(Python)),
         ("uv tool run mcp-text-editor", Some(Python)),
         ("uv --directory /src/mcp-text-editor run mcp-text-editor", Some(Python)),
         ("pipx run mcp-text-editor", Some(Python)),

@@ -42,6 +42,18 @@ fn reason_said(tool: ToolId, reason: Reason) -> String {
     layout::text(&Failure::of_tool(tool, vec![problem], |_| true))
 }
 
+/// A lock is held by a call, which may be of this very process.
+#[test]
+fn a_lock_is_not_said_to_be_another_process_s() {
+    let busy = StoreError::new(Operation::Replace, Path::new("/a/file"), StoreErrorKind::Busy);
+    let said = said(ToolId::Patch, busy);
+    assert!(said.starts_with("error: busy: another call, or another process, has held the lock"), "{said}");
+    assert!(
+        include_str!("../../../../../docs/replies.md")
+            .contains("| `busy` | Another call, or another process,")
+    );
+}
+
 #[test]
 fn nothing_was_written_is_said_only_if_it_is_true() {
     for tool in [ToolId::Patch, ToolId::Create, ToolId::Undo] {
