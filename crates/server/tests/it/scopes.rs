@@ -41,6 +41,8 @@ fn what_claude_mcp_add_has_written_for_a_project_is_seen() {
     );
     write!(story, "-- this one\n{}", home.succeed(&["doctor", "claude-code"])).unwrap();
     write!(story, "-- install\n{}", home.succeed(&["install", "claude-code"])).unwrap();
+    write!(story, "-- removed\n{}", home.succeed(&["install", "claude-code", "--remove"])).unwrap();
+    home.succeed(&["install", "claude-code"]);
     let others = home.project.join("elsewhere");
     std::fs::create_dir(&others).unwrap();
     let elsewhere = home.succeed(&["doctor", "claude-code", "--project", others.to_str().unwrap()]);

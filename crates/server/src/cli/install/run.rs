@@ -13,7 +13,7 @@ use super::harmless;
 use super::lead;
 use super::leads::{self, Target};
 use super::machine::Machine;
-use super::scopes;
+use super::scopes::{self, Scope};
 use super::syntax::Syntax;
 use crate::cli::terminal::clipped;
 use crate::config::{StateOptions, ToolSet};
@@ -138,13 +138,18 @@ pub fn install(
         writeln!(out, "  besides: {}", on_one_line(&clipped(&told, LONGEST)))?;
     }
     explain(request, client, &words, out)?;
-    let outranking = scopes::outranking(client, machine, request.project.as_deref(), &|file, syntax| {
-        syntax.read(&apply::configuration(file, state).ok().flatten()?).ok()
-    });
-    for said in outranking {
-        writeln!(out, "  besides: {}", on_one_line(&said))?;
+    for scope in outranking(request, client, machine, state) {
+        let used_in = request.project.as_deref().unwrap_or(&machine.here);
+        writeln!(out, "  besides: {}", on_one_line(&scopes::said_of(client, &scope, used_in)))?;
     }
     Ok(())
+}
+
+/// The places with an entry that is used in the place of the one that is written.
+fn outranking(request: &Request, client: &Client, machine: &Machine, state: &StateOptions) -> Vec<Scope> {
+    scopes::outranking(client, machine, request.project.as_deref(), &|file, syntax| {
+        syntax.read(&apply::configuration(file, state).ok().flatten()?).ok()
+    })
 }
 
 /// Where a person keeps the history, if a client would not tell its servers; not in a project, which others have, too.
@@ -276,6 +281,9 @@ fn remove(
     let wrote = carry_out(request, client, &plan(&taken_back)?, state, out)?;
     if !wrote && taken_back.is_empty() {
         writeln!(out, "{}: there is no entry {} to take out", client.program, place_of(client))?;
+    }
+    for scope in outranking(request, client, machine, state) {
+        writeln!(out, "  besides: {}", on_one_line(&scopes::still_there(client, &scope)))?;
     }
     Ok(())
 }

@@ -75,23 +75,22 @@ pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: Read<'_>
     ranked.flat_map(|(rank, same)| same.into_iter().map(move |scope| Scope { rank, ..scope })).collect()
 }
 
-/// Returns a sentence for each entry that a client takes in the place of the one that `install` writes, a person's own or a project's.
+/// Returns the places with an entry that a client takes in the place of the one that `install` writes, a person's own or a project's.
 #[must_use]
-pub fn outranking(client: &Client, machine: &Machine, project: Option<&Path>, read: Read<'_>) -> Vec<String> {
-    let used_in = project.unwrap_or(&machine.here);
-    let all = scopes(client, machine, used_in, read);
+pub fn outranking(client: &Client, machine: &Machine, project: Option<&Path>, read: Read<'_>) -> Vec<Scope> {
+    let mut all = scopes(client, machine, project.unwrap_or(&machine.here), read);
     let is_written = |scope: &&Scope| match (scope.holder, project) {
         (Holder::Project, Some(project)) => scope.directory.as_deref() == Some(project),
         (Holder::Person, None) => scope.directory.is_none(),
         _ => false,
     };
     let Some(rank) = all.iter().filter(is_written).map(|scope| scope.rank).max() else { return Vec::new() };
-    let has_entry = |scope: &&Scope| {
+    let has_entry = |scope: &Scope| {
         let said = read(&scope.file, client.syntax);
         said.is_some_and(|said| at(&said, &scope.path()).is_some_and(|there| !there.is_null()))
     };
-    let before = all.iter().filter(|scope| scope.rank < rank).filter(has_entry);
-    before.map(|scope| said_of(client, scope, used_in)).collect()
+    all.retain(|scope| scope.rank < rank && has_entry(scope));
+    all
 }
 
 /// Says that the entry in this place is used in a project, and not one that comes behind it.
@@ -110,6 +109,16 @@ pub fn said_of(client: &Client, first: &Scope, project: &Path) -> String {
         }
         (_, None) => format!("{program} uses {place} in {file} instead"),
     }
+}
+
+/// Says that an entry was not taken out.
+#[must_use]
+pub fn still_there(client: &Client, scope: &Scope) -> String {
+    let mend = match (scope.holder, &scope.directory) {
+        (Holder::Person, Some(_)) => format!("; {}", taken_out(scope)),
+        _ => String::new(),
+    };
+    format!("{} still has {} in {}{mend}", client.program, scope.path().join("."), scope.file.display())
 }
 
 /// Says what takes out an entry of a person's own that `install` does not write.
