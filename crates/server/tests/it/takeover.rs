@@ -154,6 +154,40 @@ fn no_entry_is_written_that_serves_nothing() {
     }
 }
 
+/// Carries out the first command to install that `doctor` names, in the project.
+fn do_as_doctor_says(home: &Person, client: &Client) {
+    let (code, said) = home.run(&["doctor", client.name]);
+    assert_eq!(code, 1, "{said}");
+    let command = said.split("mcp-text-editor install ").nth(1).unwrap();
+    let command = command.split([',', '\n']).next().unwrap().trim_end_matches(" writes one");
+    let command = command.replace(" DIR", " .");
+    home.succeed(&["install"].into_iter().chain(command.split(' ')).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_doctor_says_to_type_can_be_typed() {
+    for client in CLIENTS {
+        let home = Person::new();
+        do_as_doctor_says(&home, client);
+        let file = home.file_of(client);
+        let text = std::fs::read_to_string(&file).unwrap();
+        let python = of_python(client);
+        // The server in Python, and another one, which `--force` replaces.
+        for before in [&python, &python.replace("mcp-text-editor", "another")] {
+            std::fs::write(&file, before).unwrap();
+            do_as_doctor_says(&home, client);
+            let taken = entry_in(client, &std::fs::read_to_string(&file).unwrap());
+            let fresh = entry_in(client, &text);
+            assert_eq!(
+                (&taken["command"], &taken["args"]),
+                (&fresh["command"], &fresh["args"]),
+                "{}",
+                client.name
+            );
+        }
+    }
+}
+
 #[test]
 fn what_is_null_is_as_if_it_were_not_there() {
     for text in [r#"{"mcpServers": null}"#, r#"{"mcpServers": {"text-editor": null}}"#] {

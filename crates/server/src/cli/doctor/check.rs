@@ -24,7 +24,7 @@ pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
     let is_alone = there.is_none();
     if is_alone && beside.iter().any(|other| other.server == Server::Python) {
         let what = format!("there is no entry {}", entry.path.join("."));
-        report.wrong.push(Wrong { what, mend: entry.again.clone() });
+        report.wrong.push(Wrong { what, mend: entry.anew() });
     }
     report.wrong.extend(beside.iter().map(|other| Wrong {
         what: other.what(!is_alone),
@@ -61,7 +61,8 @@ fn check_own(entry: &Entry<'_>, there: &Value) -> Report {
             }
             None => (format!("it starts something else: {said}"), " --force"),
         };
-        wrong(what, if entry.is_written { format!("{again}{more}") } else { again.clone() });
+        let mend = entry.anew();
+        wrong(what, if entry.is_written { format!("{mend}{more}") } else { mend });
         return report;
     };
     if there.get("disabled") == Some(&Value::Bool(true)) || there.get("enabled") == Some(&Value::Bool(false))

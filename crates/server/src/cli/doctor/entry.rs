@@ -43,6 +43,14 @@ pub(super) struct Entry<'a> {
     pub(super) read: &'a Read<'a>,
 }
 
+impl Entry<'_> {
+    /// What has a fresh one in its place.
+    pub(super) fn anew(&self) -> String {
+        let needs = if self.is_written { self.client.needs(self.is_project) } else { "" };
+        format!("{}{needs}", self.again)
+    }
+}
+
 /// What was found of an entry.
 #[derive(Debug, Default)]
 pub(super) struct Report {

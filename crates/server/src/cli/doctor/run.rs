@@ -84,8 +84,8 @@ pub fn doctor(
         }
     }
     if count == 0 {
-        let name = client.map_or("CLIENT", |client| client.name);
-        writeln!(out, "there is no entry of this server; mcp-text-editor install {name} writes one")?;
+        let (name, needs) = client.map_or(("CLIENT", ""), |client| (client.name, client.needs(false)));
+        writeln!(out, "there is no entry of this server; mcp-text-editor install {name}{needs} writes one")?;
     }
     Ok(is_well && count > 0)
 }

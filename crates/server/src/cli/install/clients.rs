@@ -521,6 +521,12 @@ impl Client {
         self.servers.iter().copied().chain([NAME]).collect()
     }
 
+    /// What a fresh entry is to be told besides the client, for a person at a shell: directories, where nothing else says them.
+    #[must_use]
+    pub fn needs(&self, is_project: bool) -> &'static str {
+        if self.starts == Starts::Anywhere && !is_project { " DIR" } else { "" }
+    }
+
     /// The members of an entry, for these words.
     #[must_use]
     pub fn members(&self, words: &Words) -> Vec<(String, Value)> {
