@@ -51,6 +51,7 @@ mod stdio;
 mod stopping;
 #[cfg(target_os = "linux")]
 mod strangers;
+#[cfg(target_os = "linux")]
 mod takeover;
 mod world;
 
