@@ -159,17 +159,18 @@ fn judge(entry: &Entry<'_>, leads: &Leads<'_>, uri: &Uri, failure: &Failure, sen
 
 /// What leads the entry to a URL.
 pub(super) fn again(entry: &Entry<'_>, url: &str, leads: &Leads<'_>) -> String {
-    let takes_token = match entry.client.remote {
-        Remote::Entry { token, .. } => token != Token::Literal,
-        Remote::No => false,
-    };
     let has_token = leads.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if !entry.is_written {
         return entry.again.clone();
     }
     // A token that is there stays.
-    let token = if takes_token && !has_token { " --token-env NAME" } else { "" };
+    let token = if takes_variable(entry) && !has_token { " --token-env NAME" } else { "" };
     format!("{} --http {url}{token}", entry.again)
+}
+
+/// Whether the client can be told of a token without having it in the entry.
+fn takes_variable(entry: &Entry<'_>) -> bool {
+    matches!(entry.client.remote, Remote::Entry { token, .. } if token != Token::Literal)
 }
 
 /// Names the variable that has the token.
@@ -178,7 +179,13 @@ fn of_variable(entry: &Entry<'_>, leads: &Leads<'_>) -> String {
     let mut headers = leads.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     match headers.find_map(|(_, written)| value(entry.client, *written, &none).err()) {
         Some(Unknown::Unset(name)) => format!(", in {name}"),
-        _ => ", or name the variable that has it: install CLIENT --http URL --token-env NAME"
-            .replace("CLIENT", entry.client.name),
+        _ if entry.is_written && takes_variable(entry) => {
+            format!(
+                ", or name the variable that has it: {} --http {} --token-env NAME",
+                entry.again,
+                leads.shown()
+            )
+        }
+        _ => String::new(),
     }
 }
