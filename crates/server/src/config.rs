@@ -122,7 +122,7 @@ pub struct StateOptions {
     pub in_place: Patterns,
     /// The state directory; `None` where the platform names none.
     pub state_directory: Option<PathBuf>,
-    /// The state directory of servers whose clients pass on no environment variable but `HOME`, if it is another one.
+    /// The state directory of servers whose clients pass on no environment variable but `HOME`, if it is another one; or that of earlier versions.
     /// `None` where the state directory was named as an option: then no other is meant.
     pub other_state_directory: Option<PathBuf>,
     /// What is kept of past edits; `None` for nothing.

@@ -58,10 +58,12 @@ pub fn holds(workspace: &Workspace, id: &str) -> bool {
 #[must_use]
 pub fn elsewhere(state_directory: &Path) -> String {
     let directory = state_directory.display();
-    format!(
-        "more edits are kept in {directory}, by servers to which their clients pass on neither XDG_STATE_HOME nor \
-         MCP_TEXT_EDITOR_STATE_DIR (Codex does not): mcp-text-editor history --state-dir {directory}"
-    )
+    let whose = if cfg!(windows) {
+        "earlier versions, or servers to which their clients do not pass on MCP_TEXT_EDITOR_STATE_DIR"
+    } else {
+        "servers to which their clients pass on neither XDG_STATE_HOME nor MCP_TEXT_EDITOR_STATE_DIR (Codex does not)"
+    };
+    format!("more edits are kept in {directory}, by {whose}: mcp-text-editor history --state-dir {directory}")
 }
 
 /// Shows the edits, the newest first: all, or those of a file or of the files below a directory.

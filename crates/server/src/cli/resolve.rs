@@ -253,24 +253,34 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     match named {
         Some(named) if named.is_absolute() => Ok(Some(named)),
         Some(named) => Ok(Some(current_dir()?.join(named))),
-        None => Ok(dirs::state_dir().or_else(dirs::data_local_dir).map(|base| base.join("mcp-text-editor"))),
+        None => Ok(dirs::state_dir().or_else(usual_state).map(|base| base.join(OWN_STATE))),
     }
 }
 
-/// Returns the state directory that is used where the environment names none, if the environment names one.
+/// The name of the state directory in that of all programs.
+const OWN_STATE: &str = "mcp-text-editor";
+
+/// Returns the directory for the state of programs where the environment names none. On Windows it is none in AppData: what a package (MSIX)
+/// writes there, and all that it starts, nobody else sees.
+fn usual_state() -> Option<PathBuf> {
+    if cfg!(target_vendor = "apple") {
+        return dirs::data_local_dir();
+    }
+    let home = std::env::home_dir().filter(|home| home.is_absolute())?;
+    Some(home.join(".local").join("state"))
+}
+
+/// Returns another state directory, in which there may be a history: the one that is used where the environment names none, if the
+/// environment names one; else, on Windows, the one of earlier versions.
 fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
     if named.is_some() && named != from_environment.as_deref() {
         return None;
     }
-    let base = if cfg!(target_os = "linux") {
-        std::env::home_dir().filter(|home| home.is_absolute())?.join(".local/state")
-    } else {
-        dirs::data_local_dir()?
-    };
-    let other = base.join("mcp-text-editor");
     let chosen = state_directory(named.map(Path::to_owned)).ok().flatten();
-    (chosen.as_ref() != Some(&other)).then_some(other)
+    let earlier = if cfg!(windows) { dirs::data_local_dir() } else { None };
+    let others = [usual_state(), earlier].into_iter().flatten().map(|base| base.join(OWN_STATE));
+    others.into_iter().find(|other| chosen.as_ref() != Some(other))
 }
 
 /// Returns the directory in which the process was started, if it is served unasked.

@@ -282,7 +282,7 @@ fn an_edit_beyond_the_roots_is_not_another_programs() {
 
 /// A client may pass on nothing of the environment but HOME: what its server keeps is then found all the same.
 #[test]
-#[cfg(target_os = "linux")]
+#[cfg(not(target_vendor = "apple"))]
 fn edits_of_a_server_without_the_environment_are_found() {
     let shell = Shell::new();
     let bare = |arguments: &[&str]| {
@@ -296,7 +296,7 @@ fn edits_of_a_server_without_the_environment_are_found() {
     let filled = shell.world.filled(&create).to_string();
     let said: Value = serde_json::from_str(&bare(&["call", "create_text_file", "--json", &filled])).unwrap();
     let other = said["edit_id"].as_str().unwrap();
-    let state = shell.world.path("../home/.local/state/mcp-text-editor");
+    let state = shell.world.path("../home").join(".local").join("state").join("mcp-text-editor");
     let state = state.to_str().unwrap();
 
     let (code, said) = shell.run(&["history"]);

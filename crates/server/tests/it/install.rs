@@ -4,11 +4,17 @@
     reason = "a test sets its files up, and looks at them, without the server"
 )]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use mcp_text_editor::cli::install::Syntax;
+use insta::assert_snapshot;
+use mcp_text_editor::cli::doctor::doctor;
 use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Known, Starts};
+use mcp_text_editor::cli::install::machine::{Machine, System};
+use mcp_text_editor::cli::install::{self, Request, Syntax};
+use mcp_text_editor::config::StateOptions;
+use mcp_text_editor_store::{Durability, Patterns};
 
 use crate::person::Person;
 use crate::session::BINARY;
@@ -277,4 +283,58 @@ fn the_documents_name_every_client() {
             );
         }
     }
+}
+
+/// As a package of Windows Claude Desktop reads a file of its own: what stands in the other one alone, nobody reads.
+#[test]
+fn doctor_and_install_know_what_a_package_of_windows_reads() {
+    let home = tempfile::tempdir().unwrap();
+    let machine = Machine {
+        system: System::Windows,
+        home: home.path().to_owned(),
+        variables: BTreeMap::new(),
+        here: home.path().to_owned(),
+        program: PathBuf::from(BINARY),
+    };
+    let state = StateOptions {
+        durability: Durability::default(),
+        in_place: Patterns::default(),
+        state_directory: None,
+        other_state_directory: None,
+        history: None,
+    };
+    let request = Request {
+        client: Client::named("claude-desktop"),
+        directories: vec![home.path().to_owned()],
+        ..Request::default()
+    };
+    let told = |said: Vec<u8>| {
+        let said = String::from_utf8(said).unwrap().replace('\\', "/");
+        said.replace(&home.path().to_str().unwrap().replace('\\', "/"), "$HOME")
+    };
+    let installed = || {
+        let mut said = Vec::new();
+        install::install(&request, &machine, &state, &mut said).unwrap();
+        let lines = told(said);
+        let wrote = lines.lines().filter(|line| line.contains("wrote") || line.contains("nothing to change"));
+        wrote.collect::<Vec<_>>().join("\n")
+    };
+    let looked = || {
+        let mut said = Vec::new();
+        doctor(request.client, None, false, &machine, &state, &mut said).unwrap();
+        told(said).lines().filter(|line| line.contains("json")).collect::<Vec<_>>().join("\n")
+    };
+    std::fs::create_dir_all(home.path().join("AppData/Roaming/Claude")).unwrap();
+    assert_snapshot!(installed(), @"Claude Desktop: wrote $HOME/AppData/Roaming/Claude/claude_desktop_config.json");
+    std::fs::create_dir_all(home.path().join("AppData/Local/Packages/Claude_pzs8sxrjxfjjc")).unwrap();
+    assert_snapshot!(looked(), @"
+    Claude Desktop: $HOME/AppData/Roaming/Claude/claude_desktop_config.json
+      wrong: Claude Desktop is a package of Windows here and reads $HOME/AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json, in which there is no entry
+    ");
+    assert_snapshot!(installed(), @"Claude Desktop: wrote $HOME/AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json");
+    assert_snapshot!(looked(), @"
+    Claude Desktop: $HOME/AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json
+    Claude Desktop: $HOME/AppData/Roaming/Claude/claude_desktop_config.json
+      Claude Desktop uses mcpServers.text-editor in $HOME/AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json instead
+    ");
 }

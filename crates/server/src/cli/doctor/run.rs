@@ -9,7 +9,7 @@ use super::check::{check, mend_file};
 use super::entry::{Entry, Read, Report, Wrong};
 use crate::cli::install::clients::{CLIENTS, Client};
 use crate::cli::install::leads::Leads;
-use crate::cli::install::machine::Machine;
+use crate::cli::install::machine::{Machine, is_of_package};
 use crate::cli::install::scopes::{Holder, Scope, said_of, scopes, taken_out};
 use crate::cli::install::{InstallError, Syntax, at, configuration, files_of, harmless};
 use crate::cli::terminal::clipped;
@@ -77,6 +77,7 @@ pub fn doctor(
                 let first = entries.iter().find(|(first, _)| first.rank < scope.rank);
                 report.done.extend(first.map(|(first, _)| said_of(client, first, project)));
                 report.wrong.extend(does_not_fit(client, scope, there, &entries));
+                report.wrong.extend(unread(client, scope, &scopes, &entries));
             }
             count += 1;
             is_well &= report.wrong.is_empty();
@@ -134,6 +135,22 @@ fn does_not_fit(
             "Codex puts it together with that in {file}, and does not start with a command and a URL in one entry"
         ),
         mend: "have both lead to a server over HTTP, or neither".to_owned(),
+    })
+}
+
+/// Says that a package of Windows does not read the entry, because it has a file of its own, in which there is none.
+fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, &Value)]) -> Option<Wrong> {
+    let is_of_person = |scope: &Scope| scope.holder == Holder::Person && scope.directory.is_none();
+    let mut of_package = scopes.iter().filter(|other| is_of_person(other) && is_of_package(&other.file));
+    let first = of_package.next().filter(|_| is_of_person(scope) && !is_of_package(&scope.file))?;
+    let has_entry = entries.iter().any(|(other, _)| is_of_package(&other.file));
+    (!has_entry).then(|| Wrong {
+        what: format!(
+            "{} is a package of Windows here and reads {}, in which there is no entry",
+            client.program,
+            first.file.display()
+        ),
+        mend: format!("mcp-text-editor install {}", client.name),
     })
 }
 

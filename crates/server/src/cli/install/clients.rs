@@ -228,7 +228,7 @@ pub static CLIENTS: &[Client] = &[
         servers: MCP_SERVERS,
         shape: PLAIN,
         remote: Remote::No,
-        user: |machine, _| vec![machine.application_data().join("Claude").join("claude_desktop_config.json")],
+        user: claude_desktop,
         project: None,
         starts: Starts::Anywhere,
         tools: "all",
@@ -568,6 +568,18 @@ impl Client {
         let args = entry.get("args").map_or(Some(Vec::new()), texts)?;
         Some(std::iter::once(command.as_str()?.to_owned()).chain(args).collect())
     }
+}
+
+/// On Windows it is a package since 2026-02, and reads what lies in the package's own part of AppData; a directory that an earlier one has
+/// left, or one that was installed otherwise, is kept up beside.
+fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
+    let directory = machine.application_data().join("Claude");
+    let packages = machine.packages("Claude_").into_iter();
+    let mut all: Vec<PathBuf> = packages.map(|data| data.join("Roaming").join("Claude")).collect();
+    if all.is_empty() || is_there(&directory) {
+        all.push(directory);
+    }
+    all.into_iter().map(|directory| directory.join("claude_desktop_config.json")).collect()
 }
 
 fn nothing(_: &Machine, _: Option<&Path>) -> Vec<Item> {

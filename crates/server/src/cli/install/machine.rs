@@ -111,6 +111,22 @@ impl Machine {
         }
     }
 
+    /// Where the packages of Windows (MSIX) whose names begin so have their own part of AppData, with `Local` and `Roaming` in it: what they, and
+    /// all that they start, write to AppData goes there, and there they look first.
+    #[must_use]
+    pub fn packages(&self, name: &str) -> Vec<PathBuf> {
+        if self.system != System::Windows {
+            return Vec::new();
+        }
+        let local = self.variable("LOCALAPPDATA").map(PathBuf::from);
+        let local = local.unwrap_or_else(|| self.home.join("AppData").join("Local"));
+        let entries = std::fs::read_dir(local.join(PACKAGES)).into_iter().flatten().flatten();
+        let is_one = |path: &PathBuf| path.file_name().is_some_and(|own| begins(own, name)) && path.is_dir();
+        let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
+        found.sort();
+        found.into_iter().map(|package| package.join(OWN_PART)).collect()
+    }
+
     /// The file of a program, by its name or its path, as a client whose `PATH` is this one finds it.
     #[must_use]
     pub fn find_program(&self, name: &str, path: Option<&OsString>) -> Option<PathBuf> {
@@ -147,6 +163,23 @@ impl Machine {
 #[must_use]
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The directory of all packages, in the local part of AppData, and that of a package's own part of it.
+const PACKAGES: &str = "Packages";
+const OWN_PART: &str = "LocalCache";
+
+/// Whether a name begins so, in any letter case.
+fn begins(name: &OsStr, start: &str) -> bool {
+    let name = name.to_string_lossy();
+    name.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
+}
+
+/// Whether a file lies in a package's own part of AppData.
+#[must_use]
+pub fn is_of_package(file: &Path) -> bool {
+    let names: Vec<&OsStr> = file.iter().collect();
+    names.windows(3).any(|names| matches!(names, [all, _, own] if *all == PACKAGES && *own == OWN_PART))
 }
 
 /// Whether a path leads to a file that can be started.

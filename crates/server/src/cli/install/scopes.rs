@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::broken::at;
 use super::change::files_of;
 use super::clients::{Client, NAME};
-use super::machine::{Machine, System};
+use super::machine::{Machine, System, is_of_package};
 use super::syntax::Syntax;
 
 /// Reads a configuration, if it is there and can be read.
@@ -69,7 +69,9 @@ pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: Read<'_>
         let files = files_of(client, machine, Some(directory)).unwrap_or_default();
         ranked.push(of(files, Holder::Project, Some(directory)));
     }
-    ranked.push(of(own, Holder::Person, None));
+    // A package of Windows looks into its own part of AppData first.
+    let (of_package, own) = own.into_iter().partition(|file| is_of_package(file));
+    ranked.extend([of_package, own].map(|files| of(files, Holder::Person, None)));
     ranked.push(of(below.into_iter().collect(), Holder::Machine, None));
     let ranked = ranked.into_iter().enumerate();
     ranked.flat_map(|(rank, same)| same.into_iter().map(move |scope| Scope { rank, ..scope })).collect()
@@ -89,7 +91,9 @@ pub fn outranking(client: &Client, machine: &Machine, project: Option<&Path>, re
         let said = read(&scope.file, client.syntax);
         said.is_some_and(|said| at(&said, &scope.path()).is_some_and(|there| !there.is_null()))
     };
-    all.retain(|scope| scope.rank < rank && has_entry(scope));
+    // A person's own are all written.
+    let is_others = |scope: &Scope| scope.holder != Holder::Person || scope.directory.is_some();
+    all.retain(|scope| scope.rank < rank && is_others(scope) && has_entry(scope));
     all
 }
 

@@ -9,10 +9,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::broken::at;
-use super::change::{Refused, Wanted, install, remove, with, without};
+use super::change::{Refused, Wanted, files_of, install, remove, with, without};
 use super::clients::{CLIENTS, Client, Item};
 use super::entry::{Words, split, start_of};
-use super::machine::{Machine, System};
+use super::machine::{Machine, System, is_of_package};
+use super::scopes::scopes;
 use super::server::Server;
 use super::syntax::Syntax;
 
@@ -518,4 +519,38 @@ fn a_program_in_a_cache_is_started_by_its_package() {
     assert_eq!(start("/home/ada/.npm/_npx/1f/node_modules/x/mcp-text-editor"), "npx -y mcp-text-editor-rs");
     assert_eq!(start("/home/ada/.cache/uv/archive-v0/x/bin/mcp-text-editor"), "uvx mcp-text-editor-rs");
     assert_eq!(start("/home/ada/.cargo/bin/mcp-text-editor"), "/home/ada/.cargo/bin/mcp-text-editor");
+}
+
+/// The package of Windows is known by its directory, whose name ends in what its publisher is.
+#[test]
+fn a_package_of_windows_has_its_configuration_where_it_reads() {
+    let home = tempfile::tempdir().unwrap();
+    let local = home.path().join("AppData").join("Local");
+    let told = |system| {
+        let home_text = home.path().to_str().unwrap();
+        let machine = machine(system, home_text, &[("LOCALAPPDATA", local.to_str().unwrap())]);
+        let files = files_of(client("claude-desktop"), &machine, None).unwrap();
+        let text =
+            |file: &PathBuf| file.strip_prefix(home.path()).unwrap().to_str().unwrap().replace('\\', "/");
+        let firsts: Vec<bool> = files.iter().map(|file| is_of_package(file)).collect();
+        let ranks = scopes(client("claude-desktop"), &machine, home.path(), &|_, _| None);
+        let ranks: Vec<usize> = ranks.iter().map(|scope| scope.rank).collect();
+        assert!(ranks.is_sorted());
+        (files.iter().map(text).collect::<Vec<_>>(), firsts, ranks.len())
+    };
+    let plain = "AppData/Roaming/Claude/claude_desktop_config.json".to_owned();
+    assert_eq!(told(System::Windows), (vec![plain.clone()], vec![false], 1));
+    for package in ["Claude_pzs8sxrjxfjjc", "claude_other", "ClaudeX_pzs8sxrjxfjjc", "Microsoft.Claude_1"] {
+        std::fs::create_dir_all(local.join("Packages").join(package)).unwrap();
+    }
+    std::fs::File::create(local.join("Packages").join("Claude_file")).unwrap();
+    let own = |package: &str| {
+        format!("AppData/Local/Packages/{package}/LocalCache/Roaming/Claude/claude_desktop_config.json")
+    };
+    let packages = vec![own("Claude_pzs8sxrjxfjjc"), own("claude_other")];
+    assert_eq!(told(System::Windows), (packages.clone(), vec![true; 2], 2));
+    std::fs::create_dir_all(home.path().join("AppData/Roaming/Claude")).unwrap();
+    let all: Vec<String> = packages.into_iter().chain([plain]).collect();
+    assert_eq!(told(System::Windows), (all, vec![true, true, false], 3));
+    assert!(!told(System::Mac).0.concat().contains("Packages"));
 }
