@@ -260,7 +260,7 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
 /// The name of the state directory in that of all programs.
 const OWN_STATE: &str = "mcp-text-editor";
 
-/// Returns the directory for the state of programs where the environment names none. On Windows it is none in AppData: what a package (MSIX)
+/// Returns the directory for the state of programs where the environment names none. On Windows it is none in `AppData`: what a package (MSIX)
 /// writes there, and all that it starts, nobody else sees.
 fn usual_state() -> Option<PathBuf> {
     if cfg!(target_vendor = "apple") {

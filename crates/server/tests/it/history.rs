@@ -282,7 +282,7 @@ fn an_edit_beyond_the_roots_is_not_another_programs() {
 
 /// A client may pass on nothing of the environment but HOME: what its server keeps is then found all the same.
 #[test]
-#[cfg(not(target_vendor = "apple"))]
+#[cfg(target_os = "linux")]
 fn edits_of_a_server_without_the_environment_are_found() {
     let shell = Shell::new();
     let bare = |arguments: &[&str]| {

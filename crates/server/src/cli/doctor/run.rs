@@ -150,7 +150,7 @@ fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, 
             client.program,
             first.file.display()
         ),
-        mend: format!("mcp-text-editor install {}", client.name),
+        mend: format!("mcp-text-editor install {}{}", client.name, client.needs(false)),
     })
 }
 

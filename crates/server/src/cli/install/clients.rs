@@ -570,7 +570,7 @@ impl Client {
     }
 }
 
-/// On Windows it is a package since 2026-02, and reads what lies in the package's own part of AppData; a directory that an earlier one has
+/// On Windows it is a package since 2026-02, and reads what lies in the package's own part of `AppData`; a directory that an earlier one has
 /// left, or one that was installed otherwise, is kept up beside.
 fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
     let directory = machine.application_data().join("Claude");

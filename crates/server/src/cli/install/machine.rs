@@ -111,8 +111,8 @@ impl Machine {
         }
     }
 
-    /// Where the packages of Windows (MSIX) whose names begin so have their own part of AppData, with `Local` and `Roaming` in it: what they, and
-    /// all that they start, write to AppData goes there, and there they look first.
+    /// Where the packages of Windows (MSIX) whose names begin so have their own part of `AppData`, with `Local` and `Roaming` in it: what they, and
+    /// all that they start, write to `AppData` goes there, and there they look first.
     #[must_use]
     pub fn packages(&self, name: &str) -> Vec<PathBuf> {
         if self.system != System::Windows {
@@ -165,7 +165,7 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The directory of all packages, in the local part of AppData, and that of a package's own part of it.
+/// The directory of all packages, in the local part of `AppData`, and that of a package's own part of it.
 const PACKAGES: &str = "Packages";
 const OWN_PART: &str = "LocalCache";
 
@@ -175,7 +175,7 @@ fn begins(name: &OsStr, start: &str) -> bool {
     name.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
 }
 
-/// Whether a file lies in a package's own part of AppData.
+/// Whether a file lies in a package's own part of `AppData`.
 #[must_use]
 pub fn is_of_package(file: &Path) -> bool {
     let names: Vec<&OsStr> = file.iter().collect();

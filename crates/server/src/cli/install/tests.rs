@@ -523,6 +523,7 @@ fn a_program_in_a_cache_is_started_by_its_package() {
 
 /// The package of Windows is known by its directory, whose name ends in what its publisher is.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the server")]
 fn a_package_of_windows_has_its_configuration_where_it_reads() {
     let home = tempfile::tempdir().unwrap();
     let local = home.path().join("AppData").join("Local");
