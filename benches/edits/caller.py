@@ -23,6 +23,7 @@ MADE = re.compile(r"nothing is left to do|already (made|there|stands)", re.IGNOR
 COPY = re.compile(r"copy old_string from the text of (?:the lines you mean: )?(lines? \d+(?:-\d+)?)")
 MADE_IF = re.compile(r"if (lines? \d+(?:-\d+)?) (?:is|are) what you want, nothing is left to do; else")
 WHOLE = re.compile(r"send line \d+ whole")
+ALIKE = re.compile(r"several places are alike")
 WITHOUT = re.compile(r"send the patch without ranges, or")
 MERGE = re.compile(r"\b(merge|join) (them|it|both|the)|\bone patch\b", re.IGNORECASE)
 
@@ -44,6 +45,9 @@ class Told:
     actual: tuple[int, list[str]] | None
     #: The file's digest now.
     file_hash: str = ""
+    #: Every similar place, and the line that is told beside each.
+    similars: list[tuple[int, int, list[str]]] = dataclasses.field(default_factory=list)
+    similars_beside: list[tuple[str, str] | None] = dataclasses.field(default_factory=list)
     #: Every line that is shown, by its number.
     lines: dict[int, str] = dataclasses.field(default_factory=dict)
 
@@ -78,6 +82,8 @@ def take_apart(text: str) -> Told:
         elif word == "similar" and (places := span(rest)):
             shown = []
             told.similar = told.similar or (*places[0], shown)
+            told.similars.append((*places[0], shown))
+            told.similars_beside.append(beside(rest))
         elif word == "file_hash":
             told.file_hash = rest.strip()
         elif word == "suggestion":
@@ -158,6 +164,8 @@ class Caller:
 
     def __init__(self, case: Case, path: str, tools: dict[str, Any], literal: bool) -> None:
         self.case = case
+        #: The lines that its old text stands for, with the new text that it wants there; more of them once it has sent more.
+        self.own = case.own
         self.path = path
         self.tools = tools
         self.literal = literal
@@ -186,16 +194,16 @@ class Caller:
     @property
     def new(self) -> str:
         """The new text that is wanted for the lines of `own`."""
-        return joined(self.case.own.new, self.case.end)
+        return joined(self.own.new, self.case.end)
 
     @property
     def old(self) -> str:
-        return joined(self.case.own.old, self.case.end)
+        return joined(self.own.old, self.case.end)
 
     def new_for(self, lines: dict[str, Any]) -> str:
         """The new text for lines that the error names: that of `own`, but less or more of the context where their text is shown whole and
         is a part of the caller's own old text, or has it as a part."""
-        own = self.case.own
+        own = self.own
         shown = [self.told.lines.get(number) for number in range(lines["start"], lines.get("end", lines["start"]) + 1)]
         texts = [line for line in shown if line is not None]
         if self.literal or len(texts) < len(shown) or not texts:
@@ -261,7 +269,7 @@ class Caller:
         """Whether a hint names the lines that are meant: those of `own`, or such as hold the very text that was sent."""
         if self.told.code == "ambiguous_match" or self.case.made or not isinstance(ranges, list) or len(ranges) != 1:
             return
-        own, lines = self.case.own, {key: ranges[0].get(key) for key in ("start", "end")}
+        own, lines = self.own, {key: ranges[0].get(key) for key in ("start", "end")}
         there = bare(list(own.text.lines[lines["start"] - 1:lines["end"]]))
         # Of a text that leaves lines out, any part with the change in it is meant.
         within = own.first < lines["start"] <= own.first + own.above + 1 and own.stop - own.below <= lines["end"] <= own.stop
@@ -283,14 +291,26 @@ class Caller:
             return None
         first, last = span(condition[1])[0]
         lines = [self.told.lines.get(number) for number in range(first, last + 1)]
-        wanted = [line.rstrip() for line in self.case.own.new]
+        wanted = [line.rstrip() for line in self.own.new]
         return Step("said made") if [line and line.rstrip() for line in lines] == wanted else None
 
     def told_by_neighbour(self) -> Step | None:
-        """One of several places, by a line beside it that the caller has seen beside its own."""
-        if self.call[0] != PATCH or len(self.told.found) < 2 or (place := self.place_by_neighbour(self.told)) is None:
+        """One of several places, by a line beside it that the caller has seen beside its own. Of places that are said to be no more than
+        alike none is followed without."""
+        if self.call[0] != PATCH:
             return None
-        return Step("told by a neighbour", self.send(self.call, patch(self.sent_old(), self.new, self.lines(place))))
+        if len(self.told.found) > 1 and (at := self.by_neighbour(self.told.beside)) is not None:
+            return Step("told by a neighbour", self.send(self.call, patch(self.sent_old(), self.new, self.lines(self.told.found[at]))))
+        if ALIKE.search(self.words):
+            at = self.by_neighbour(self.told.similars_beside)
+            if at is not None and (shown := self.told.similars[at])[1] - shown[0] + 1 == len(shown[2]):
+                lines = self.lines(shown[:2])
+                return Step("told by a neighbour", self.send(self.call, patch(joined(shown[2], "\n"), self.new_for(lines), lines)))
+            # Where its own text is shown, it knows what was wrong with what it sent.
+            is_shown = any(bare(lines) == bare(self.own.old) for _, _, lines in self.told.similars)
+            old = self.own.old if is_shown else self.sent_old().removesuffix("\n").split("\n")
+            return Step("more context", self.send(self.call, patch(*self.widened(old), None)))
+        return None
 
     def told_ranges(self) -> Step | None:
         ranges = argument(self.words, "ranges")
@@ -344,7 +364,7 @@ class Caller:
             lines = self.lines(self.told.found[0])
             return Step("found at", self.send(self.call, patch(self.sent_old(), self.new, lines)))
         if self.told.found:
-            return Step("more context", self.send(self.call, patch(*self.widened(), None)))
+            return Step("more context", self.send(self.call, patch(*self.widened(self.own.old), None)))
         shown = self.most_alike(self.told, self.sent_old())
         if shown is not None:
             self.check_lines(shown["ranges"])
@@ -381,7 +401,7 @@ class Caller:
             return Step("ranges by digest after a read", self.send(first, patch(None, self.new, one)))
         lines = re.findall(r"^ *(\d+)\t(.*)$", text, flags=re.MULTILINE)
         shown = [line for _, line in lines]
-        wanted = self.case.own.old
+        wanted = self.own.old
         if (at := only(wanted, shown)) is None:
             return Step("nothing to follow")
         start = int(lines[at][0])
@@ -458,15 +478,15 @@ class Caller:
         """Whether the text that an error shows in the range is the text that the caller meant."""
         if told.actual is None:
             return False
-        return [line.rstrip() for line in told.actual[1]] == [line.rstrip() for line in self.case.own.old]
+        return [line.rstrip() for line in told.actual[1]] == [line.rstrip() for line in self.own.old]
 
-    def place_by_neighbour(self, told: Told) -> tuple[int, int] | None:
+    def by_neighbour(self, marks: list[tuple[str, str] | None]) -> int | None:
         """The one of several places that the error tells by a line that the caller, too, has seen near its own."""
-        own = self.case.own
+        own = self.own
         near = own.text.lines
         above, below = near[max(0, own.first - 10):own.first], near[own.stop:own.stop + 10]
         fitting = []
-        for place, mark in zip(told.found, told.beside):
+        for place, mark in enumerate(marks):
             if mark is not None:
                 # "below X": the place stands below that line.
                 side = above if mark[0] == "below" else below
@@ -474,9 +494,13 @@ class Caller:
                     fitting.append(place)
         return fitting[0] if len(fitting) == 1 else None
 
-    def widened(self) -> tuple[str, str]:
-        """Old and new text with three more lines on either side."""
-        own = self.case.own
+    def widened(self, old: list[str]) -> tuple[str, str]:
+        """Old text and the new one with three more lines on either side; from now on they are the caller's own."""
+        own = self.own
         lines = own.text.lines
-        before, after = list(lines[max(0, own.first - 3):own.first]), list(lines[own.stop:own.stop + 3])
-        return joined([*before, *own.old, *after], ""), joined([*before, *own.new, *after], "")
+        first, stop = max(0, own.first - 3), min(len(lines), own.stop + 3)
+        before, after = list(lines[first:own.first]), list(lines[own.stop:stop])
+        self.own = dataclasses.replace(own, first=first, stop=stop, above=own.above + len(before), below=own.below + len(after),
+                                       new=[*before, *own.new, *after])
+        end = "" if self.own.is_unended() else "\n"
+        return joined([*before, *old, *after], end), joined(self.own.new, end)

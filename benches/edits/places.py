@@ -87,7 +87,7 @@ def is_for_another(case: Case) -> bool:
         first, last = int(ranges[0]["start"]) - 1, int(ranges[0]["end"])
         there = Region(text, first, last, 0, 0, [])
         if old is None:
-            return case.made and ranges[0]["range_hash"] == range_hash(there)
+            return (case.made or first != case.own.first) and ranges[0]["range_hash"] == range_hash(there)
         if (case.made or first != case.own.first) and lines_of(old) == there.old:
             return True
     elif occurrences(text.body(), old) == 1:

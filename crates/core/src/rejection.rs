@@ -92,7 +92,8 @@ pub struct Evidence {
     /// The lines where the wanted text stands: at most [`crate::matching::CLOSEST`] places, those closest to the range first, or
     /// in file order where no range was named. One place where it is not the very text ([`Evidence::found_by`]).
     pub found_at: Vec<LineRange>,
-    /// What tells the places of `found_at` apart, one for each, where the text stands at two or three; else empty.
+    /// What tells the places of `found_at`, or else of `nearest`, apart, one for each, where there are two or three that may be meant; else
+    /// empty.
     pub beside: Vec<Option<Beside>>,
     /// By what it was found.
     pub found_by: FoundBy,
@@ -105,6 +106,8 @@ pub struct Evidence {
     pub unsendable: Option<Digest>,
     /// Whether the second of them is as similar as the first, so that either may have been meant.
     pub is_tied: bool,
+    /// Whether even the first of them, which was not asked for, is hardly similar, so that none may have been meant.
+    pub is_vague: bool,
     /// The first line that differs from the wanted one: of the range that was named, else of what matches best.
     pub differs_at: Option<LineNumber>,
     /// Why the match failed, if that can be told for sure.

@@ -48,6 +48,11 @@ impl Unbroken {
     }
 }
 
+/// Tells whether a line has the sign of a comment and nothing else.
+pub(crate) fn is_sign_alone(line: &str) -> bool {
+    SIGNS.contains(&line.trim())
+}
+
 /// Joins lines: no line end is left, no sign that the line before has as well, and a comma before every closing bracket, as
 /// formatters set one where they break lines.
 #[derive(Debug, Default)]
@@ -121,9 +126,9 @@ pub(crate) fn joined<'a>(
     (first.unwrap_or_default(), text)
 }
 
-/// Tells whether two texts differ by where their lines are broken, once all other slips are undone. Blank lines at their ends count.
+/// Tells whether two texts differ by where their lines are broken, once all other slips are undone. Lines without text at their ends count.
 pub(super) fn differ_by_breaks(wanted: &str, actual: &str) -> bool {
-    let blank = |line: &&str| line.trim().is_empty();
+    let blank = |line: &&str| line.trim().is_empty() || is_sign_alone(line);
     let ends = |text: &str| {
         [text.split('\n').take_while(blank).count(), text.rsplit('\n').take_while(blank).count()]
     };

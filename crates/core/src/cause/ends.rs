@@ -29,13 +29,15 @@ pub(crate) fn end(line: &str) -> Option<Cause> {
     }
 }
 
-/// Tells whether a line of the file may be what a line at an end of the text was meant to be: both are of a kind, and they differ. A bare fence
-/// may as well end another block.
+/// Tells whether a line of the file may be what a line at an end of the text was meant to be: both are of a kind, and they differ.
 pub(crate) fn is_another_end(own: &str, there: &str) -> bool {
-    let (own, there) = (own.trim(), there.trim());
-    let is_bare = |line| fence(line).is_some_and(str::is_empty);
     let kind = end(own).filter(|kind| *kind != Cause::BlankLines);
-    kind.is_some() && kind == end(there) && own != there && !is_bare(own) && !is_bare(there)
+    kind.is_some() && kind == end(there) && own.trim() != there.trim()
+}
+
+/// Tells of a line that begins or ends a fence whether it has no words; of any other `None`.
+pub(crate) fn is_bare_fence(line: &str) -> Option<bool> {
+    fence(line.trim()).map(str::is_empty)
 }
 
 /// Undoes a blank first line.

@@ -63,8 +63,8 @@ pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
         let (meant, length) = match after.as_bytes() {
             [b'n', ..] => (Some('\n'), 1),
             [b't', ..] => (Some('\t'), 1),
-            // The line feed is spelled out behind it.
-            [b'r', b'\\', ..] => (None, 1),
+            // The line feed is spelled out behind it, or stands there.
+            [b'r', b'\\' | b'\n', ..] | [b'r'] => (None, 1),
             [b'u', ..] => unicode(after).map_or((None, 0), |(meant, length)| (Some(meant), length)),
             _ => (None, 0),
         };

@@ -16,8 +16,8 @@ mod tell;
 mod tests;
 mod undo;
 
-pub(crate) use breaks::{Joiner, Step, Unbroken, joined};
-pub(crate) use ends::{end, is_another_end};
+pub(crate) use breaks::{Joiner, Step, Unbroken, is_sign_alone, joined};
+pub(crate) use ends::{end, is_another_end, is_bare_fence};
 pub(crate) use fold::{collapsed, is_telling, straight};
 pub use kind::{Cause, Side};
 pub(crate) use tell::meant;

@@ -11,6 +11,8 @@ const MAX_KEPT: usize = 1_000;
 /// A search for whole lines that are the wanted text but for where lines are broken, and for slips.
 #[derive(Debug)]
 pub(super) struct Joined {
+    /// How many slips of the whole text were undone.
+    pub(super) undone: usize,
     sign: &'static str,
     wanted: Vec<u8>,
     /// For each number of matched bytes, how many of them still match if the next one does not (Knuth, Morris and Pratt 1977).
@@ -27,12 +29,12 @@ pub(super) struct Joined {
 
 impl Joined {
     /// Makes the searches for a text: one that takes signs of comments for text, and one that does not where it has any.
-    pub(super) fn of(lines: &[&Unbroken]) -> Vec<Self> {
+    pub(super) fn of(lines: &[&Unbroken], undone: usize) -> Vec<Self> {
         let ways = [Some(false), lines.iter().any(|line| line.has_sign()).then_some(true)];
-        ways.into_iter().flatten().filter_map(|is_apart| Self::new(lines, is_apart)).collect()
+        ways.into_iter().flatten().filter_map(|is_apart| Self::new(lines, undone, is_apart)).collect()
     }
 
-    fn new(lines: &[&Unbroken], is_apart: bool) -> Option<Self> {
+    fn new(lines: &[&Unbroken], undone: usize, is_apart: bool) -> Option<Self> {
         let (sign, wanted) = joined(lines.iter().copied(), is_apart);
         if !is_telling(&String::from_utf8_lossy(&wanted)) {
             return None;
@@ -50,7 +52,7 @@ impl Joined {
         }
         let joiner = Joiner::new(is_apart);
         let (begun, places) = (VecDeque::new(), Vec::new());
-        Some(Self { sign, wanted, fallback, matched: 0, joiner, is_apart, fed: 0, begun, places })
+        Some(Self { undone, sign, wanted, fallback, matched: 0, joiner, is_apart, fed: 0, begun, places })
     }
 
     /// Takes the next line; `None` for one that is too long to be compared.

@@ -20,6 +20,9 @@ const MAX_PARTED: usize = 2_000;
 /// How many pieces are compared in all to find head and tail: lines that are all alike would take quadratic time.
 const MAX_COMPARED: u64 = 50_000_000;
 
+/// By how many lines a range may be off.
+const OFF: u64 = 100;
+
 /// No more places than this are kept of a kind: none of so many is certain.
 const MAX_KEPT: usize = 1_000;
 
@@ -57,33 +60,35 @@ pub struct Alike {
 }
 
 impl CertainPlaces {
-    /// Returns the alike place that was meant: the asked range if it is one, or the only one that it overlaps; else the only one, or
-    /// the only one that is most like the text as it is written; else the one closest to the asked range. `None` where nothing is certain.
+    /// Returns the alike place that was meant: the asked range if it is one, or the one that it overlaps where all others are far; else the
+    /// only one, or the only one that is most like the text as it is written. `None` where nothing is certain: a range that is off may as well
+    /// have been meant to be the next place.
     #[must_use]
     pub fn alike_at(&self, asked: Option<LineRange>) -> Option<LineRange> {
         let places = || self.alike.iter().map(|place| place.lines);
-        let met = asked.and_then(|asked| {
-            let is_asked = places().find(|place| *place == asked);
-            is_asked.or_else(|| only(places().filter(|place| place.overlaps(asked))))
-        });
         let most = self.alike.iter().map(|place| place.exact).max()?;
-        let best = || self.alike.iter().filter(|place| place.exact == most).map(|place| place.lines);
-        met.or_else(|| only(best())).or_else(|| {
-            let asked = asked?;
-            let closest = best().map(|place| place.distance(asked)).min()?;
-            only(best().filter(|place| place.distance(asked) == closest))
-        })
+        asked
+            .and_then(|asked| met(places(), asked))
+            .or_else(|| only(self.alike.iter().filter(|place| place.exact == most).map(|place| place.lines)))
     }
 
-    /// Returns the gap that was meant: the only one that the asked range meets, else the only one, or the only one that is most like the
-    /// text as it is written.
+    /// Returns the gap that was meant: the one that the asked range meets where all others are far, else the only one, or the only one that is
+    /// most like the text as it is written.
     #[must_use]
     pub fn gap_at(&self, asked: Option<LineRange>) -> Option<Gap> {
         let gaps = || self.gaps.iter().copied();
-        let met = asked.and_then(|asked| only(gaps().filter(|gap| gap.lines.overlaps(asked))));
+        let met = asked.and_then(|asked| met(gaps().map(|gap| gap.lines), asked));
         let most = self.gaps.iter().map(|gap| gap.exact).max()?;
-        met.or_else(|| only(gaps().filter(|gap| gap.exact == most)))
+        only(gaps().filter(|gap| Some(gap.lines) == met))
+            .or_else(|| only(gaps().filter(|gap| gap.exact == most)))
     }
+}
+
+/// Returns the place that is the asked range, or the one that it overlaps where no other is near.
+fn met(places: impl Iterator<Item = LineRange> + Clone, asked: LineRange) -> Option<LineRange> {
+    let near = |place: &LineRange| place.distance(asked) <= OFF;
+    let is_asked = places.clone().find(|place| *place == asked);
+    is_asked.or_else(|| only(places.filter(near)).filter(|place| place.overlaps(asked)))
 }
 
 /// Returns the item if there is exactly one.
@@ -137,9 +142,15 @@ impl CertainSearch {
             self.searches.iter().filter(|search| is_found(search)).map(|search| search.reading.undone).min()
         };
         let [alike, gaps] = [least(Search::is_found), least(|search| !search.gaps.is_empty())];
+        let is_least = |search: &Search| Some(search.reading.undone) == alike;
+        let is_perfect =
+            self.searches.iter().any(|search| is_least(search) && search.perfect().next().is_some());
         for search in self.searches {
-            if search.is_found() && Some(search.reading.undone) == alike {
-                places.alike.extend(search.alike);
+            if search.is_found() && is_least(&search) {
+                places.alike.extend(&search.alike);
+            } else if search.is_found() && !is_perfect {
+                // Every line is there as it is written, once more is undone: that may be meant as well.
+                places.alike.extend(search.perfect());
             }
             if Some(search.reading.undone) == gaps {
                 places.gaps.extend(search.gaps);
@@ -157,7 +168,10 @@ impl CertainSearch {
         places.gaps.retain(|gap| {
             !all.iter().any(|other| other.lines != gap.lines && gap.lines.contains(other.lines))
         });
-        let mut joined: Vec<LineRange> = self.joined.into_iter().flat_map(|search| search.places).collect();
+        let least =
+            self.joined.iter().filter(|search| !search.places.is_empty()).map(|search| search.undone).min();
+        let joined = self.joined.into_iter().filter(|search| Some(search.undone) == least);
+        let mut joined: Vec<LineRange> = joined.flat_map(|search| search.places).collect();
         joined.sort_unstable();
         joined.dedup();
         if !joined.is_empty() {
@@ -256,6 +270,11 @@ impl Search {
     /// Whether the reading was found as a whole, and tells its place.
     fn is_found(&self) -> bool {
         self.alike.len() == 1 || !self.alike.is_empty() && self.is_telling
+    }
+
+    /// The places at which every line is as it is written.
+    fn perfect(&self) -> impl Iterator<Item = &Alike> {
+        self.alike.iter().filter(|place| place.exact == 2 * self.reading.pieces.len())
     }
 
     /// Counts the pieces that match with one more, and keeps the place if they are all.
@@ -551,9 +570,10 @@ last_call(1, 2)
         assert_eq!(check(&[(1, 2)], None), Some(lines(1, 2)));
         assert_eq!(check(&[(1, 2), (5, 6)], None), None);
         assert_eq!(check(&[(1, 2), (2, 3)], Some((2, 3))), Some(lines(2, 3)));
-        assert_eq!(check(&[(1, 2), (5, 6)], Some((6, 7))), Some(lines(5, 6)));
-        assert_eq!(check(&[(1, 2), (9, 10)], Some((5, 5))), Some(lines(1, 2)));
-        assert_eq!(check(&[(1, 2), (8, 9)], Some((5, 5))), None);
+        // A range that is off may be meant to be either.
+        assert_eq!(check(&[(1, 2), (5, 6)], Some((6, 7))), None);
+        assert_eq!(check(&[(1, 2), (505, 506)], Some((506, 507))), Some(lines(505, 506)));
+        assert_eq!(check(&[(1, 2), (509, 510)], Some((5, 5))), None);
         assert_eq!(check(&[], Some((5, 5))), None);
     }
 

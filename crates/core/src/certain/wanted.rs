@@ -102,7 +102,8 @@ pub(super) fn read(text: &str) -> (Vec<Reading>, Vec<Joined>) {
     }
     let ends = [texts.first(), texts.last().filter(|reading| reading.slip.is_some())];
     let joined = ends.into_iter().flatten().flat_map(|reading| {
-        Joined::of(&lines(&reading.text).iter().map(|line| &line.unbroken).collect::<Vec<_>>())
+        let lines: Vec<_> = lines(&reading.text).iter().map(|line| &line.unbroken).collect();
+        Joined::of(&lines, reading.undone)
     });
     let joined = joined.collect();
     (out, joined)

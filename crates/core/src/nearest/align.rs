@@ -68,13 +68,24 @@ impl Candidate {
         let above = wanted.windows(2).take(first_wanted).filter(|pair| !are_same(pair)).count();
         let below = wanted.windows(2).skip(last_wanted).filter(|pair| !are_same(pair)).count();
         let start = first.saturating_sub(above);
-        let end = last.saturating_add(below + 1).min(folded.len());
-        let similarity = similarity(wanted, folded.get(start..end)?, start, pairs)?;
+        let end = last.saturating_add(below + 1);
+        let known = end.min(folded.len());
+        // Lines of the place that are not at hand are taken for as much other text as is wanted there.
+        let first_line = self.first.saturating_sub(above.saturating_sub(first) as u64);
+        let unknown_above = usize::try_from(self.first - first_line).unwrap_or(0);
+        let first_line = first_line.saturating_add(start as u64);
+        let until = self.first.saturating_add(end as u64).min(total);
+        let unknown_below =
+            usize::try_from(until.saturating_sub(self.first.saturating_add(known as u64))).unwrap_or(0);
+        let weight = |lines: &[Pattern]| lines.iter().map(|pattern| pattern.line.weight).sum::<u64>();
+        let unknown = weight(wanted.get(..unknown_above).unwrap_or_default())
+            + weight(wanted.get(wanted.len().saturating_sub(unknown_below)..).unwrap_or_default());
+        let similarity = similarity(wanted, folded.get(start..known)?, start, unknown, pairs)?;
 
-        let first_line = self.first.saturating_add(start as u64);
-        let count = ((end - start) as u64).saturating_add(more).min(total.saturating_sub(first_line));
+        let count =
+            until.saturating_sub(first_line).saturating_add(more).min(total.saturating_sub(first_line));
         let lines = LineRange::new(LineNumber::from_index(first_line), count);
-        let near = Near::new(lines, self.lines.get(start..end)?);
+        let near = Near::new(lines, self.lines.get(start..known)?);
         Some(Place { similarity, near })
     }
 
@@ -83,7 +94,7 @@ impl Candidate {
     pub(super) fn compared_whole(&self, wanted: &mut [Pattern], lines: LineRange) -> Option<Place> {
         let folded = self.folded(wanted.len());
         let pairs = aligned(wanted, &folded);
-        let similarity = similarity(wanted, &folded, 0, pairs)?;
+        let similarity = similarity(wanted, &folded, 0, 0, pairs)?;
         Some(Place { similarity, near: Near::new(lines, &self.lines) })
     }
 
@@ -102,15 +113,17 @@ fn are_same(pair: &[Pattern]) -> bool {
     matches!(pair, [one, next] if one.line.chars == next.line.chars)
 }
 
-/// Returns how similar `lines`, the first of which has the index `start` in the pairs, are to the wanted ones, of 1000.
+/// Returns how similar `lines`, the first of which has the index `start` in the pairs, are to the wanted ones, of 1000. Beside them there is other
+/// text of the weight `more`.
 fn similarity(
     wanted: &[Pattern],
     lines: &[Line],
     start: usize,
+    more: u64,
     pairs: Vec<(usize, usize, Likeness)>,
 ) -> Option<u64> {
     let mut common = 0;
-    let mut all: u64 = wanted.iter().map(|pattern| pattern.line.weight).sum();
+    let mut all: u64 = more + wanted.iter().map(|pattern| pattern.line.weight).sum::<u64>();
     all += lines.iter().map(|line| line.weight).sum::<u64>();
     for (at_wanted, at, likeness) in pairs {
         common += likeness.gain(wanted.get(at_wanted)?.line.weight);
@@ -188,7 +201,7 @@ impl Pattern {
         Self {
             line: Line::new(line.to_vec()),
             whole: Grams::new([line]),
-            part: (may_be_part && inner.len() > 1).then(|| Grams::new([inner])),
+            part: (may_be_part && inner.len() > 1).then(|| Grams::sparse(inner)),
         }
     }
 

@@ -18,7 +18,16 @@ pub(super) struct Grams<const N: usize> {
 impl<const N: usize> Grams<N> {
     pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a [char]> + Clone) -> Self {
         let count: usize = texts.clone().into_iter().map(<[char]>::len).sum();
-        let bits = (count * 4).next_power_of_two().clamp(1 << 6, 1 << 15).trailing_zeros();
+        Self::with_bits((count * 4).next_power_of_two().clamp(1 << 11, 1 << 15).trailing_zeros(), texts)
+    }
+
+    /// Makes one in which next to no two sequences have the same hash: of a text of a few sequences, a single such pair would make a long
+    /// line look like it.
+    pub(super) fn sparse(text: &[char]) -> Self {
+        Self::with_bits(15, [text])
+    }
+
+    fn with_bits<'a>(bits: u32, texts: impl IntoIterator<Item = &'a [char]>) -> Self {
         let mut grams = Self { slots: vec![(0, 0); 1 << bits], shift: 64 - bits, total: 0, held: 0 };
         for text in texts {
             for slot in slots::<N>(text, grams.shift) {

@@ -16,7 +16,8 @@ pub struct Near {
     /// Its lines.
     pub lines: LineRange,
     /// Their text, each line ended by `\n`: at most 20 lines and 2000 bytes of UTF-8, and of each line what was fed, at most 2000
-    /// bytes. No line is missing if it ends in `\n` and has as many lines as [`Near::lines`].
+    /// bytes. No line is missing if it ends in `\n` and has as many lines as [`Near::lines`]; lines at either end may be, where nothing in them
+    /// is like what is wanted.
     pub text: String,
     /// How similar it is, of 1000, and how many lines are as they are wanted.
     pub(super) rank: (u64, usize),
@@ -27,8 +28,11 @@ pub struct Near {
 /// So similar is a place, of 1000, that has a typo or two.
 const CLOSE: u64 = 800;
 
+/// A place that is less similar, of 1000, has about as much other text as what was wanted.
+const VAGUE: u64 = 750;
+
 /// Of two places that differ in similarity by less, of 1000, neither is meant rather than the other.
-const TIED: u64 = 20;
+const TIED: u64 = 40;
 
 impl Near {
     /// Makes the place of `lines`, of which `texts` are the texts.
@@ -41,11 +45,27 @@ impl Near {
         self.rank.0 >= CLOSE
     }
 
+    /// Tells whether it is the range that was asked for.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// Tells whether so much of it is other text that another place, or none, may have been meant.
+    pub(crate) fn is_vague(&self) -> bool {
+        self.rank.0 < VAGUE
+    }
+
+    /// Returns the same place, as the second of two of which either may be meant: with a line at its end, or without.
+    pub(crate) fn of_unsure_extent(self) -> Self {
+        Self { is_asked: false, ..self }
+    }
+
     /// Tells whether one of the two, neither of which was asked for, is meant as well as the other.
     #[must_use]
     pub fn is_tied_with(&self, other: &Self) -> bool {
         let is_asked = self.is_asked || other.is_asked;
-        !is_asked && self.rank.0.abs_diff(other.rank.0) <= TIED && self.rank.1 == other.rank.1
+        let is_as_similar = self.rank.0.abs_diff(other.rank.0) <= TIED && self.rank.1 == other.rank.1;
+        !is_asked && (is_as_similar || !self.is_close())
     }
 }
 

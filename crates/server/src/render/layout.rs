@@ -336,14 +336,13 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
         excerpt(out, actual, detail);
     }
     if !problem.found_at.is_empty() {
-        let beside = problem.beside.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-        let place =
-            |(at, beside): (&LineRange, Option<&String>)| match beside.filter(|_| detail.tells_apart()) {
-                Some(beside) => format!("{} ({beside})", spelled(*at)),
-                None => spelled(*at),
-            };
-        let places: Vec<String> =
-            problem.found_at.iter().zip(beside).take(detail.places).map(place).collect();
+        let places: Vec<String> = problem
+            .found_at
+            .iter()
+            .enumerate()
+            .take(detail.places)
+            .map(|(index, at)| format!("{}{}", spelled(*at), told_apart(problem, index, detail)))
+            .collect();
         let by = problem.found_by.map_or_else(String::new, |by| format!(" ({by})"));
         let _ = writeln!(out, "found at: {}{by}", places.join(", "));
         if let Some(place) = problem.place.as_ref().filter(|_| detail.lines > 0) {
@@ -351,10 +350,13 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
         }
     }
     if detail.nearest {
-        for near in problem.nearest.iter().take(MAX_PLACES) {
+        for (index, near) in problem.nearest.iter().take(MAX_PLACES).enumerate() {
             // The text of the lines that the call named stands above.
             let is_told = problem.lines == Some(near.of) && problem.actual.is_some();
-            let _ = writeln!(out, "similar: {}{}", spelled(near.of), if is_told { ", as above" } else { "" });
+            let as_above = if is_told { ", as above" } else { "" };
+            let apart =
+                if problem.found_at.is_empty() { told_apart(problem, index, detail) } else { String::new() };
+            let _ = writeln!(out, "similar: {}{as_above}{apart}", spelled(near.of));
             if !is_told {
                 excerpt(out, near, detail);
             }
@@ -369,6 +371,12 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
             diff_lines(out, diff, detail);
         }
     }
+}
+
+/// Says what tells one of several places apart, as the end of its name.
+fn told_apart(problem: &Problem, index: usize, detail: Detail) -> String {
+    let beside = problem.beside.get(index).and_then(Option::as_ref).filter(|_| detail.tells_apart());
+    beside.map_or_else(String::new, |beside| format!(" ({beside})"))
 }
 
 /// Writes what is told of a file.
@@ -582,7 +590,8 @@ fn problem_in(problem: &Problem, detail: Detail, shared: Shared<'_>) -> Value {
 
 /// Says what tells the places apart, as the end of a reason.
 fn apart(problem: &Problem) -> String {
-    let places = problem.found_at.iter().zip(&problem.beside);
+    let nearest = problem.nearest.iter().map(|near| &near.of).filter(|_| problem.found_at.is_empty());
+    let places = problem.found_at.iter().chain(nearest).zip(&problem.beside);
     let told = places.filter_map(|(at, beside)| Some(format!("{} {}", spelled(*at), beside.as_ref()?)));
     let told: Vec<String> = told.collect();
     if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }

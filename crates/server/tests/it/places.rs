@@ -214,6 +214,39 @@ fn lines_that_were_left_out_are_named() {
 }
 
 /// What the whole error looks like.
+/// Neither is an example that would be taken for the one that is meant, and a range that is off may be meant to be the other.
+#[test]
+fn places_that_are_alike_are_told_apart() {
+    let world = World::new();
+    let block = "    first_call();\n    second_call();\n";
+    world.write("t.rs", format!("fn a() {{\n{block}}}\n\nfn b() {{\n{block}}}\n"));
+    let mut session = world.serve(&[]);
+    let old = block.replace("    ", "\t");
+    for patch in [
+        json!({"old_string": old, "new_string": ""}),
+        json!({"old_string": old, "new_string": "", "ranges": [{"start": 3, "end": 4}]}),
+    ] {
+        let said = said(&world, &mut session, &json!([patch]));
+        assert!(said.contains("similar: lines 2-3 (below \"fn a() {\")"), "{said}");
+        assert!(said.contains("similar: lines 7-8 (below \"fn b() {\")"), "{said}");
+        let hint = said.rsplit_once("\nhint: ").unwrap().1;
+        assert!(hint.starts_with("several places are alike: ") && !hint.contains("\"start\""), "{said}");
+    }
+}
+
+/// What a deletion keeps stands in its place before it is made.
+#[test]
+fn what_an_edit_leaves_of_a_place_is_not_made() {
+    let world = World::new();
+    world.write("t.rs", "// first of them\n// second of them\n// third of them\n");
+    let mut session = world.serve(&[]);
+    let old = "// first of them\n// second of thme\n// third of them\n";
+    let patch =
+        json!({"old_string": old, "new_string": "// first of them\n", "ranges": [{"start": 1, "end": 3}]});
+    let told = said(&world, &mut session, &json!([patch]));
+    assert!(!told.contains("nothing is left to do") && told.contains("lines 1-3"), "{told}");
+}
+
 #[test]
 fn errors_of_places() {
     let world = World::new();

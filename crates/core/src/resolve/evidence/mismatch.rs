@@ -2,19 +2,18 @@
 
 use std::cmp::Ordering;
 
-use super::view::{View, Wanted};
-use crate::cause::{Cause, cause, cause_inside, cause_without_place, end, is_another_end};
+use super::super::beside::beside as beside_each;
+use super::extent::Sure;
+use super::view::{LONG, MAX_LINES, View, Wanted};
+use crate::cause::{Cause, cause, cause_inside, cause_without_place, end};
 use crate::certain::{Alike, CertainPlaces, Gap};
 use crate::digest::{Digest, DigestPrefix};
-use crate::line::{LineNumber, LineRange};
+use crate::line::LineRange;
 use crate::matching::Tier;
 use crate::nearest::{MAX_PLACES, Near};
 use crate::rejection::{At, Certain, Evidence, FoundBy, Given, Made};
 use crate::source::Source;
 
-/// Up to how many bytes of text in the file a cause is looked for, and of text that was sent in failures that are not looked into:
-/// there may be thousands.
-const LONG: usize = 16 * 1024;
 /// How many bytes of text in the file a cause is looked for in failures that are not looked into.
 const SHORT: usize = 2000;
 /// Up to how many bytes of text that was sent a cause is looked for at all: that takes some copies of it, and more for each line.
@@ -82,7 +81,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         let found = if is_alike { CertainPlaces::default() } else { self.certain(old, Some(lines))? };
         let alike = match found.alike_at(Some(lines)) {
             _ if is_alike => Some(lines),
-            Some(place) => self.with_ends(place, old)?,
+            Some(place) => self.whole_place(place, old)?,
             None => None,
         };
         // The line end behind a blank line is that line.
@@ -106,10 +105,8 @@ impl<S: Source + ?Sized> View<'_, S> {
             let given = given.filter(|given| *given == Given::Whole || part == old);
             evidence.found_by = FoundBy::Part { of_new: given };
             evidence.cause = why.filter(|why| *why == Cause::CutShort && place == lines);
+            evidence.made = evidence.made.and_then(|made| unless_within(made, place));
             if given != Some(Given::Part) {
-                evidence.unsendable = self.unsendable(place)?;
-            }
-            if given == Some(Given::Whole) {
                 let text = (place != lines).then(|| self.actual(place)).transpose()?;
                 evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text });
             }
@@ -132,7 +129,15 @@ impl<S: Source + ?Sized> View<'_, S> {
         if let Some(best) = nearest.first().filter(|_| is_cheap) {
             evidence.cause = if best.lines == lines { why } else { self.cause_at(best, old, cause)? };
         }
-        self.tell_nearest(&mut evidence, nearest, old, Wanted::Lines)?;
+        let best = nearest.first().map(|best| best.lines);
+        if let Some(near) = nearest.first().filter(|near| near.is_close()) {
+            evidence.made = evidence.made.and_then(|made| unless_within(made, near.lines));
+        }
+        if evidence.made.is_none() && is_cheap && best.is_none_or(|best| !best.overlaps(lines)) {
+            evidence.made = self.made_near(lines, best, old, new)?;
+        }
+        self.tell_nearest(&mut evidence, nearest, old, Some(lines))?;
+        self.show_made(&mut evidence, Some(lines))?;
         Ok(evidence)
     }
 
@@ -161,7 +166,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         let made = if is_cheap { self.made_anywhere(old, new)? } else { None };
         let found = self.certain(old, None)?;
         let alike = match found.alike_at(None) {
-            Some(place) => self.with_ends(place, old)?.map(|place| (place, FoundBy::Alike)),
+            Some(place) => self.whole_place(place, old)?.map(|place| (place, FoundBy::Alike)),
             None => None,
         };
         let gap = || found.gap_at(None).map(|gap| (gap.lines, FoundBy::Gap { left_out: gap.left_out }));
@@ -191,7 +196,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             None if is_cheap => evidence.cause = cause_without_place(old),
             _ => {}
         }
-        self.tell_nearest(&mut evidence, nearest, old, Wanted::Part)?;
+        self.tell_nearest(&mut evidence, nearest, old, None)?;
         Ok(evidence)
     }
 
@@ -250,14 +255,40 @@ impl<S: Source + ?Sized> View<'_, S> {
             evidence.made =
                 self.made_at(place, old, new)?.filter(|made| made.is_sure && made.lines.contains(place));
         }
-        if let (Some(Made { lines, is_sure: false }), Some(asked)) = (evidence.made, asked) {
-            // Whether that is what was wanted can be seen.
-            let all =
-                LineRange::inclusive(lines.start().min(asked.start()).get(), lines.end().max(asked.end()));
-            evidence.actual = Some(self.actual(all.unwrap_or(asked))?);
+        if let Some(asked) = asked.filter(|asked| !place.overlaps(*asked) && evidence.made.is_none()) {
+            evidence.made = self.made_near(asked, Some(place), old, new)?;
         }
+        self.show_made(evidence, asked)?;
         (evidence.found_at, evidence.found_by) = (vec![place], by);
         evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text });
+        Ok(())
+    }
+
+    /// Tells whether the new text stands closer to a range than the place that is like the old one: either may have been meant then.
+    fn made_near(
+        &self,
+        asked: LineRange,
+        place: Option<LineRange>,
+        old: &str,
+        new: &str,
+    ) -> Result<Option<Made>, S::Error> {
+        let made = if self.is_cheap(old, new) { self.made_anywhere(old, new)? } else { None };
+        let is_closer = |made: &Made| {
+            place.is_none_or(|place| {
+                !made.lines.overlaps(place) && made.lines.distance(asked) < place.distance(asked)
+            })
+        };
+        Ok(made.filter(is_closer).map(|made| Made { is_sure: false, ..made }))
+    }
+
+    /// Shows, beside the lines that were asked for where they are near, those of which the caller is to judge whether the edit was made.
+    fn show_made(&self, evidence: &mut Evidence, asked: Option<LineRange>) -> Result<(), S::Error> {
+        if let (Some(Made { lines, is_sure: false }), Some(asked)) = (evidence.made, asked) {
+            let all =
+                LineRange::inclusive(lines.start().min(asked.start()).get(), lines.end().max(asked.end()));
+            let all = all.filter(|all| all.count() <= MAX_LINES).unwrap_or(lines);
+            evidence.actual = Some(self.actual(all)?);
+        }
         Ok(())
     }
 
@@ -269,6 +300,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         old: &str,
         asked: Option<LineRange>,
     ) -> Result<(), S::Error> {
+        let count = places.len();
         let mut places: Vec<LineRange> = places.iter().map(|place| place.lines).collect();
         places.sort_by_key(|place| asked.map_or(0, |asked| asked.distance(*place)));
         for place in places.into_iter().take(MAX_PLACES) {
@@ -277,7 +309,17 @@ impl<S: Source + ?Sized> View<'_, S> {
             }
             evidence.nearest.push(self.actual(place)?);
         }
+        if count <= MAX_PLACES {
+            self.tell_apart(evidence)?;
+        }
         evidence.is_tied = true;
+        Ok(())
+    }
+
+    /// Says what tells similar places apart.
+    fn tell_apart(&self, evidence: &mut Evidence) -> Result<(), S::Error> {
+        let places: Vec<LineRange> = evidence.nearest.iter().map(|near| near.of).collect();
+        evidence.beside = beside_each(self.file, &places)?;
         Ok(())
     }
 
@@ -286,21 +328,29 @@ impl<S: Source + ?Sized> View<'_, S> {
         evidence: &mut Evidence,
         nearest: Vec<Near>,
         old: &str,
-        wanted: Wanted,
+        asked: Option<LineRange>,
     ) -> Result<(), S::Error> {
+        let wanted = if asked.is_some() { Wanted::Lines } else { Wanted::Part };
+        // Where the client says that it is, rather another one than the best may have been meant.
+        let meets = |near: &Near| asked.is_some_and(|asked| near.lines.overlaps(asked));
         evidence.is_tied = match nearest.as_slice() {
-            [best, next, ..] => best.is_tied_with(next),
+            [best, next, ..] => best.is_tied_with(next) || !meets(best) && nearest.iter().any(meets),
             _ => false,
         };
         if let Some(best) = nearest.first() {
             evidence.unsendable = self.unsendable(best.lines)?;
+            evidence.is_vague = !best.is_asked() && best.is_vague();
         }
-        for near in nearest {
+        let is_crowded = nearest.len() > MAX_PLACES;
+        for near in nearest.into_iter().take(MAX_PLACES) {
             let difference = self.difference(near.lines, old, wanted)?;
             if evidence.nearest.is_empty() {
                 evidence.differs_at = difference.map(|at| at.line);
             }
             evidence.nearest.push(self.with_difference(near.lines, difference)?);
+        }
+        if evidence.is_tied && !is_crowded {
+            self.tell_apart(evidence)?;
         }
         Ok(())
     }
@@ -312,53 +362,10 @@ impl<S: Source + ?Sized> View<'_, S> {
         is_unsendable.then(|| self.digest(lines)).transpose()
     }
 
-    /// Returns the place with the blank lines beside it that the text has at the same end, and of which a search that joins lines knows
-    /// nothing. `None` where a line beside it may be what a line at the same end of the text was meant to be, as two fences that differ:
-    /// then that line is not one too many.
-    fn with_ends(&self, place: LineRange, old: &str) -> Result<Option<LineRange>, S::Error> {
-        let old: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
-        let is_blank = |line: &&str| line.trim().is_empty();
-        let Some(text) = self.whole(place, LONG)? else { return Ok(Some(place)) };
-        let (mut start, mut below) = (place.start().index(), place.end());
-        let [head, tail] = [
-            old.iter()
-                .copied()
-                .take_while(is_blank)
-                .count()
-                .saturating_sub(text.lines().take_while(is_blank).count()),
-            old.iter()
-                .rev()
-                .copied()
-                .take_while(is_blank)
-                .count()
-                .saturating_sub(text.lines().rev().take_while(is_blank).count()),
-        ];
-        for _ in 0..head {
-            match start.checked_sub(1) {
-                Some(above) if self.line(above)?.trim().is_empty() => start = above,
-                _ => break,
-            }
-        }
-        for _ in 0..tail {
-            if below >= self.file.scan.lines.count() || !self.line(below)?.trim().is_empty() {
-                break;
-            }
-            below += 1;
-        }
-        let beside = [(old.first(), start.checked_sub(1)), (old.last(), Some(below))];
-        for (own, index) in beside {
-            let (Some(own), Some(index)) = (own, index) else { continue };
-            if index < self.file.scan.lines.count() && is_another_end(own, &self.line(index)?) {
-                return Ok(None);
-            }
-        }
-        Ok(Some(LineRange::new(LineNumber::from_index(start), below - start)))
-    }
-
-    /// Returns the text of the line with an index; of a long one nothing.
-    fn line(&self, index: u64) -> Result<String, S::Error> {
-        let line = LineRange::new(LineNumber::from_index(index), 1);
-        Ok(self.whole(line, SHORT)?.unwrap_or_else(|| "…".to_owned()))
+    /// Returns all lines of a place that is alike; `None` where it is not sure of them.
+    fn whole_place(&self, place: LineRange, old: &str) -> Result<Option<LineRange>, S::Error> {
+        let extent = self.extent(place, old, usize::MAX)?;
+        Ok((extent.sure == Sure::Same).then_some(extent.lines))
     }
 
     fn cause_at(
@@ -391,8 +398,15 @@ fn unless_like(made: Made, nearest: Option<&Near>, old: &str, new: &str) -> Opti
         Some(near) if near.lines != made.lines && near.lines.contains(made.lines) && old.contains(new) => {
             None
         }
-        _ => Some(made),
+        Some(near) => unless_within(made, near.lines),
+        None => Some(made),
     }
+}
+
+/// Returns what is to be said of a new text that may stand there because the edit was made, where the place of the old one is known: a part of
+/// what stands there is what the edit would leave of it.
+fn unless_within(made: Made, place: LineRange) -> Option<Made> {
+    (made.is_sure || made.lines == place || !place.contains(made.lines)).then_some(made)
 }
 
 /// Tells whether the lines at the ends of the old text that may be none of the file are those of the new text, too.

@@ -3,6 +3,9 @@
 
 mod dependency;
 mod explain;
+mod extent;
+#[cfg(test)]
+mod laws;
 mod made;
 mod mismatch;
 mod view;

@@ -15,7 +15,10 @@ use crate::show::{Budget, excerpt, show};
 use crate::source::{Source, read_range};
 
 /// How many lines of actual text an excerpt has at most.
-const MAX_LINES: u64 = 20;
+pub(super) const MAX_LINES: u64 = 20;
+/// Up to how many bytes of text in the file a cause is looked for, and of text that was sent in failures that are not looked into:
+/// there may be thousands.
+pub(super) const LONG: usize = 16 * 1024;
 /// How many bytes of text an excerpt has at most.
 const MAX_BYTES: usize = 2000;
 /// How many characters before the one that differs an excerpt has, where a line is too long to be shown whole.
@@ -212,7 +215,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             nearest.feed(line.number, &self.decode_head(line.text));
             true
         })?;
-        Ok(nearest.finish())
+        self.with_extents(nearest.finish(), old, near)
     }
 
     /// Decodes a line whose end may have been cut off.

@@ -6,7 +6,7 @@ use mcp_text_editor_core::rejection::{Beside, Evidence, FoundBy};
 use crate::problem::{Code, Problem};
 use crate::render::escape::on_one_line;
 
-/// Makes the problem of a text that stands there `count` times, without the places.
+/// Makes the problem of a text that stands there `count` times, without the places and what tells them apart.
 pub(super) fn problem(count: u64, tier: Tier, evidence: &Evidence) -> Problem {
     let blanks = if tier == Tier::TrailingWhitespace { " but for spaces and tabs at line ends" } else { "" };
     let reason = format!("old_string occurs {count} times{blanks}");
@@ -17,8 +17,12 @@ pub(super) fn problem(count: u64, tier: Tier, evidence: &Evidence) -> Problem {
         "add lines around it to old_string until it occurs once, or say which place is meant by \"ranges\" with whole lines as \
          old_string, or set replace_all to change them all"
     };
-    let beside = evidence.beside.iter().map(|line| line.as_ref().map(words)).collect();
-    Problem { beside, ..Problem::new(Code::AmbiguousMatch, reason, hint) }
+    Problem::new(Code::AmbiguousMatch, reason, hint)
+}
+
+/// Says where each of several places is by a line near it.
+pub(super) fn beside(evidence: &Evidence) -> Vec<Option<String>> {
+    evidence.beside.iter().map(|line| line.as_ref().map(words)).collect()
 }
 
 /// Says where a place is by a line near it.

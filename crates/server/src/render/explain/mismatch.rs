@@ -16,8 +16,8 @@ use crate::tool_id::ToolId;
 const MADE: &str = "if that is what you want, nothing is left to do";
 
 /// The hint where several places are equally similar: an example would be taken for the one that is meant.
-const TIED: &str =
-    "several places are alike: copy the lines of the one that you mean, with enough around them to tell it";
+const TIED: &str = "several places are alike: copy old_string from the text of the one that you mean and name its lines in \"ranges\", or send \
+                    more of the lines around it";
 
 /// A hint, and the one that takes its place if the text that it goes by is cut.
 type Hint = (String, Option<IfCut>);
@@ -95,6 +95,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
         actual: evidence.actual.clone(),
         found_at: evidence.found_at.clone(),
         found_by,
+        beside: ambiguous::beside(evidence),
         place: evidence.certain.as_ref().and_then(|place| place.text.clone()),
         nearest: evidence.nearest.clone(),
         ..problem
@@ -180,12 +181,6 @@ fn content_hint(meant: &Correction<'_>, lines: LineRange, evidence: &Evidence) -
                 ([_], Some(Given::Part)) => {
                     format!("{apart}send the patch without ranges, or the whole lines as old_string")
                 }
-                ([place], _) if let Some(digest) = &evidence.unsendable => {
-                    format!(
-                        "with the whole lines as new_string, {}",
-                        meant.by_digest(*place, &digest.short())
-                    )
-                }
                 _ => format!(
                     "{apart}send the whole lines of the place that is meant, in old_string and in new_string"
                 ),
@@ -202,12 +197,12 @@ fn nearest_hint(meant: &Correction<'_>, asked: LineRange, evidence: &Evidence) -
     // What a failure that was not looked into is told by is its range.
     let first = places.next().or_else(|| evidence.differs_at.is_none().then_some(asked));
     let otherwise = otherwise(evidence);
-    let Some(first) = first else {
+    let Some(first) = first.filter(|_| evidence.is_tied || !evidence.is_vague) else {
         let end = asked.end().saturating_add(AROUND).min(meant.total_lines);
         let around = (asked.start().get().saturating_sub(AROUND).max(1), end);
         let read = reading(meant.call, meant.named, Some(around));
         let read = read.map_or_else(String::new, |read| format!(": {read}"));
-        return (format!("{otherwise}nothing in the file is like old_string; read it again{read}"), None);
+        return (format!("{otherwise}{}; read it again{read}", nothing(evidence)), None);
     };
     if evidence.is_tied {
         return (format!("{otherwise}{TIED}"), None);
@@ -242,6 +237,11 @@ fn no_match_hint(meant: &Correction<'_>, evidence: &Evidence) -> Hint {
     let otherwise = otherwise(evidence);
     match (evidence.nearest.first(), &evidence.actual) {
         (Some(_), _) if evidence.is_tied => (format!("{otherwise}{TIED}"), None),
+        (Some(_), _) if evidence.is_vague => {
+            let read = reading(meant.call, meant.named, None);
+            let read = read.map_or_else(String::new, |read| format!(": {read}"));
+            (format!("{otherwise}{}; read it again{read}", nothing(evidence)), None)
+        }
         (Some(near), _) if let Some(hint) = unsendable_hint(meant, near.of, evidence) => {
             (otherwise + &hint, Some(meant.unnamed(near.of)))
         }
@@ -260,6 +260,15 @@ fn no_match_hint(meant: &Correction<'_>, evidence: &Evidence) -> Hint {
             let read = reading(meant.call, meant.named, None);
             (read.map_or_else(|| "read the file".to_owned(), |read| format!("read the file: {read}")), None)
         }
+    }
+}
+
+/// Says that no place can be named.
+fn nothing(evidence: &Evidence) -> &'static str {
+    if evidence.nearest.is_empty() {
+        "nothing in the file is like old_string"
+    } else {
+        "nothing in the file is so like old_string that it must be meant"
     }
 }
 
@@ -304,13 +313,17 @@ fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
     }
     let text = match evidence.found_by {
         FoundBy::Text if evidence.cause.is_some_and(Cause::is_slip) => "adapt new_string likewise, and ",
+        FoundBy::Part { of_new: None } => "with the whole lines as new_string, ",
         FoundBy::Text | FoundBy::Part { .. } => "",
         FoundBy::Gap { .. } => "put what is to stay of the lines left out into new_string, and ",
         FoundBy::Alike => "adapt new_string likewise, and ",
     };
     let call = meant.by_digest(place.lines, &place.digest.short());
     let is_shown = evidence.found_by == FoundBy::Text && !evidence.cause.is_some_and(Cause::is_slip);
-    let if_cut = (!is_shown).then(|| meant.unnamed(place.lines));
+    let mut if_cut = (!is_shown).then(|| meant.unnamed(place.lines));
+    if let (Some(cut), FoundBy::Part { of_new: None }) = (&mut if_cut, evidence.found_by) {
+        cut.hint.push_str("; new_string is for the whole lines then");
+    }
     Some((format!("{}{text}{call}", otherwise(evidence)), if_cut))
 }
 
