@@ -69,7 +69,9 @@ impl<S: Source + ?Sized> View<'_, S> {
             }
             _ => false,
         };
-        let stands = |line: Option<String>, own: Option<&&str>| line.as_deref() == own.copied();
+        let stands = |line: Option<String>, own: Option<&&str>| {
+            line.as_deref().map(str::trim_end) == own.map(|own| own.trim_end())
+        };
         let above =
             if is_twice(&own, &there) && stands(self.line_at(up(0))?, own.first()) { 1 } else { above };
         let is_last_twice = is_twice(&reversed(&own), &reversed(&there));
