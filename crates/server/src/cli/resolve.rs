@@ -5,6 +5,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr as _;
 
+use etcetera::base_strategy::{BaseStrategy, choose_native_strategy};
 use mcp_text_editor_store::{
     Durability, HistorySettings, Patterns, Unserved, Wanted, Whose, WhyUnserved, is_same_directory,
     only_when_named, real_path,
@@ -253,18 +254,25 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     match named {
         Some(named) if named.is_absolute() => Ok(Some(named)),
         Some(named) => Ok(Some(current_dir()?.join(named))),
-        None => Ok(dirs::state_dir().or_else(usual_state).map(|base| base.join(OWN_STATE))),
+        None => {
+            Ok(places().and_then(|own| own.state_dir()).or_else(usual_state).map(|base| base.join(OWN_STATE)))
+        }
     }
 }
 
 /// The name of the state directory in that of all programs.
 const OWN_STATE: &str = "mcp-text-editor";
 
+/// Returns where this platform's programs keep what is theirs.
+fn places() -> Option<impl BaseStrategy> {
+    choose_native_strategy().ok()
+}
+
 /// Returns the directory for the state of programs where the environment names none. On Windows it is none in `AppData`: what a package (MSIX)
 /// writes there, and all that it starts, nobody else sees.
 fn usual_state() -> Option<PathBuf> {
     if cfg!(target_vendor = "apple") {
-        return dirs::data_local_dir();
+        return places().map(|own| own.data_dir());
     }
     let home = std::env::home_dir().filter(|home| home.is_absolute())?;
     Some(home.join(".local").join("state"))
@@ -278,7 +286,8 @@ fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
         return None;
     }
     let chosen = state_directory(named.map(Path::to_owned)).ok().flatten();
-    let earlier = if cfg!(windows) { dirs::data_local_dir() } else { None };
+    // That is `AppData\Local`.
+    let earlier = places().filter(|_| cfg!(windows)).map(|own| own.cache_dir());
     let others = [usual_state(), earlier].into_iter().flatten().map(|base| base.join(OWN_STATE));
     others.into_iter().find(|other| chosen.as_ref() != Some(other))
 }

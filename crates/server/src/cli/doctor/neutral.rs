@@ -7,6 +7,8 @@ use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
+
 /// How many names are tried, where one is left of a process that was killed.
 const TRIES: u32 = 64;
 
@@ -18,7 +20,8 @@ impl Neutral {
     /// Makes one where a person's programs keep what they can do without: below the home directory, and not where everybody's temporary files
     /// are, since others could put a `node_modules` there.
     pub(super) fn new() -> io::Result<Self> {
-        let cache = dirs::cache_dir().ok_or(ErrorKind::NotFound)?.join("mcp-text-editor");
+        let places = choose_native_strategy().map_err(|_| ErrorKind::NotFound)?;
+        let cache = places.cache_dir().join("mcp-text-editor");
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
