@@ -91,7 +91,8 @@ fn folded(name: &OsStr) -> String {
 ///
 /// Lower case of upper case of lower case is coarser than Unicode's case folding, which std does not have: `ẞ`, for one, has no upper
 /// case but itself, and its lower case `ß` has `SS`.
-pub(crate) fn fold_case(text: &str) -> String {
+#[must_use]
+pub fn fold_case(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
@@ -100,8 +101,26 @@ pub(crate) fn fold_case(text: &str) -> String {
     lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
 }
 
+/// Composes a text, and leaves out its invisible characters.
+#[must_use]
+pub fn without_invisible(text: &str) -> String {
+    text.nfc().filter(|character| !is_default_ignorable(*character)).collect()
+}
+
+/// Folds a path whose separator is `/`: as it is, and with its names as Windows reads them.
+#[must_use]
+pub fn folded_paths(path: &str) -> [String; 2] {
+    let folded = fold_case(path);
+    // The colon of a drive is no stream's.
+    let is_drive = |name: &str| name.len() == 2 && name.ends_with(':') && folded.starts_with(name);
+    let shorten = |name| if is_drive(name) { name } else { without_what_windows_drops(name) };
+    let names: Vec<&str> = folded.split('/').map(shorten).collect();
+    let shortened = names.join("/");
+    [folded, shortened]
+}
+
 /// The name without trailing dots and spaces, and without the name of a stream.
-pub(crate) fn without_what_windows_drops(name: &str) -> &str {
+fn without_what_windows_drops(name: &str) -> &str {
     // A colon begins the name of a stream, `.git::$INDEX_ALLOCATION`, except at the beginning.
     let stream = name.find(':').filter(|colon| *colon > 0);
     let name = stream.and_then(|colon| name.get(..colon)).unwrap_or(name);

@@ -118,7 +118,6 @@ pub mod line_ending;
 pub mod lines;
 pub mod matching;
 pub mod measure;
-pub mod name_pattern;
 pub mod nearest;
 pub mod path_rules;
 pub mod preview;

@@ -1,7 +1,7 @@
 //! `{a,b}` in globs, written out: [`alternatives`]. git has no such thing, ripgrep has.
 
+use super::problem::BadNamePattern;
 use super::wildmatch::class;
-use crate::name_pattern::BadNamePattern;
 
 /// What a glob with braces stands for.
 pub(super) enum Alternatives {

@@ -2,9 +2,11 @@
 //! rules take the bytes that spell them and some more, and are held against a path byte by byte.
 
 mod braces;
+mod problem;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod wildmatch;
 
+pub use problem::BadNamePattern;
 pub use rules::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, MOST_WRITTEN, Notation, Rules};

@@ -1,8 +1,8 @@
 //! The rules of an ignore file, or of the globs of a request: [`Rules`].
 
 use super::braces::{Alternatives, alternatives};
+use super::problem::BadNamePattern;
 use super::wildmatch::{Items, class, matches};
-use crate::name_pattern::BadNamePattern;
 
 /// How many globs a request may have.
 pub const MOST_GLOBS: usize = 256;

@@ -5,6 +5,7 @@ pub(crate) mod client_files;
 pub(crate) mod directory;
 pub(crate) mod landlock;
 pub(crate) mod meant;
+pub(crate) mod name_pattern;
 #[cfg(feature = "simulation")]
 mod no_containment;
 pub(crate) mod patterns;

@@ -1,10 +1,16 @@
 //! File name patterns as a person writes them on the command line: [`Patterns`]. What follows from a match is up to the caller.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
-use mcp_text_editor_core::name_pattern::{BadNamePattern, FoldedPath, NamePattern};
+use mcp_text_editor_core::file_names::folded_paths;
+use mcp_text_editor_core::path_rules::BadNamePattern;
+use regex_automata::nfa::thompson::pikevm::PikeVM;
+use regex_automata::{Input, PatternSet};
+use regex_syntax::hir::Hir;
 
+use crate::access::name_pattern::{expression, matcher};
 use crate::access::windows_paths::Spelled;
 use crate::os::real_path::real_path;
 
@@ -12,16 +18,23 @@ use crate::os::real_path::real_path;
 /// `[a-z]` and `{a,b}` choose. One without a slash matches a name at any depth, and all that is below it; one with a slash
 /// matches from a root on, or the whole path if it is absolute. Letter case and Unicode composition do not count, nor what else
 /// file systems pass over in names, since they differ in it.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Clone, Default)]
 pub struct Patterns {
     texts: Vec<String>,
-    /// One for each text, or two, where its leading directories are links.
-    compiled: Vec<NamePattern>,
-    /// For each of those, the index of the text that it was made of.
-    text_of: Vec<usize>,
+    /// All of them, if there are any.
+    compiled: Option<PikeVM>,
     /// Where a pattern may begin besides the root that a file was found in.
     roots: Vec<PathBuf>,
 }
+
+/// What is compiled follows from the texts.
+impl PartialEq for Patterns {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts && self.roots == other.roots
+    }
+}
+
+impl Eq for Patterns {}
 
 impl fmt::Debug for Patterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,6 +58,9 @@ pub enum BadPattern {
     /// They have too many bytes.
     #[error("patterns of {0} bytes, and the limit is {MOST_BYTES}")]
     Long(usize),
+    /// Compiled they would take too much memory.
+    #[error("patterns that take too much memory")]
+    Large,
     /// One cannot be read: its beginning, and why.
     #[error("`{0}` is no pattern: {1}")]
     Unreadable(String, BadNamePattern),
@@ -60,9 +76,8 @@ impl Patterns {
         if length > MOST_BYTES {
             return Err(BadPattern::Long(length));
         }
-        let mut compiled = Vec::new();
-        let mut text_of = Vec::new();
-        for (index, text) in texts.iter().enumerate() {
+        let mut expressions = Vec::new();
+        for text in texts {
             // In names of Windows `\` can be nothing but a separator.
             let pattern = if cfg!(windows) { text.replace('\\', "/") } else { text.clone() };
             let pattern = pattern.trim_end_matches('/');
@@ -81,13 +96,16 @@ impl Patterns {
                 None if pattern.starts_with('/') => by_real_path("/", &plain),
                 None => None,
             };
-            for anchored in std::iter::once(anchored).chain(real) {
-                let made = NamePattern::new(&anchored);
-                compiled.push(made.map_err(|error| BadPattern::Unreadable(shortened(text), error))?);
-                text_of.push(index);
-            }
+            let forms = std::iter::once(anchored).chain(real).map(|form| expression(&form));
+            let forms: Result<Vec<Hir>, BadNamePattern> = forms.collect();
+            let forms = forms.map_err(|error| BadPattern::Unreadable(shortened(text), error))?;
+            expressions.push(Hir::alternation(forms));
         }
-        Ok(Self { texts: texts.to_vec(), compiled, text_of, ..Self::default() })
+        let compiled = match &*expressions {
+            [] => None,
+            expressions => Some(matcher(expressions).ok_or(BadPattern::Large)?),
+        };
+        Ok(Self { texts: texts.to_vec(), compiled, ..Self::default() })
     }
 
     /// The same, where a pattern with a slash matches from any of these directories on, whichever of them a file is reached by.
@@ -111,20 +129,19 @@ impl Patterns {
     /// The first pattern that a file matches, as it was written; the paths are those of [`Patterns::matches`].
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
-        if self.texts.is_empty() {
-            return None;
-        }
+        let compiled = self.compiled.as_ref()?;
         let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
         let from_roots = std::iter::once(relative).chain(from_roots).map(|rest| Path::new("/").join(rest));
-        let mut paths: Vec<FoldedPath> = Vec::new();
-        for path in std::iter::once(path.to_owned()).chain(from_roots) {
-            let folded = FoldedPath::new(&path.to_string_lossy().replace(MAIN_SEPARATOR, "/"));
-            if !paths.contains(&folded) {
-                paths.push(folded);
-            }
+        let paths = std::iter::once(path.to_owned()).chain(from_roots);
+        let paths: BTreeSet<String> = paths
+            .flat_map(|path| folded_paths(&path.to_string_lossy().replace(MAIN_SEPARATOR, "/")))
+            .collect();
+        let mut found = PatternSet::new(self.texts.len());
+        let mut cache = compiled.create_cache();
+        for path in &paths {
+            compiled.which_overlapping_matches(&mut cache, &Input::new(path), &mut found);
         }
-        let first = self.compiled.iter().position(|pattern| paths.iter().any(|path| pattern.matches(path)));
-        self.texts.get(*self.text_of.get(first?)?).map(String::as_str)
+        self.texts.get(found.iter().next()?.as_usize()).map(String::as_str)
     }
 }
 
