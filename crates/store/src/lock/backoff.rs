@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use crate::cancellation::Cancellation;
 use crate::error::StoreErrorKind;
 use crate::observer::Observer;
+use crate::os::patience::Patience;
 
 /// How long a call waits for a lock, unless told otherwise.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
 /// How often a lock is asked for without a pause: most are held for less than a millisecond.
 const EAGER: u32 = 8;
-/// The first pause, which doubles.
+/// The first pause after that, which doubles.
 const PAUSE: Duration = Duration::from_micros(100);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_millis(5);
@@ -39,14 +40,15 @@ impl Default for LockTimeout<'_> {
 pub(crate) struct Backoff<'a> {
     start: Instant,
     wait: LockTimeout<'a>,
-    tries: u32,
+    eager: u32,
+    patience: Patience,
     paused: Duration,
 }
 
 impl Drop for Backoff<'_> {
     /// Tells how long was waited, if there was a wait.
     fn drop(&mut self) {
-        if self.tries > 0 {
+        if self.eager < EAGER {
             (self.wait.observer.lock_waited)(self.paused);
         }
     }
@@ -55,7 +57,8 @@ impl Drop for Backoff<'_> {
 impl<'a> Backoff<'a> {
     /// Starts the whole timeout.
     pub(crate) fn new(wait: &LockTimeout<'a>) -> Self {
-        Self { start: Instant::now(), wait: *wait, tries: 0, paused: Duration::ZERO }
+        let patience = Patience::new(PAUSE, LONGEST, wait.limit);
+        Self { start: Instant::now(), wait: *wait, eager: EAGER, patience, paused: Duration::ZERO }
     }
 
     /// Waits a little, longer each time.
@@ -63,17 +66,16 @@ impl<'a> Backoff<'a> {
         if self.wait.cancellation.is_cancelled() {
             return Err(StoreErrorKind::Cancelled);
         }
-        let left = self.wait.limit.saturating_sub(self.start.elapsed());
-        if left.is_zero() {
+        let begun = Instant::now();
+        // The tries count, too.
+        if begun - self.start >= self.wait.limit {
             return Err(StoreErrorKind::Busy);
         }
-        self.tries = self.tries.saturating_add(1);
-        let begun = Instant::now();
-        if self.tries <= EAGER {
+        if self.eager > 0 {
+            self.eager -= 1;
             thread::yield_now();
         } else {
-            let doublings = (self.tries - EAGER).min(8);
-            thread::sleep((PAUSE * (1 << doublings) / 2).min(LONGEST).min(left));
+            self.patience.wait();
         }
         self.paused += begun.elapsed();
         Ok(())

@@ -3,16 +3,13 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use crate::os::directory::Dir;
+use crate::os::patience::{Patience, while_held};
 
-use crate::os::patience::Patience;
-
-/// How often the removal is tried again while the directory holds only files that are about to vanish.
-const TRIES: u32 = 40;
-/// The pause before each further try.
+/// How long is waited, and in which pauses, while the directory holds only files that are about to vanish.
+const LIMIT: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Prefixes of the names under which file systems keep a file that was unlinked while open: libfuse, the NFS client, lowntfs-3g.
@@ -24,17 +21,13 @@ const HIDDEN: [&str; 3] = [".fuse_hidden", ".nfs", ".ghost-ntfs-3g-"];
 /// happens after close(2) has returned. The removal waits for such files and, on Windows, for programs that have the directory open.
 pub(crate) fn remove_directory(parent: &Dir, name: impl AsRef<OsStr>) -> io::Result<()> {
     let name = Path::new(name.as_ref());
-    let (mut tries, mut patience) = (0, Patience::default());
+    let mut patience = Patience::new(PAUSE, PAUSE, LIMIT);
+    let is_passing = |error: &io::Error| {
+        error.kind() == io::ErrorKind::DirectoryNotEmpty && holds_only_hidden(parent, name)
+    };
     loop {
-        match parent.remove_dir(name) {
-            Err(error) if patience.waits_for(&error) => {}
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty && tries < TRIES => {
-                if !holds_only_hidden(parent, name) {
-                    return Err(error);
-                }
-                tries += 1;
-                thread::sleep(PAUSE);
-            }
+        match while_held(|| parent.remove_dir(name)) {
+            Err(error) if is_passing(&error) && patience.wait() => {}
             removed => return removed,
         }
     }
@@ -54,6 +47,8 @@ fn holds_only_hidden(parent: &Dir, name: &Path) -> bool {
     reason = "a test sets its files up, and looks at them, without the store"
 )]
 mod tests {
+    use std::thread;
+
     use cap_std::ambient_authority;
 
     use super::*;
