@@ -3,16 +3,21 @@
 
 use std::sync::LazyLock;
 
+use mcp_text_editor::actions::create::CreateRequest;
+use mcp_text_editor::actions::edit::{AppendRequest, DeleteRequest, InsertRequest, PatchRequest};
+use mcp_text_editor::actions::history::{EditsRequest, UndoRequest};
+use mcp_text_editor::actions::list::ListRequest;
+use mcp_text_editor::actions::move_file::MoveRequest;
+use mcp_text_editor::actions::read::ReadRequest;
+use mcp_text_editor::actions::remove_file::RemoveRequest;
+use mcp_text_editor::actions::search::SearchRequest;
 use mcp_text_editor::config::Config;
 use mcp_text_editor::context::{Cancel, Context};
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::{Code, Failure};
 use mcp_text_editor::render::layout;
 use mcp_text_editor::tool_id::ToolId;
-use mcp_text_editor::tools::{
-    append, create, delete, edits, get, in_another_form, insert, list, move_file, patch, remove_file, search,
-    undo,
-};
+use mcp_text_editor::tools::{self, in_another_form, parse};
 use mcp_text_editor_store::Workspace;
 use serde_json::{Map, Value};
 
@@ -40,18 +45,18 @@ pub fn check(data: &[u8]) {
     let text = if twist & 0x80 == 0 { text.into_owned() } else { text.replace('%', &"p".repeat(20_000)) };
     let Ok(values) = serde_json::from_str::<Map<String, Value>>(&text) else { return };
     let most = LEAST_MEMORY + VALUES_RATIO * data.len() + TEXT_RATIO * text.len();
-    law(most, &values, twist, get::parse);
-    law(most, &values, twist, patch::parse);
-    law(most, &values, twist, create::parse);
-    law(most, &values, twist, append::parse);
-    law(most, &values, twist, insert::parse);
-    law(most, &values, twist, delete::parse);
-    law(most, &values, twist, search::parse);
-    law(most, &values, twist, list::parse);
-    law(most, &values, twist, move_file::parse);
-    law(most, &values, twist, remove_file::parse);
-    law(most, &values, twist, edits::parse);
-    law(most, &values, twist, undo::parse);
+    law(most, &values, twist, parse::<ReadRequest>);
+    law(most, &values, twist, parse::<PatchRequest>);
+    law(most, &values, twist, parse::<CreateRequest>);
+    law(most, &values, twist, parse::<AppendRequest>);
+    law(most, &values, twist, parse::<InsertRequest>);
+    law(most, &values, twist, parse::<DeleteRequest>);
+    law(most, &values, twist, parse::<SearchRequest>);
+    law(most, &values, twist, parse::<ListRequest>);
+    law(most, &values, twist, parse::<MoveRequest>);
+    law(most, &values, twist, parse::<RemoveRequest>);
+    law(most, &values, twist, parse::<EditsRequest>);
+    law(most, &values, twist, parse::<UndoRequest>);
     for tool in ToolId::ALL {
         form(*tool, &values);
     }
@@ -76,21 +81,8 @@ fn form(tool: ToolId, values: &Map<String, Value>) {
 }
 
 fn is_taken(tool: ToolId, values: Map<String, Value>) -> bool {
-    let limits = Limits::default();
-    match tool {
-        ToolId::Get => get::parse(values, &limits).is_ok(),
-        ToolId::Patch => patch::parse(values, &limits).is_ok(),
-        ToolId::Create => create::parse(values, &limits).is_ok(),
-        ToolId::Append => append::parse(values, &limits).is_ok(),
-        ToolId::Insert => insert::parse(values, &limits).is_ok(),
-        ToolId::Delete => delete::parse(values, &limits).is_ok(),
-        ToolId::Search => search::parse(values, &limits).is_ok(),
-        ToolId::List => list::parse(values, &limits).is_ok(),
-        ToolId::Move => move_file::parse(values, &limits).is_ok(),
-        ToolId::Remove => remove_file::parse(values, &limits).is_ok(),
-        ToolId::Edits => edits::parse(values, &limits).is_ok(),
-        ToolId::Undo => undo::parse(values, &limits).is_ok(),
-    }
+    let tool = tools::ALL.iter().find(|known| known.id == tool).expect("a tool");
+    (tool.takes)(values, &Limits::default())
 }
 
 type Parse<T> = fn(Map<String, Value>, &Limits) -> Result<T, Failure>;

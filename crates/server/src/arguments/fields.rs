@@ -6,10 +6,11 @@ use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::line::reversed;
 use serde_json::{Map, Value};
 
+use super::argument::{Argument, Ends, Kind, Object};
 use super::deferred::Named;
 use super::names::meant;
 use super::notes::Notes;
-use super::values::{is_absent, is_empty_list, kind, line_of, shown, whole};
+use super::values::{beginning, is_absent, is_empty_list, kind, line_of, shown, whole};
 use crate::clients::is_added;
 use crate::limits::Limit;
 use crate::problem::{Code, Problem};
@@ -21,20 +22,11 @@ const MAX_KEYS: usize = 100;
 /// No more of a path than this goes with each problem: no error shows more, and a path may be as long as a call.
 const MAX_PATH: usize = 8_000;
 
-/// What line ends and NULs mean in a text argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ends {
-    /// Text that becomes lines of a file: `\r\n` is read as `\n`, a lone CR and U+0000 are refused.
-    Lines,
-    /// Text that becomes a whole file as it is: only U+0000 is refused.
-    Kept,
-}
-
 /// The error of a string that spells more than a call may hold; the excess is noted.
 struct TooMuch;
 
-/// An object among the arguments. Each key is asked for once. When the object is dropped, the keys that nobody asked
-/// for are noted.
+/// An object among the arguments. Each argument is asked for once, and read as the object declares it. When the object
+/// is dropped, the keys that nobody asked for are noted.
 #[derive(Debug)]
 pub struct Fields<'n> {
     notes: &'n Notes<'n>,
@@ -43,47 +35,36 @@ pub struct Fields<'n> {
     /// The file that it is about.
     file: Option<Rc<str>>,
     values: Map<String, Value>,
+    /// What belongs there.
+    object: Object,
     asked: Vec<&'static str>,
 }
 
 impl<'n> Fields<'n> {
     /// Takes the arguments of a call.
     #[must_use]
-    pub fn top(notes: &'n Notes<'n>, mut values: Map<String, Value>) -> Self {
+    pub fn top(notes: &'n Notes<'n>, object: Object, mut values: Map<String, Value>) -> Self {
         values.retain(|name, _| !is_added(name));
-        Self { notes, place: String::new(), file: None, values, asked: Vec::new() }
+        Self { notes, place: String::new(), file: None, values, object, asked: Vec::new() }
     }
 
-    /// Returns the problems of the call.
+    /// Whether the argument is given, with a value that does not count as absent. Must be called before it is asked for.
     #[must_use]
-    pub fn notes(&self) -> &'n Notes<'n> {
-        self.notes
+    pub fn has(&self, argument: Argument) -> bool {
+        self.values.get(argument.name).is_some_and(|value| !is_absent(argument.name, value))
     }
 
-    /// Whether the key is given, with a value that does not count as absent. Must be called before the key is asked
-    /// for.
+    /// Whether the argument is given, with a value that says something: no empty text or list, and no flag that is
+    /// false. Must be called before it is asked for.
     #[must_use]
-    pub fn has(&self, name: &str) -> bool {
-        self.values.get(name).is_some_and(|value| !is_absent(name, value))
-    }
-
-    /// Whether an optional list is given and not empty: `[]` counts as absent there. Must be called before the key is
-    /// asked for.
-    #[must_use]
-    pub fn has_items(&self, name: &str) -> bool {
-        self.values.get(name).is_some_and(|value| !is_absent(name, value) && !is_empty_list(value))
-    }
-
-    /// Whether the key is given as an empty text. Must be called before the key is asked for.
-    #[must_use]
-    pub fn is_empty_text(&self, name: &str) -> bool {
-        self.values.get(name).and_then(Value::as_str) == Some("")
-    }
-
-    /// Whether the key is given as false. Must be called before the key is asked for.
-    #[must_use]
-    pub fn is_false(&self, name: &str) -> bool {
-        self.values.get(name).is_some_and(|value| *value == false || value.as_str() == Some("false"))
+    pub fn says(&self, argument: Argument) -> bool {
+        let value = self.values.get(argument.name).filter(|_| self.has(argument));
+        value.is_some_and(|value| match argument.kind {
+            Kind::Integer | Kind::Positive | Kind::Count => true,
+            Kind::Flag(_) => *value != false && value.as_str() != Some("false"),
+            Kind::Paths | Kind::Globs | Kind::Objects(_) => !is_empty_list(value),
+            _ => value.as_str() != Some(""),
+        })
     }
 
     /// Returns the place of an argument of this object.
@@ -116,68 +97,43 @@ impl<'n> Fields<'n> {
         self.notes.note(problem);
     }
 
-    /// Notes that a key is needed; `what` says what for.
-    pub fn missing(&self, name: &str, what: &str) {
-        self.note_invalid(format!("`{}` is missing", self.place_of(name)), format!("give `{name}`: {what}"));
+    /// Reads the path that this object is about, which is needed. Problems that are noted from here on, for this object
+    /// and those in it, name that file.
+    pub fn file(&mut self, argument: Argument) -> Option<String> {
+        let path = self.text(argument.needed())?;
+        self.file = Some(Rc::from(beginning(&path, MAX_PATH)));
+        Some(path)
     }
 
-    /// Reads a text that is not the text of a file: a path or a label.
-    pub fn label(&mut self, name: &'static str) -> Option<String> {
-        let text = self.string(name)?;
-        if text.contains('\0') {
-            let place = self.place_of(name);
-            self.note_invalid(format!("`{place}` holds U+0000"), "leave that character out");
-            return None;
-        }
+    /// Reads a text: one of a file, a path or a label.
+    pub fn text(&mut self, argument: Argument) -> Option<String> {
+        let argument = self.declared(argument);
+        let text = match self.take(argument)? {
+            Value::String(text) => text,
+            other => {
+                self.mistyped(argument.name, "a string", &other);
+                return None;
+            }
+        };
+        let named = match argument.kind {
+            Kind::Text(ends) => return self.content(argument.name, text, ends),
+            Kind::Tag => return Some(text),
+            _ if text.contains('\0') => {
+                let place = self.place_of(argument.name);
+                self.note_invalid(format!("`{place}` holds U+0000"), "leave that character out");
+                return None;
+            }
+            Kind::Path if text.is_empty() && !argument.is_needed => return None,
+            Kind::Path => Named::Path(text.clone()),
+            Kind::NewPath => Named::NewPath(text.clone()),
+            Kind::Encoding => Named::Encoding(text.clone()),
+            _ => return Some(text),
+        };
+        self.notes.defer(self.file.as_ref(), named);
         Some(text)
     }
 
-    /// Reads the path that this object is about, which is required. Problems that are noted from here on, for this
-    /// object and those in it, name that file.
-    pub fn file_path(&mut self) -> Option<String> {
-        self.path_of_file("file_path")
-    }
-
-    /// As [`Fields::file_path`], by another name.
-    pub fn path_of_file(&mut self, name: &'static str) -> Option<String> {
-        let path = self.required(name, "the absolute path of the file", Self::path)?;
-        let end = path.char_indices().nth(MAX_PATH).map_or(path.len(), |(end, _)| end);
-        self.file = Some(Rc::from(path.get(..end).unwrap_or_default()));
-        Some(path)
-    }
-
-    fn path(&mut self, name: &'static str) -> Option<String> {
-        let path = self.label(name)?;
-        self.notes.defer(self.file.as_ref(), Named::Path(path.clone()));
-        Some(path)
-    }
-
-    /// Reads a path at which there is to be nothing yet.
-    pub fn new_path(&mut self, name: &'static str) -> Option<String> {
-        let path = self.label(name)?;
-        self.notes.defer(self.file.as_ref(), Named::NewPath(path.clone()));
-        Some(path)
-    }
-
-    /// Reads a path that may be left out; `""` is none.
-    pub fn optional_path(&mut self, name: &'static str) -> Option<String> {
-        if self.is_empty_text(name) {
-            self.label(name).filter(|path| !path.is_empty())
-        } else {
-            self.path(name)
-        }
-    }
-
-    /// Reads the label of the encoding.
-    pub fn encoding(&mut self) -> Option<String> {
-        let label = self.label("encoding")?;
-        self.notes.defer(self.file.as_ref(), Named::Encoding(label.clone()));
-        Some(label)
-    }
-
-    /// Reads a text of a file.
-    pub fn text(&mut self, name: &'static str, ends: Ends) -> Option<String> {
-        let text = self.string(name)?;
+    fn content(&self, name: &str, text: String, ends: Ends) -> Option<String> {
         if !self.notes.admit(Limit::Text, text.len()) {
             return None;
         }
@@ -206,80 +162,72 @@ impl<'n> Fields<'n> {
     }
 
     /// Reads an integer. One that no `i64` holds becomes the nearest that does: no file has so many lines.
-    pub fn integer(&mut self, name: &'static str) -> Option<i64> {
-        let value = self.take(name)?;
+    pub fn integer(&mut self, argument: Argument) -> Option<i64> {
+        let value = self.take(argument)?;
         let spelled = self.unspelled(&value).ok()?;
         let number = match spelled.as_ref().unwrap_or(&value) {
             Value::Number(number) => whole(number),
             _ => None,
         };
         if number.is_none() {
-            self.mistyped(name, "an integer", &value);
+            self.mistyped(argument.name, "an integer", &value);
         }
         number
     }
 
-    /// Reads an integer that is at least 1.
-    pub fn positive(&mut self, name: &'static str) -> Option<u64> {
-        let number = self.integer(name)?;
-        if number < 1 {
-            let place = self.place_of(name);
+    /// Reads an integer that is at least 1 or, where 0 counts, too, at least 0.
+    pub fn number(&mut self, argument: Argument) -> Option<u64> {
+        let number = self.integer(argument)?;
+        let (least, why) =
+            if argument.kind == Kind::Positive { (1, "counts from 1") } else { (0, "cannot be negative") };
+        if number < least {
+            let place = self.place_of(argument.name);
             self.note_invalid(
-                format!("`{place}` is {number}, and counts from 1"),
-                format!("give a `{name}` of 1 or more"),
+                format!("`{place}` is {number}, and {why}"),
+                format!("give a `{}` of {least} or more", argument.name),
             );
             return None;
         }
         u64::try_from(number).ok()
     }
 
-    /// Reads an integer that is at least 0.
-    pub fn count(&mut self, name: &'static str) -> Option<u64> {
-        let number = self.integer(name)?;
-        if number < 0 {
-            let place = self.place_of(name);
-            self.note_invalid(
-                format!("`{place}` is {number}, and cannot be negative"),
-                format!("give a `{name}` of 0 or more"),
-            );
-        }
-        u64::try_from(number).ok()
-    }
-
-    /// Reads a flag; `default` where it is absent.
-    pub fn flag(&mut self, name: &'static str, default: bool) -> bool {
-        let Some(value) = self.take(name) else { return default };
+    /// Reads a flag.
+    pub fn flag(&mut self, argument: Argument) -> bool {
+        let default = argument.kind == Kind::Flag(true);
+        let Some(value) = self.take(argument) else { return default };
         let Ok(spelled) = self.unspelled(&value) else { return default };
         if let Value::Bool(flag) = spelled.as_ref().unwrap_or(&value) {
             return *flag;
         }
-        self.mistyped(name, "true or false", &value);
+        self.mistyped(argument.name, "true or false", &value);
         default
     }
 
     /// Reads the prefix of a digest.
-    pub fn tag(&mut self, name: &'static str) -> Option<DigestPrefix> {
-        let text = self.string(name)?;
+    pub fn tag(&mut self, argument: Argument) -> Option<DigestPrefix> {
+        let text = self.text(argument)?;
         let tag = DigestPrefix::parse(&text);
         if tag.is_none() {
-            let place = self.place_of(name);
+            let place = self.place_of(argument.name);
             self.note_invalid(
                 format!("`{place}` must be 12 to 64 hexadecimal digits, not \"{}\"", shown(&text)),
-                format!("copy `{name}` from the last reply, without anything added"),
+                format!("copy `{}` from the last reply, without anything added", argument.name),
             );
         }
         tag
     }
 
     /// Reads a list of paths, which may be left out. Items that are no texts are noted and left out.
-    pub fn paths(&mut self, name: &'static str) -> Option<Vec<String>> {
-        let items = self.items(name)?;
+    pub fn paths(&mut self, argument: Argument) -> Option<Vec<String>> {
+        let items = self.items(argument)?;
         if !self.notes.admit(Limit::Files, items.len()) {
             return None;
         }
         let mut paths = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
-            if let Some(path) = self.item(name, index, item, "write it as an absolute path, in quotes") {
+            if let Some(path) =
+                self.item(argument.name, index, item, "write it as an absolute path, in quotes")
+            {
                 self.notes.defer(self.file.as_ref(), Named::Path(path.clone()));
                 paths.push(path);
             }
@@ -289,19 +237,20 @@ impl<'n> Fields<'n> {
 
     /// Reads globs, which may be left out: a list of them, or one by itself, of which `""` is none. Items that are no texts are noted and
     /// left out.
-    pub fn globs(&mut self, name: &'static str) -> Vec<String> {
-        let Some(value) = self.take(name) else { return Vec::new() };
+    pub fn globs(&mut self, argument: Argument) -> Vec<String> {
+        let Some(value) = self.take(argument) else { return Vec::new() };
         let Ok(spelled) = self.unspelled(&value) else { return Vec::new() };
         let items = match (value, spelled) {
             (Value::Array(items), _) | (_, Some(Value::Array(items))) => items,
             (text @ Value::String(_), _) => vec![text],
             (other, _) => {
-                self.mistyped(name, "an array of strings", &other);
+                self.mistyped(argument.name, "an array of strings", &other);
                 return Vec::new();
             }
         };
         let items = items.into_iter().enumerate();
-        let globs = items.filter_map(|(index, item)| self.item(name, index, item, "write it in quotes"));
+        let globs =
+            items.filter_map(|(index, item)| self.item(argument.name, index, item, "write it in quotes"));
         globs.filter(|glob| !glob.is_empty()).collect()
     }
 
@@ -321,29 +270,27 @@ impl<'n> Fields<'n> {
     }
 
     /// Reads a list.
-    fn items(&mut self, name: &'static str) -> Option<Vec<Value>> {
-        let value = self.take(name)?;
+    fn items(&mut self, argument: Argument) -> Option<Vec<Value>> {
+        let value = self.take(argument)?;
         match self.unspelled(&value).ok()?.unwrap_or(value) {
             Value::Array(items) => Some(items),
             other => {
-                self.mistyped(name, "an array", &other);
+                self.mistyped(argument.name, "an array", &other);
                 None
             }
         }
     }
 
     /// Reads a list of objects. Items that are no objects are noted and left out.
-    pub fn objects(&mut self, name: &'static str) -> Option<Vec<Self>> {
-        let items = self.items(name)?;
-        let limit = match name {
-            "files" => Limit::Files,
-            "patches" => Limit::Patches,
-            _ => Limit::Ranges,
+    pub fn objects(&mut self, argument: Argument) -> Option<Vec<Self>> {
+        let Argument { kind: Kind::Objects(limit), items: object, .. } = self.declared(argument) else {
+            return None;
         };
+        let items = self.items(argument)?;
         if !self.notes.admit(limit, items.len()) {
             return None;
         }
-        let list = self.place_of(name);
+        let list = self.place_of(argument.name);
         let mut objects = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let place = format!("{list}[{index}]");
@@ -353,6 +300,7 @@ impl<'n> Fields<'n> {
                     place,
                     file: self.file.clone(),
                     values,
+                    object,
                     asked: Vec::new(),
                 }),
                 other => self.note_invalid(
@@ -364,34 +312,41 @@ impl<'n> Fields<'n> {
         Some(objects)
     }
 
-    /// Reads a list of objects that must not be empty.
-    pub fn some_objects(&mut self, name: &'static str, what: &str) -> Option<Vec<Self>> {
+    /// Reads by `read` each object of a list that is needed, and must not be empty.
+    pub fn some<T>(
+        &mut self,
+        argument: Argument,
+        read: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let argument = self.declared(argument.needed());
         let before = self.notes.count();
-        let place = self.place_of(name);
-        let objects = self.required(name, what, Self::objects)?;
+        let objects = self.objects(argument)?;
         if objects.is_empty() && self.notes.count() == before {
+            let place = self.place_of(argument.name);
             self.note_invalid(
                 format!("`{place}` is empty, so there is nothing to do"),
-                format!("give `{name}`: {what}"),
+                format!("give `{}`: {}", argument.name, argument.purpose),
             );
         }
-        Some(objects)
+        each(objects, read)
     }
 
-    /// Reads by `get` a key that must be there; `what` says what it is for.
-    pub fn required<T>(
-        &mut self,
-        name: &'static str,
-        what: &str,
-        get: impl FnOnce(&mut Self, &'static str) -> Option<T>,
-    ) -> Option<T> {
-        self.adopt(name);
-        let given = self.has(name);
-        let value = get(self, name);
-        if !given {
-            self.missing(name, what);
+    /// Reads an argument where it is not wanted, so that its name is known and its type is checked.
+    pub fn check(&mut self, argument: Argument) {
+        match argument.kind {
+            Kind::Integer => drop(self.integer(argument)),
+            Kind::Positive | Kind::Count => drop(self.number(argument)),
+            Kind::Flag(_) => drop(self.flag(argument)),
+            Kind::Tag => drop(self.tag(argument)),
+            Kind::Paths => drop(self.paths(argument)),
+            Kind::Globs => drop(self.globs(argument)),
+            Kind::Objects(_) => {
+                for mut object in self.objects(argument).into_iter().flatten() {
+                    object.object.own.iter().for_each(|own| object.check(*own));
+                }
+            }
+            _ => drop(self.text(argument)),
         }
-        value
     }
 
     /// Notes a range that ends before it starts, if that is sure without the file.
@@ -409,11 +364,11 @@ impl<'n> Fields<'n> {
 
     /// Renames a key that was given by the name that other tools have for it, or misspelled. That is noted, and the
     /// value is checked in the same call, so that one mistake is told once.
-    pub fn adopt(&mut self, name: &'static str) {
-        if self.has(name) || self.values.len() > MAX_KEYS {
+    pub fn adopt(&mut self, argument: Argument) {
+        if self.has(argument) || self.values.len() > MAX_KEYS {
             return;
         }
-        let is_list = matches!(name, "files" | "patches" | "ranges" | "paths");
+        let (name, is_list) = (argument.name, argument.is_list());
         let suits = |value: &Value| match value {
             Value::Null => false,
             Value::Array(_) => true,
@@ -440,18 +395,6 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Returns the names of the arguments that nobody has asked for yet and that say something.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        let says = |(name, value): &(&String, &Value)| !is_absent(name, value) && !is_empty_list(value);
-        self.values.iter().filter(says).map(|(name, _)| name.as_str())
-    }
-
-    /// Takes the arguments that nobody has asked for yet and that say something. They are not looked at again.
-    pub fn take_all(&mut self) -> Map<String, Value> {
-        let values = std::mem::take(&mut self.values);
-        values.into_iter().filter(|(name, value)| !is_absent(name, value) && !is_empty_list(value)).collect()
-    }
-
     fn quoted(&self) -> String {
         if self.place.is_empty() { "the range".to_owned() } else { format!("`{}`", self.place) }
     }
@@ -475,18 +418,27 @@ impl<'n> Fields<'n> {
         Ok(spelled.filter(|value: &Value| !value.is_string() && !value.is_null()))
     }
 
-    fn string(&mut self, name: &'static str) -> Option<String> {
-        match self.take(name)? {
-            Value::String(text) => Some(text),
-            other => {
-                self.mistyped(name, "a string", &other);
-                None
-            }
-        }
+    /// Returns the argument as this object declares it.
+    fn declared(&self, argument: Argument) -> Argument {
+        let own = self.object.named(argument.name);
+        debug_assert!(own.is_some(), "{} is read and not declared", argument.name);
+        let own = *own.unwrap_or(&argument);
+        Argument { is_needed: own.is_needed || argument.is_needed, ..own }
     }
 
-    fn take(&mut self, name: &'static str) -> Option<Value> {
-        self.asked.push(name);
+    fn take(&mut self, argument: Argument) -> Option<Value> {
+        let Argument { name, purpose, is_needed, is_hidden, .. } = self.declared(argument);
+        if is_needed {
+            self.adopt(argument);
+            if !self.has(argument) {
+                let place = self.place_of(name);
+                self.note_invalid(format!("`{place}` is missing"), format!("give `{name}`: {purpose}"));
+            }
+        }
+        // One that nobody is told of is named only to whoever wrote it.
+        if !is_hidden || self.values.contains_key(name) {
+            self.asked.push(name);
+        }
         self.values.shift_remove(name).filter(|value| !is_absent(name, value))
     }
 
@@ -519,7 +471,10 @@ impl Drop for Fields<'_> {
 
 /// Reads each object of a list. All are read, so that all problems are found, even if one of them makes the result
 /// `None`.
-pub fn each<'n, T>(objects: Vec<Fields<'n>>, read: impl FnMut(Fields<'n>) -> Option<T>) -> Option<Vec<T>> {
-    let read: Vec<Option<T>> = objects.into_iter().map(read).collect();
+pub fn each<'n, T>(
+    objects: Vec<Fields<'n>>,
+    mut read: impl FnMut(&mut Fields<'n>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let read: Vec<Option<T>> = objects.into_iter().map(|mut fields| read(&mut fields)).collect();
     read.into_iter().collect()
 }

@@ -3,19 +3,22 @@
 //! Complete: every problem of a call is collected in [`Notes`] and reported at once, each with the place where it
 //! stands (`files[0].patches[2].ranges`), and a key that nobody asks for is refused by name. Tolerant, where only one
 //! meaning is possible: an array, object, integer or boolean may come as the JSON string that spells it, an integer
-//! as `5.0`, and null counts as absent; so does `""` for what is never empty (`NEVER_EMPTY`), since some clients must
-//! send every key. Text is never read as anything else.
+//! as `5.0`, and null counts as absent; so does `""` for what is never empty, since some clients must send every key.
+//! Text is never read as anything else.
 //!
-//! Which keys a tool has is decided by what its file under `tools` asks for. Whether a path, an encoding or a line
-//! exists is not decided here.
+//! An argument is declared once, in `vocabulary`; which of them a tool takes is told in its file under `tools`, as an
+//! [`Object`]. Whether a path, an encoding or a line exists is not decided here.
 
+mod argument;
 mod deferred;
 mod fields;
 mod names;
 mod notes;
 mod values;
+pub(crate) mod vocabulary;
 
-pub use self::fields::{Ends, Fields, each};
+pub use self::argument::{Argument, Ends, Kind, Object};
+pub use self::fields::{Fields, each};
 pub(crate) use self::names::{fold as folded, meant, other_name};
 pub use self::notes::Notes;
-pub(crate) use self::values::{is_absent, is_empty_list, spelled_integer};
+pub(crate) use self::values::{beginning, is_absent, is_empty_list, spelled_integer};

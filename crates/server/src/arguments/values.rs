@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
+use super::vocabulary::ALL;
+
 /// No more of a key or word than this is repeated.
 pub(super) const MAX_SHOWN: usize = 60;
 
-/// Arguments that are never an empty text: clients that cannot leave a key out send `""` for it.
-const NEVER_EMPTY: &[&str] = &["encoding", "file_hash", "range_hash"];
-
 /// Whether a value is one that clients send for a key that they cannot leave out.
 pub(crate) fn is_absent(name: &str, value: &Value) -> bool {
-    value.is_null() || NEVER_EMPTY.contains(&name) && value.as_str() == Some("")
+    value.is_null()
+        || value.as_str() == Some("") && ALL.iter().any(|own| own.name == name && own.is_never_empty())
 }
 
 /// Whether a value is a list without items, or spells one.
@@ -59,10 +59,14 @@ pub(super) fn kind(value: &Value) -> String {
 }
 
 pub(super) fn shown(text: &str) -> String {
-    match text.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    let shown = beginning(text, MAX_SHOWN);
+    if shown.len() < text.len() { format!("{shown}…") } else { text.to_owned() }
+}
+
+/// Returns no more than so many characters of a text.
+pub(crate) fn beginning(text: &str, characters: usize) -> &str {
+    let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or(text)
 }
 
 /// Returns the number of the line on which a byte stands.

@@ -161,7 +161,7 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
         .idempotent(tool.idempotent)
         .open_world(false);
     let description = tool.description_beside(|tool| config.tools.contains(tool));
-    let listed = rmcp::model::Tool::new(tool.name(), description, Arc::new((tool.input)()))
+    let listed = rmcp::model::Tool::new(tool.name(), description, Arc::new(tool.arguments.schema()))
         .with_title(tool.title)
         .with_annotations(annotations);
     match config.output {

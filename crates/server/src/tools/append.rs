@@ -1,19 +1,14 @@
 //! `append_text_file_contents`: adds lines to the end of a file.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::shared::{
-    FILE_HASH, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, new_lines,
-};
-use super::tool::Tool;
+use super::shared::new_lines;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::edit::{self, AppendRequest};
-use crate::arguments::{Fields, Notes};
+use crate::arguments::vocabulary::{CONTENTS, DRY_RUN, ENCODING, FILE_HASH, FILE_PATH};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -25,49 +20,34 @@ pub const TOOL: Tool = Tool {
     beside: &[],
     destructive: false,
     idempotent: false,
-    input,
+    arguments: Object {
+        own: &[
+            FILE_PATH.needed(),
+            FILE_HASH.needed(),
+            CONTENTS.needed().says("The lines to add; not empty."),
+            ENCODING,
+            DRY_RUN,
+        ],
+        also: &[],
+    },
     output: output::edit,
-    run,
+    run: run::<AppendRequest>,
+    takes: takes::<AppendRequest>,
 };
 
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("file_path", file_path_schema()),
-            ("file_hash", file_hash_schema()),
-            ("contents", text("The lines to add; not empty.")),
-            ("encoding", encoding_schema()),
-            ("dry_run", dry_run_schema()),
-        ],
-        &["file_path", "file_hash", "contents"],
-    )
-}
+impl Request for AppendRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    edit::append(context, &read(values, Notes::of(context))?, cancel)
-}
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let file_path = fields.file(FILE_PATH);
+        let file_hash = fields.tag(FILE_HASH);
+        let contents = new_lines(fields);
+        let encoding = fields.text(ENCODING);
+        let dry_run = fields.flag(DRY_RUN);
+        Some(Self { file_path: file_path?, file_hash: file_hash?, contents: contents?, encoding, dry_run })
+    }
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<AppendRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<AppendRequest, Failure> {
-    let request = request(Fields::top(&notes, values));
-    notes.finish(request, ToolId::Append)
-}
-
-fn request(mut fields: Fields<'_>) -> Option<AppendRequest> {
-    let file_path = fields.file_path();
-    let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
-    let contents = new_lines(&mut fields);
-    let encoding = fields.encoding();
-    let dry_run = fields.flag("dry_run", false);
-    Some(AppendRequest {
-        file_path: file_path?,
-        file_hash: file_hash?,
-        contents: contents?,
-        encoding,
-        dry_run,
-    })
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        edit::append(context, self, cancel)
+    }
 }

@@ -1,17 +1,13 @@
 //! `create_text_file`: creates a file.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::shared::dry_run_schema;
-use super::tool::Tool;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::create::{self, CreateRequest};
-use crate::arguments::{Ends, Fields, Notes};
+use crate::arguments::vocabulary::{CONTENTS, DRY_RUN, ENCODING, FILE_PATH};
+use crate::arguments::{Argument, Ends, Fields, Kind, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -23,44 +19,37 @@ pub const TOOL: Tool = Tool {
     beside: &[(ToolId::Patch, "To change a file that exists use patch_text_file_contents.")],
     destructive: false,
     idempotent: true,
-    input,
+    arguments: Object {
+        own: &[
+            FILE_PATH.needed(),
+            Argument {
+                kind: Kind::Text(Ends::Kept),
+                ..CONTENTS
+                    .needed_for("the whole text of the file, which may be empty")
+                    .says("The whole text; may be empty.")
+            },
+            ENCODING.says("Default: utf-8. utf-16, utf-32, utf-8-sig write a BOM."),
+            DRY_RUN,
+        ],
+        also: &[],
+    },
     output: output::edit,
-    run,
+    run: run::<CreateRequest>,
+    takes: takes::<CreateRequest>,
 };
 
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("file_path", text("Absolute path.")),
-            ("contents", text("The whole text; may be empty.")),
-            ("encoding", text("Default: utf-8. utf-16, utf-32, utf-8-sig write a BOM.")),
-            ("dry_run", dry_run_schema()),
-        ],
-        &["file_path", "contents"],
-    )
-}
+impl Request for CreateRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    create::create(context, &read(values, Notes::of(context))?, cancel)
-}
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let file_path = fields.file(FILE_PATH);
+        let contents = fields.text(CONTENTS);
+        let encoding = fields.text(ENCODING);
+        let dry_run = fields.flag(DRY_RUN);
+        Some(Self { file_path: file_path?, contents: contents?, encoding, dry_run })
+    }
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<CreateRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<CreateRequest, Failure> {
-    let request = request(Fields::top(&notes, values));
-    notes.finish(request, ToolId::Create)
-}
-
-fn request(mut fields: Fields<'_>) -> Option<CreateRequest> {
-    let file_path = fields.file_path();
-    let contents =
-        fields.required("contents", "the whole text of the file, which may be empty", |f, name| {
-            f.text(name, Ends::Kept)
-        });
-    let encoding = fields.encoding();
-    let dry_run = fields.flag("dry_run", false);
-    Some(CreateRequest { file_path: file_path?, contents: contents?, encoding, dry_run })
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        create::create(context, self, cancel)
+    }
 }

@@ -1,21 +1,16 @@
 //! `delete_text_file_contents`: deletes lines of a file.
 
-use mcp_text_editor_core::resolve::GuardedRange;
-use serde_json::{Map, Value};
-
 use super::output;
-use super::shared::{
-    FILE_HASH, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, guarded_range,
-    guarded_range_schema,
-};
-use super::tool::Tool;
+use super::shared::guarded_range;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::edit::{self, DeleteRequest};
-use crate::arguments::{Fields, Notes, each};
+use crate::arguments::vocabulary::{
+    DRY_RUN, ENCODING, END, FILE_HASH, FILE_PATH, LINE, RANGE_HASH, RANGES, START,
+};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, list};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -28,53 +23,43 @@ pub const TOOL: Tool = Tool {
     beside: &[(ToolId::Patch, "For part of a line use patch_text_file_contents.")],
     destructive: true,
     idempotent: false,
-    input,
+    arguments: Object {
+        own: &[
+            FILE_PATH.needed(),
+            FILE_HASH.needed(),
+            RANGES
+                .needed_for("the lines to delete, each with `start`, `end` and `range_hash`")
+                .says("The lines to delete.")
+                .of(RANGE),
+            ENCODING,
+            DRY_RUN,
+        ],
+        also: &[START, END, RANGE_HASH, LINE],
+    },
     output: output::edit,
-    run,
+    run: run::<DeleteRequest>,
+    takes: takes::<DeleteRequest>,
 };
 
-fn input() -> Map<String, Value> {
-    let range = guarded_range_schema("From a read of these lines.", &["start", "range_hash"]);
-    arguments(
-        &[
-            ("file_path", file_path_schema()),
-            ("file_hash", file_hash_schema()),
-            ("ranges", list("The lines to delete.", range)),
-            ("encoding", encoding_schema()),
-            ("dry_run", dry_run_schema()),
-        ],
-        &["file_path", "file_hash", "ranges"],
-    )
-}
+/// The lines of a file that are to go.
+pub(super) const RANGE: Object = Object {
+    own: &[START.needed(), END, RANGE_HASH.needed().says("From a read of these lines.")],
+    also: &[],
+};
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    edit::delete(context, &read(values, Notes::of(context))?, cancel)
-}
+impl Request for DeleteRequest {
+    const TOOL: &Tool = &TOOL;
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<DeleteRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<DeleteRequest, Failure> {
-    let request = request(Fields::top(&notes, values));
-    notes.finish(request, ToolId::Delete)
-}
-
-fn request(mut fields: Fields<'_>) -> Option<DeleteRequest> {
-    let file_path = fields.file_path();
-    let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
-    let ranges =
-        fields.some_objects("ranges", "the lines to delete, each with `start`, `end` and `range_hash`");
-    let ranges = ranges.map(|ranges| each(ranges, range));
-    let encoding = fields.encoding();
-    let dry_run = fields.flag("dry_run", false);
-    Some(DeleteRequest { file_path: file_path?, file_hash: file_hash?, ranges: ranges??, encoding, dry_run })
-}
-
-fn range(fields: Fields<'_>) -> Option<GuardedRange> {
-    if !fields.has("range_hash") {
-        fields.missing("range_hash", "as a read of exactly these lines shows it");
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let file_path = fields.file(FILE_PATH);
+        let file_hash = fields.tag(FILE_HASH);
+        let ranges = fields.some(RANGES, guarded_range);
+        let encoding = fields.text(ENCODING);
+        let dry_run = fields.flag(DRY_RUN);
+        Some(Self { file_path: file_path?, file_hash: file_hash?, ranges: ranges?, encoding, dry_run })
     }
-    guarded_range(fields)
+
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        edit::delete(context, self, cancel)
+    }
 }

@@ -1,16 +1,13 @@
 //! `list_text_file_edits`: lists the edits that were made through this server and can be undone.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::tool::Tool;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::history::{self, EditsRequest};
-use crate::arguments::{Fields, Notes};
+use crate::arguments::vocabulary::{FILE_PATH, LIMIT};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, integer, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -24,9 +21,16 @@ pub const TOOL: Tool = Tool {
     )],
     destructive: false,
     idempotent: true,
-    input,
+    arguments: Object {
+        own: &[
+            FILE_PATH.says("Absolute path of a file or directory. Default: all that may be edited."),
+            LIMIT,
+        ],
+        also: &[],
+    },
     output: output::edits,
-    run,
+    run: run::<EditsRequest>,
+    takes: takes::<EditsRequest>,
 };
 
 /// How many edits are listed where nothing else is asked for.
@@ -34,29 +38,16 @@ const USUAL: u64 = 20;
 /// No more edits are listed at once.
 pub const MAX: u64 = 1_000;
 
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("file_path", text("Absolute path of a file or directory. Default: all that may be edited.")),
-            ("limit", integer("The most edits to list, up to 1000. Default: 20.")),
-        ],
-        &[],
-    )
-}
+impl Request for EditsRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn run(context: &Context, values: Map<String, Value>, _: &Cancel) -> Result<Reply, Failure> {
-    history::list(context, &read(values, Notes::of(context))?)
-}
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let file_path = fields.text(FILE_PATH);
+        let limit = fields.number(LIMIT).unwrap_or(USUAL).min(MAX);
+        Some(Self { file_path, limit })
+    }
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<EditsRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<EditsRequest, Failure> {
-    let mut fields = Fields::top(&notes, values);
-    let file_path = fields.optional_path("file_path");
-    let limit = fields.positive("limit").unwrap_or(USUAL).min(MAX);
-    drop(fields);
-    notes.finish(Some(EditsRequest { file_path, limit }), ToolId::Edits)
+    fn run(&self, context: &Context, _: &Cancel) -> Result<Reply, Failure> {
+        history::list(context, self)
+    }
 }

@@ -1,17 +1,17 @@
 //! `get_text_file_contents`: reads files, or ranges of their lines.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::shared::{LINE_END, end_of, file_path_schema};
-use super::tool::Tool;
+use super::shared::end_of;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::read::{self, ReadFile, ReadRange, ReadRequest};
-use crate::arguments::{Fields, Notes, each};
+use crate::arguments::vocabulary::{
+    ENCODING, END, FILE_PATH, FILES, FROM_CHAR, HEAD, LIMIT, LINE_END, LINE_NUMBERS, LINE_START, RANGES,
+    START, TAIL,
+};
+use crate::arguments::{Argument, Fields, Object, each};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, flag, integer, list, object, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -27,90 +27,82 @@ pub const TOOL: Tool = Tool {
     beside: &[],
     destructive: false,
     idempotent: true,
-    input,
+    arguments: Object {
+        own: &[
+            FILE_PATH.says("Absolute path. This or files."),
+            LINE_START,
+            LINE_END,
+            FILES.of(FILE),
+            ENCODING.says("Such as latin1. Default: by BOM, else utf-8."),
+            LINE_NUMBERS,
+        ],
+        also: &[RANGES, LIMIT.strange(), HEAD, TAIL],
+    },
     output: output::read,
-    run,
+    run: run::<ReadRequest>,
+    takes: takes::<ReadRequest>,
 };
 
-fn input() -> Map<String, Value> {
-    let range = object(
-        &[
-            ("start", integer("First line, from 1, or -1 from the end.")),
-            ("end", integer(LINE_END)),
-            ("from_char", integer("Go on in a long first line, at this character, from 1.")),
-        ],
-        &["start"],
-    );
-    let file = object(
-        &[
-            ("file_path", file_path_schema()),
-            ("ranges", list("Default: the whole file. Empty: only facts.", range)),
-            ("encoding", text("Default: that of the call.")),
-        ],
-        &["file_path"],
-    );
-    arguments(
-        &[
-            ("file_path", text("Absolute path. This or files.")),
-            ("line_start", integer("First line, from 1, or -1 from the end. Default: 1.")),
-            ("line_end", integer(LINE_END)),
-            ("files", list("This or file_path.", file)),
-            ("encoding", text("Such as latin1. Default: by BOM, else utf-8.")),
-            ("line_numbers", flag("Default: true.")),
-        ],
-        &[],
-    )
-}
+/// A file to be read.
+pub(super) const FILE: Object = Object {
+    own: &[
+        FILE_PATH.needed(),
+        RANGES.says("Default: the whole file. Empty: only facts.").of(RANGE),
+        ENCODING.says("Default: that of the call."),
+    ],
+    also: &[LINE_START, LINE_END, LIMIT.strange(), HEAD, TAIL],
+};
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    read::read(context, &read(values, Notes::of(context))?, cancel)
-}
+/// Lines of it.
+pub(super) const RANGE: Object = Object {
+    own: &[START.needed().says("First line, from 1, or -1 from the end."), END, FROM_CHAR],
+    also: &[],
+};
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<ReadRequest, Failure> {
-    read(values, Notes::new(limits))
-}
+impl Request for ReadRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<ReadRequest, Failure> {
-    let request = request(Fields::top(&notes, values));
-    notes.finish(request, ToolId::Get)
-}
-
-fn request(mut fields: Fields<'_>) -> Option<ReadRequest> {
-    let listed = fields.has_items("files");
-    // With `files` given, an empty `file_path` counts as absent: some clients cannot leave a key out.
-    let says =
-        |name: &&str| fields.has(name) && !(listed && *name == "file_path" && fields.is_empty_text(name));
-    let short: Vec<&str> = ["file_path", "line_start", "line_end"].into_iter().filter(says).collect();
-    if listed && !short.is_empty() {
-        fields.note_invalid(
-            format!("`files` and `{}` are both given", short.join("`, `")),
-            "give either `files`, or `file_path` with `line_start` and `line_end`; null counts as left out",
-        );
-    } else if !listed && short.is_empty() {
-        fields.note_invalid(
-            "`file_path` or `files` is missing".to_owned(),
-            "give `file_path`: the absolute path of the file",
-        );
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let listed = fields.says(FILES);
+        // With `files` given, what says nothing counts as absent: some clients cannot leave a key out.
+        let is_given =
+            |argument: &Argument| if listed { fields.says(*argument) } else { fields.has(*argument) };
+        let short = [FILE_PATH, LINE_START, LINE_END].into_iter().filter(is_given);
+        let short: Vec<&str> = short.map(|argument| argument.name).collect();
+        if listed && !short.is_empty() {
+            fields.note_invalid(
+                format!("`files` and `{}` are both given", short.join("`, `")),
+                "give either `files`, or `file_path` with `line_start` and `line_end`; null counts as left out",
+            );
+        } else if !listed && short.is_empty() {
+            fields.note_invalid(
+                "`file_path` or `files` is missing".to_owned(),
+                "give `file_path`: the absolute path of the file",
+            );
+        }
+        let one = short_form(fields, !short.is_empty() && !listed);
+        let many = fields.objects(FILES).filter(|_| listed);
+        let many = many.map(|files| each(files, read_file));
+        let encoding = fields.text(ENCODING);
+        let line_numbers = fields.flag(LINE_NUMBERS);
+        let mut files: Vec<ReadFile> = many.unwrap_or_else(|| one.map(|file| vec![file]))?;
+        for file in &mut files {
+            file.encoding = file.encoding.take().or_else(|| encoding.clone());
+        }
+        Some(Self { files, line_numbers })
     }
-    let one = short_form(&mut fields, !short.is_empty() && !listed);
-    let many = fields.objects("files").filter(|_| listed);
-    let many = many.map(|files| each(files, read_file));
-    let encoding = fields.encoding();
-    let line_numbers = fields.flag("line_numbers", true);
-    let mut files: Vec<ReadFile> = many.unwrap_or_else(|| one.map(|file| vec![file]))?;
-    for file in &mut files {
-        file.encoding = file.encoding.take().or_else(|| encoding.clone());
+
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        read::read(context, self, cancel)
     }
-    Some(ReadRequest { files, line_numbers })
 }
 
 /// Reads the short form. Where it is not `wanted` it is read nevertheless, so that its names are known and its types
 /// are checked, but nothing in it is required.
 fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
-    let file_path = if wanted { fields.file_path() } else { fields.optional_path("file_path") };
-    let start = fields.integer("line_start");
-    let end = end_of(fields, "line_end");
+    let file_path = if wanted { fields.file(FILE_PATH) } else { fields.text(FILE_PATH) };
+    let start = fields.integer(LINE_START);
+    let end = end_of(fields, LINE_END);
     let ranges = (start.is_some() || end.is_some()).then(|| {
         let start = start.unwrap_or(1);
         fields.check_order(start, end);
@@ -119,10 +111,10 @@ fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
     Some(ReadFile { file_path: file_path?, encoding: None, ranges })
 }
 
-fn read_file(mut fields: Fields<'_>) -> Option<ReadFile> {
-    let file_path = fields.file_path();
-    let ranges = fields.objects("ranges").map(|ranges| each(ranges, read_range));
-    let encoding = fields.encoding();
+fn read_file(fields: &mut Fields<'_>) -> Option<ReadFile> {
+    let file_path = fields.file(FILE_PATH);
+    let ranges = fields.objects(RANGES).map(|ranges| each(ranges, read_range));
+    let encoding = fields.text(ENCODING);
     let ranges = match ranges {
         Some(ranges) => Some(ranges?),
         None => None,
@@ -130,10 +122,10 @@ fn read_file(mut fields: Fields<'_>) -> Option<ReadFile> {
     Some(ReadFile { file_path: file_path?, encoding, ranges })
 }
 
-fn read_range(mut fields: Fields<'_>) -> Option<ReadRange> {
-    let start = fields.required("start", "the first line, counted from 1", Fields::integer);
-    let end = end_of(&mut fields, "end");
-    let from_char = fields.positive("from_char");
+fn read_range(fields: &mut Fields<'_>) -> Option<ReadRange> {
+    let start = fields.integer(START);
+    let end = end_of(fields, END);
+    let from_char = fields.number(FROM_CHAR);
     fields.check_order(start?, end);
     Some(ReadRange { start: start?, end, from_char })
 }

@@ -1,20 +1,16 @@
 //! `insert_text_file_contents`: adds lines between two lines of a file.
 
 use mcp_text_editor_core::resolve::Position;
-use serde_json::{Map, Value};
 
 use super::output;
-use super::shared::{
-    FILE_HASH, dry_run_schema, encoding_schema, file_hash_schema, file_path_schema, new_lines,
-};
-use super::tool::Tool;
+use super::shared::new_lines;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::edit::{self, InsertRequest};
-use crate::arguments::{Fields, Notes};
+use crate::arguments::vocabulary::{AFTER, BEFORE, CONTENTS, DRY_RUN, ENCODING, FILE_HASH, FILE_PATH};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::{Code, Failure};
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, integer, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -27,61 +23,52 @@ pub const TOOL: Tool = Tool {
     beside: &[(ToolId::Patch, "For several places at once use patch_text_file_contents.")],
     destructive: false,
     idempotent: false,
-    input,
+    arguments: Object {
+        own: &[
+            FILE_PATH.needed(),
+            FILE_HASH.needed(),
+            CONTENTS.needed().says("The lines to insert; not empty."),
+            AFTER,
+            BEFORE,
+            ENCODING,
+            DRY_RUN,
+        ],
+        also: &[],
+    },
     output: output::edit,
-    run,
+    run: run::<InsertRequest>,
+    takes: takes::<InsertRequest>,
 };
 
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("file_path", file_path_schema()),
-            ("file_hash", file_hash_schema()),
-            ("contents", text("The lines to insert; not empty.")),
-            ("after", integer("The line after which they come, or 0.")),
-            ("before", integer("The line before which they come, from 1.")),
-            ("encoding", encoding_schema()),
-            ("dry_run", dry_run_schema()),
-        ],
-        &["file_path", "file_hash", "contents"],
-    )
-}
+impl Request for InsertRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    edit::insert(context, &read(values, Notes::of(context))?, cancel)
-}
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let file_path = fields.file(FILE_PATH);
+        let file_hash = fields.tag(FILE_HASH);
+        let contents = new_lines(fields);
+        let position = position(fields);
+        let encoding = fields.text(ENCODING);
+        let dry_run = fields.flag(DRY_RUN);
+        Some(Self {
+            file_path: file_path?,
+            file_hash: file_hash?,
+            position: position?,
+            contents: contents?,
+            encoding,
+            dry_run,
+        })
+    }
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<InsertRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<InsertRequest, Failure> {
-    let request = request(Fields::top(&notes, values));
-    notes.finish(request, ToolId::Insert)
-}
-
-fn request(mut fields: Fields<'_>) -> Option<InsertRequest> {
-    let file_path = fields.file_path();
-    let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
-    let contents = new_lines(&mut fields);
-    let position = position(&mut fields);
-    let encoding = fields.encoding();
-    let dry_run = fields.flag("dry_run", false);
-    Some(InsertRequest {
-        file_path: file_path?,
-        file_hash: file_hash?,
-        position: position?,
-        contents: contents?,
-        encoding,
-        dry_run,
-    })
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        edit::insert(context, self, cancel)
+    }
 }
 
 fn position(fields: &mut Fields<'_>) -> Option<Position> {
-    let given = (fields.has("after"), fields.has("before"));
-    let after = fields.integer("after");
-    let before = fields.integer("before");
+    let given = (fields.has(AFTER), fields.has(BEFORE));
+    let after = fields.integer(AFTER);
+    let before = fields.integer(BEFORE);
     let hint = "give exactly one of `after` and `before`, the other not or as null: `after: 0` is the top of the file";
     match given {
         (true, true) => fields.note_invalid("`after` and `before` are both given".to_owned(), hint),

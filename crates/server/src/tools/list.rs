@@ -1,16 +1,15 @@
 //! `list_text_files`: lists files and directories.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::tool::Tool;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::list::{self, ListRequest};
-use crate::arguments::{Fields, Notes};
+use crate::arguments::vocabulary::{
+    DEPTH, EXCLUDE, GLOB, INCLUDE_IGNORED, LINE_COUNTS, MAX_RESULTS, OFFSET, PATH, RECURSIVE,
+};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{self, arguments, flag, integer, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -22,54 +21,40 @@ pub const TOOL: Tool = Tool {
     beside: &[],
     destructive: false,
     idempotent: true,
-    input,
+    arguments: Object { own: &[
+        PATH,
+        GLOB.says(
+            "Only files like these, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
+        ),
+        DEPTH,
+        INCLUDE_IGNORED,
+        LINE_COUNTS,
+        MAX_RESULTS.says("The most entries. Default: 1000."),
+        OFFSET.says("Entries to pass over: to go on."),
+    ], also: &[RECURSIVE, EXCLUDE] },
     output: output::list_files,
-    run,
+    run: run::<ListRequest>,
+    takes: takes::<ListRequest>,
 };
-
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("path", text("Absolute path of a directory, or of a file. Default: all directories.")),
-            (
-                "glob",
-                schema::list(
-                    "Only files like these, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
-                    text("Glob."),
-                ),
-            ),
-            ("depth", integer("How deep; 1 lists what is in the directory itself. Default: all.")),
-            ("include_ignored", flag("List what ignore files name, too.")),
-            ("line_counts", flag("Count the lines of each file, after another tab.")),
-            ("max_results", integer("The most entries. Default: 1000.")),
-            ("offset", integer("Entries to pass over: to go on.")),
-        ],
-        &[],
-    )
-}
 
 /// How many entries are listed where nothing else is asked for.
 const USUAL: u64 = 1_000;
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    list::list(context, &read(values, Notes::of(context))?, cancel)
-}
+impl Request for ListRequest {
+    const TOOL: &Tool = &TOOL;
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<ListRequest, Failure> {
-    read(values, Notes::new(limits))
-}
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let path = fields.text(PATH);
+        let glob = fields.globs(GLOB);
+        let depth = fields.number(DEPTH);
+        let include_ignored = fields.flag(INCLUDE_IGNORED);
+        let line_counts = fields.flag(LINE_COUNTS);
+        let max_results = fields.number(MAX_RESULTS).unwrap_or(USUAL);
+        let offset = fields.number(OFFSET).unwrap_or(0);
+        Some(Self { path, glob, depth, include_ignored, line_counts, max_results, offset })
+    }
 
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<ListRequest, Failure> {
-    let mut fields = Fields::top(&notes, values);
-    let path = fields.optional_path("path");
-    let glob = fields.globs("glob");
-    let depth = fields.positive("depth");
-    let include_ignored = fields.flag("include_ignored", false);
-    let line_counts = fields.flag("line_counts", false);
-    let max_results = fields.positive("max_results").unwrap_or(USUAL);
-    let offset = fields.count("offset").unwrap_or(0);
-    drop(fields);
-    let request = ListRequest { path, glob, depth, include_ignored, line_counts, max_results, offset };
-    notes.finish(Some(request), ToolId::List)
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        list::list(context, self, cancel)
+    }
 }

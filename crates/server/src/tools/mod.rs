@@ -1,4 +1,4 @@
-//! The tools: one file each, with its words, its schema, and how its request is read from the arguments.
+//! The tools: one file each, with its words, which arguments it takes, and how its request is read from the arguments.
 //! [`crate::actions`] does what a tool does.
 
 mod all;
@@ -21,4 +21,4 @@ pub mod undo;
 
 pub use self::all::ALL;
 pub use self::forms::in_another_form;
-pub use self::tool::{Run, Tool};
+pub use self::tool::{Request, Run, Tool, parse};

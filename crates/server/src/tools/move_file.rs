@@ -1,17 +1,13 @@
 //! `move_text_file`: moves or renames a file.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::shared::{dry_run_schema, file_path_schema};
-use super::tool::Tool;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::move_file::{self, MoveRequest};
-use crate::arguments::{Fields, Notes};
+use crate::arguments::vocabulary::{DRY_RUN, FROM, TO};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -22,37 +18,23 @@ pub const TOOL: Tool = Tool {
     beside: &[(ToolId::Undo, "undo_text_file_edits moves it back.")],
     destructive: false,
     idempotent: false,
-    input,
+    arguments: Object { own: &[FROM.needed(), TO.needed(), DRY_RUN], also: &[] },
     output: output::moved,
-    run,
+    run: run::<MoveRequest>,
+    takes: takes::<MoveRequest>,
 };
 
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("from", file_path_schema()),
-            ("to", text("Absolute path, with the file's new name.")),
-            ("dry_run", dry_run_schema()),
-        ],
-        &["from", "to"],
-    )
-}
+impl Request for MoveRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    move_file::move_file(context, &read(values, Notes::of(context))?, cancel)
-}
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let from = fields.file(FROM);
+        let to = fields.text(TO);
+        let dry_run = fields.flag(DRY_RUN);
+        Some(Self { from: from?, to: to?, dry_run })
+    }
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<MoveRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<MoveRequest, Failure> {
-    let mut fields = Fields::top(&notes, values);
-    let from = fields.path_of_file("from");
-    let to = fields.required("to", "the absolute path that the file is to have", Fields::new_path);
-    let dry_run = fields.flag("dry_run", false);
-    drop(fields);
-    let request = from.zip(to).map(|(from, to)| MoveRequest { from, to, dry_run });
-    notes.finish(request, ToolId::Move)
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        move_file::move_file(context, self, cancel)
+    }
 }

@@ -1,17 +1,13 @@
 //! `remove_text_file`: removes a file.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::shared::{FILE_HASH, dry_run_schema, file_hash_schema, file_path_schema};
-use super::tool::Tool;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::remove_file::{self, RemoveRequest};
-use crate::arguments::{Fields, Notes};
+use crate::arguments::vocabulary::{DRY_RUN, FILE_HASH, FILE_PATH};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::arguments;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -24,41 +20,23 @@ pub const TOOL: Tool = Tool {
     ],
     destructive: true,
     idempotent: false,
-    input,
+    arguments: Object { own: &[FILE_PATH.needed(), FILE_HASH.needed(), DRY_RUN], also: &[] },
     output: output::removed,
-    run,
+    run: run::<RemoveRequest>,
+    takes: takes::<RemoveRequest>,
 };
 
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("file_path", file_path_schema()),
-            ("file_hash", file_hash_schema()),
-            ("dry_run", dry_run_schema()),
-        ],
-        &["file_path", "file_hash"],
-    )
-}
+impl Request for RemoveRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    remove_file::remove_file(context, &read(values, Notes::of(context))?, cancel)
-}
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let file_path = fields.file(FILE_PATH);
+        let file_hash = fields.tag(FILE_HASH);
+        let dry_run = fields.flag(DRY_RUN);
+        Some(Self { file_path: file_path?, file_hash: file_hash?, dry_run })
+    }
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<RemoveRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<RemoveRequest, Failure> {
-    let mut fields = Fields::top(&notes, values);
-    let file_path = fields.file_path();
-    let file_hash = fields.required("file_hash", FILE_HASH, Fields::tag);
-    let dry_run = fields.flag("dry_run", false);
-    drop(fields);
-    let request = file_path.zip(file_hash).map(|(file_path, file_hash)| RemoveRequest {
-        file_path,
-        file_hash,
-        dry_run,
-    });
-    notes.finish(request, ToolId::Remove)
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        remove_file::remove_file(context, self, cancel)
+    }
 }

@@ -1,16 +1,16 @@
 //! `search_text_files`: finds text in files.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::tool::Tool;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::search::{self, SearchRequest};
-use crate::arguments::{Fields, Notes};
+use crate::arguments::vocabulary::{
+    CASE_SENSITIVE, CONTEXT, ENCODING, EXCLUDE, GLOB, HASHES, IGNORE_CASE, IS_REGEX, LITERAL, MAX_RESULTS,
+    OFFSET, PATHS, PATTERN,
+};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, flag, integer, list, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -24,9 +24,23 @@ pub const TOOL: Tool = Tool {
     beside: &[],
     destructive: false,
     idempotent: true,
-    input,
+    arguments: Object { own: &[
+        PATTERN.needed(),
+        LITERAL,
+        PATHS,
+        GLOB.says(
+            "Only these files, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
+        ),
+        IGNORE_CASE,
+        CONTEXT,
+        HASHES,
+        MAX_RESULTS.says("The most hits. Default: 100."),
+        OFFSET.says("Hits to pass over: to go on."),
+        ENCODING.says("Of files without BOM. Default: utf-8."),
+    ], also: &[CASE_SENSITIVE, IS_REGEX, EXCLUDE] },
     output: output::search,
-    run,
+    run: run::<SearchRequest>,
+    takes: takes::<SearchRequest>,
 };
 
 /// How many hits are listed where nothing else is asked for.
@@ -34,74 +48,41 @@ const USUAL: u64 = 100;
 /// No hit has more lines around it on either side.
 pub const MAX_CONTEXT: u64 = 100;
 
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("pattern", text("What to find, such as `fn \\w+_text`.")),
-            ("literal", flag("The pattern is plain text.")),
-            (
-                "paths",
-                list(
-                    "Absolute paths of files or directories. Default: all directories.",
-                    text("Absolute path."),
-                ),
-            ),
-            (
-                "glob",
-                list(
-                    "Only these files, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
-                    text("Glob."),
-                ),
-            ),
-            ("ignore_case", flag("Default: false.")),
-            ("context", integer("Lines to show before and after each hit.")),
-            ("hashes", flag("Give each hit the range_hash of its line.")),
-            ("max_results", integer("The most hits. Default: 100.")),
-            ("offset", integer("Hits to pass over: to go on.")),
-            ("encoding", text("Of files without BOM. Default: utf-8.")),
-        ],
-        &["pattern"],
-    )
-}
+impl Request for SearchRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    search::search(context, &read(values, Notes::of(context))?, cancel)
-}
-
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<SearchRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<SearchRequest, Failure> {
-    let request = request(Fields::top(&notes, values));
-    notes.finish(request, ToolId::Search)
-}
-
-fn request(mut fields: Fields<'_>) -> Option<SearchRequest> {
-    let pattern = fields.required("pattern", "what to find", Fields::label);
-    if pattern.as_ref().is_some_and(String::is_empty) {
-        fields.note_invalid("`pattern` is empty, and would match each line".to_owned(), "give what to find");
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let pattern = fields.text(PATTERN);
+        if pattern.as_ref().is_some_and(String::is_empty) {
+            fields.note_invalid(
+                "`pattern` is empty, and would match each line".to_owned(),
+                "give what to find",
+            );
+        }
+        let literal = fields.flag(LITERAL);
+        let paths = fields.paths(PATHS).unwrap_or_default();
+        let glob = fields.globs(GLOB);
+        let ignore_case = fields.flag(IGNORE_CASE);
+        let context = fields.number(CONTEXT).unwrap_or(0).min(MAX_CONTEXT);
+        let hashes = fields.flag(HASHES);
+        let max_results = fields.number(MAX_RESULTS).unwrap_or(USUAL);
+        let offset = fields.number(OFFSET).unwrap_or(0);
+        let encoding = fields.text(ENCODING);
+        Some(Self {
+            pattern: pattern?,
+            literal,
+            paths,
+            glob,
+            ignore_case,
+            context,
+            hashes,
+            max_results,
+            offset,
+            encoding,
+        })
     }
-    let literal = fields.flag("literal", false);
-    let paths = fields.paths("paths").unwrap_or_default();
-    let glob = fields.globs("glob");
-    let ignore_case = fields.flag("ignore_case", false);
-    let context = fields.count("context").unwrap_or(0).min(MAX_CONTEXT);
-    let hashes = fields.flag("hashes", false);
-    let max_results = fields.positive("max_results").unwrap_or(USUAL);
-    let offset = fields.count("offset").unwrap_or(0);
-    let encoding = fields.encoding();
-    Some(SearchRequest {
-        pattern: pattern?,
-        literal,
-        paths,
-        glob,
-        ignore_case,
-        context,
-        hashes,
-        max_results,
-        offset,
-        encoding,
-    })
+
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        search::search(context, self, cancel)
+    }
 }

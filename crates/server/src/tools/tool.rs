@@ -1,8 +1,10 @@
-//! What a tool is: its words, its schemas, and how it is run.
+//! What a tool is: its words, its arguments, and how it is run.
 
 use serde_json::{Map, Value};
 
+use crate::arguments::{Fields, Notes, Object};
 use crate::context::{Cancel, Context, Reply};
+use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
 
@@ -21,12 +23,14 @@ pub struct Tool {
     pub destructive: bool,
     /// Whether a second call with the same arguments changes nothing more.
     pub idempotent: bool,
-    /// The schema of its arguments.
-    pub input: fn() -> Map<String, Value>,
+    /// Its arguments.
+    pub arguments: Object,
     /// The schema of its structured content.
     pub output: fn() -> Map<String, Value>,
     /// Checks the arguments and does what they ask for.
     pub run: Run,
+    /// Whether it takes these arguments.
+    pub takes: fn(Map<String, Value>, &Limits) -> bool,
 }
 
 impl Tool {
@@ -45,3 +49,47 @@ impl Tool {
 
 /// How a tool is run with its unchecked arguments. Runs on a thread that may block.
 pub type Run = fn(&Context, Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
+
+/// What a call of a tool asks for.
+pub trait Request: Sized {
+    /// The tool.
+    const TOOL: &Tool;
+
+    /// Reads the arguments. What is wrong with them is noted.
+    fn read(fields: &mut Fields<'_>) -> Option<Self>;
+
+    /// Does what is asked for.
+    ///
+    /// # Errors
+    ///
+    /// The failure holds every reason why not.
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure>;
+}
+
+/// Reads the arguments of a call.
+///
+/// # Errors
+///
+/// The failure holds all of their problems.
+pub fn parse<R: Request>(values: Map<String, Value>, limits: &Limits) -> Result<R, Failure> {
+    read(values, Notes::new(limits))
+}
+
+/// As [`parse`], and says no more than whether there is a request.
+pub(super) fn takes<R: Request>(values: Map<String, Value>, limits: &Limits) -> bool {
+    parse::<R>(values, limits).is_ok()
+}
+
+/// Checks the arguments of a call and does what they ask for.
+pub(super) fn run<R: Request>(
+    context: &Context,
+    values: Map<String, Value>,
+    cancel: &Cancel,
+) -> Result<Reply, Failure> {
+    read::<R>(values, Notes::of(context))?.run(context, cancel)
+}
+
+fn read<R: Request>(values: Map<String, Value>, notes: Notes<'_>) -> Result<R, Failure> {
+    let request = R::read(&mut Fields::top(&notes, R::TOOL.arguments, values));
+    notes.finish(request, R::TOOL.id)
+}

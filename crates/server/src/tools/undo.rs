@@ -1,17 +1,13 @@
 //! `undo_text_file_edits`: undoes a past edit.
 
-use serde_json::{Map, Value};
-
 use super::output;
-use super::shared::dry_run_schema;
-use super::tool::Tool;
+use super::tool::{Request, Tool, run, takes};
 use crate::actions::history::{self, UndoRequest};
-use crate::arguments::{Fields, Notes};
+use crate::arguments::vocabulary::{DRY_RUN, EDIT_ID, FILE_PATH};
+use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, text};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -24,34 +20,22 @@ pub const TOOL: Tool = Tool {
     beside: &[],
     destructive: true,
     idempotent: false,
-    input,
+    arguments: Object { own: &[EDIT_ID.needed(), DRY_RUN], also: &[FILE_PATH] },
     output: output::undone,
-    run,
+    run: run::<UndoRequest>,
+    takes: takes::<UndoRequest>,
 };
 
-fn input() -> Map<String, Value> {
-    arguments(
-        &[
-            ("edit_id", text("The `edit_id` from the reply to the edit, or from the list of past edits.")),
-            ("dry_run", dry_run_schema()),
-        ],
-        &["edit_id"],
-    )
-}
+impl Request for UndoRequest {
+    const TOOL: &Tool = &TOOL;
 
-fn run(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
-    history::undo(context, &read(values, Notes::of(context))?, cancel)
-}
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let edit_id = fields.text(EDIT_ID);
+        let dry_run = fields.flag(DRY_RUN);
+        Some(Self { edit_id: edit_id?, dry_run })
+    }
 
-/// Reads the arguments. The failure holds all of their problems.
-pub fn parse(values: Map<String, Value>, limits: &Limits) -> Result<UndoRequest, Failure> {
-    read(values, Notes::new(limits))
-}
-
-fn read(values: Map<String, Value>, notes: Notes<'_>) -> Result<UndoRequest, Failure> {
-    let mut fields = Fields::top(&notes, values);
-    let edit_id = fields.required("edit_id", "the `edit_id` of the edit to take back", Fields::label);
-    let dry_run = fields.flag("dry_run", false);
-    drop(fields);
-    notes.finish(edit_id.map(|edit_id| UndoRequest { edit_id, dry_run }), ToolId::Undo)
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        history::undo(context, self, cancel)
+    }
 }

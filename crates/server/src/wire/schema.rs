@@ -54,22 +54,6 @@ pub fn flag(description: &str) -> Value {
     json!({"type": "boolean", "description": description})
 }
 
-/// Makes the schema of what was described further up, by the same name.
-#[must_use]
-pub fn bare(kind: &'static str) -> Value {
-    json!({"type": kind})
-}
-
-/// Makes the schema of a list that was described further up, by the same name.
-#[must_use]
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "builders nest, and a reference at each level only adds noise"
-)]
-pub fn bare_list(items: Value) -> Value {
-    json!({"type": "array", "items": items})
-}
-
 /// Makes the schema of a text that is one of these words.
 #[must_use]
 pub fn word(description: &str, words: &[&str]) -> Value {

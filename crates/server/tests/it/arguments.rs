@@ -2,11 +2,15 @@
 
 use std::fmt::Write as _;
 
+use mcp_text_editor::actions::create::CreateRequest;
+use mcp_text_editor::actions::edit::{AppendRequest, DeleteRequest, InsertRequest, PatchRequest};
+use mcp_text_editor::actions::history::{EditsRequest, UndoRequest};
+use mcp_text_editor::actions::read::ReadRequest;
 use mcp_text_editor::clients::ADDED_KEYS;
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::layout;
-use mcp_text_editor::tools::{self, append, create, delete, edits, get, insert, patch, undo};
+use mcp_text_editor::tools::{self, parse};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -40,7 +44,7 @@ const HASH: &str = "0123456789ABCDEF";
 fn get_arguments() {
     check(
         "get_arguments",
-        get::parse,
+        parse::<ReadRequest>,
         &[
             json!({"file_path": "/a"}),
             json!({"file_path": "/a", "line_start": 2}),
@@ -71,7 +75,7 @@ fn patch_arguments() {
     let one = |patch: Value| json!({"files": [{"file_path": "/a", "patches": [patch]}]});
     check(
         "patch_arguments",
-        patch::parse,
+        parse::<PatchRequest>,
         &[
             one(json!({"old_string": "a\r\nb", "new_string": "c\r\n"})),
             one(json!({"old_string": "5", "new_string": "[]", "ranges": [], "replace_all": "true"})),
@@ -106,7 +110,7 @@ fn patch_arguments() {
 fn short_patch_arguments() {
     check(
         "short_patch_arguments",
-        patch::parse,
+        parse::<PatchRequest>,
         &[
             json!({"file_path": "/a", "old_string": "x", "new_string": "y"}),
             json!({"file_path": "/a", "new_string": "y", "ranges": [{"start": 1, "range_hash": HASH}], "encoding": "gbk", "file_hash": HASH, "dry_run": true}),
@@ -149,9 +153,9 @@ proptest! {
         let mut one = file.clone();
         one.insert("dry_run".to_owned(), json!(dry_run));
         let limits = Limits::default();
-        let long = patch::parse(map(json!({"files": [file], "dry_run": dry_run})), &limits);
+        let long = parse::<PatchRequest>(map(json!({"files": [file], "dry_run": dry_run})), &limits);
         for short in [short, one] {
-            let short = patch::parse(short, &limits);
+            let short = parse::<PatchRequest>(short, &limits);
             let problems = |failed: &Failure| failed.problems.len();
             prop_assert_eq!(short.as_ref().map_err(problems), long.as_ref().map_err(problems));
         }
@@ -162,7 +166,7 @@ proptest! {
 fn other_arguments() {
     check(
         "create_arguments",
-        create::parse,
+        parse::<CreateRequest>,
         &[
             json!({"file_path": "/a", "contents": "a\rb\r\n", "encoding": "utf-16", "dry_run": false}),
             json!({"file_path": "/a", "contents": ""}),
@@ -173,7 +177,7 @@ fn other_arguments() {
     );
     check(
         "append_arguments",
-        append::parse,
+        parse::<AppendRequest>,
         &[
             json!({"file_path": "/a", "file_hash": HASH, "contents": "a\r\n"}),
             json!({"file_path": "/a", "file_hash": HASH, "contents": ""}),
@@ -190,7 +194,7 @@ fn other_arguments() {
     };
     check(
         "insert_arguments",
-        insert::parse,
+        parse::<InsertRequest>,
         &[
             at(json!({"after": 0})),
             at(json!({"before": "1", "after": null})),
@@ -204,7 +208,7 @@ fn other_arguments() {
     );
     check(
         "delete_arguments",
-        delete::parse,
+        parse::<DeleteRequest>,
         &[
             json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "end": 2, "range_hash": HASH}, {"start": 5, "range_hash": HASH}]}),
             json!({"file_path": "/a", "file_hash": HASH, "ranges": []}),
@@ -220,7 +224,7 @@ fn what_strict_clients_send() {
     let one = |patch: Value| json!({"files": [{"file_path": "/a", "file_hash": "", "encoding": "", "patches": [patch]}], "dry_run": false});
     check(
         "strict_get_arguments",
-        get::parse,
+        parse::<ReadRequest>,
         &[
             json!({"file_path": "/a", "line_start": 1, "line_end": -1, "files": [], "encoding": "", "line_numbers": true}),
             json!({"file_path": "/a", "line_start": null, "line_end": null, "files": "[ ]", "encoding": null, "line_numbers": null}),
@@ -231,7 +235,7 @@ fn what_strict_clients_send() {
     );
     check(
         "strict_patch_arguments",
-        patch::parse,
+        parse::<PatchRequest>,
         &[
             one(json!({"old_string": "x", "new_string": "y", "ranges": [], "replace_all": false})),
             one(json!({"old_string": "x", "new_string": "y", "ranges": "[]", "replace_all": true})),
@@ -252,7 +256,7 @@ fn what_strict_clients_send() {
     );
     check(
         "strict_insert_arguments",
-        insert::parse,
+        parse::<InsertRequest>,
         &[
             json!({"file_path": "/a", "file_hash": HASH, "contents": "a", "after": 0, "before": null, "encoding": "", "dry_run": false}),
             json!({"file_path": "/a", "file_hash": "", "contents": "a", "after": null, "before": null}),
@@ -260,7 +264,7 @@ fn what_strict_clients_send() {
     );
     check(
         "strict_delete_arguments",
-        delete::parse,
+        parse::<DeleteRequest>,
         &[
             json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "end": null, "range_hash": HASH}], "encoding": "", "dry_run": null}),
             json!({"file_path": "/a", "file_hash": "", "ranges": [{"start": 1, "range_hash": ""}]}),
@@ -268,11 +272,12 @@ fn what_strict_clients_send() {
         ],
     );
     let create = json!({"file_path": "/a", "contents": "", "encoding": "", "dry_run": false});
-    assert_eq!(create::parse(map(create), &Limits::default()).unwrap().encoding, None);
+    assert_eq!(parse::<CreateRequest>(map(create), &Limits::default()).unwrap().encoding, None);
     let append = json!({"file_path": "/a", "file_hash": "", "contents": "a"});
-    let failed = append::parse(map(append), &Limits::default()).unwrap_err();
+    let failed = parse::<AppendRequest>(map(append), &Limits::default()).unwrap_err();
     assert_eq!(failed.problems[0].reason, "`file_hash` is missing");
-    let listed = edits::parse(map(json!({"file_path": "", "limit": null})), &Limits::default()).unwrap();
+    let listed =
+        parse::<EditsRequest>(map(json!({"file_path": "", "limit": null})), &Limits::default()).unwrap();
     assert_eq!((listed.file_path, listed.limit), (None, 20));
 }
 
@@ -287,25 +292,29 @@ fn keys_that_clients_add_are_ignored_at_the_top() {
                 map(call)
             };
             let file = json!({"file_path": "/a", "file_hash": HASH, "contents": "a"});
-            get::parse(with(json!({"file_path": "/a"})), &limits).unwrap();
-            create::parse(with(json!({"file_path": "/a", "contents": "a"})), &limits).unwrap();
-            append::parse(with(file.clone()), &limits).unwrap();
+            parse::<ReadRequest>(with(json!({"file_path": "/a"})), &limits).unwrap();
+            parse::<CreateRequest>(with(json!({"file_path": "/a", "contents": "a"})), &limits).unwrap();
+            parse::<AppendRequest>(with(file.clone()), &limits).unwrap();
             let mut at = file;
             at["after"] = json!(1);
-            insert::parse(with(at), &limits).unwrap();
+            parse::<InsertRequest>(with(at), &limits).unwrap();
             let range = json!({"start": 1, "range_hash": HASH});
-            delete::parse(with(json!({"file_path": "/a", "file_hash": HASH, "ranges": [range]})), &limits)
-                .unwrap();
-            edits::parse(with(json!({})), &limits).unwrap();
-            undo::parse(with(json!({"edit_id": "a"})), &limits).unwrap();
+            parse::<DeleteRequest>(
+                with(json!({"file_path": "/a", "file_hash": HASH, "ranges": [range]})),
+                &limits,
+            )
+            .unwrap();
+            parse::<EditsRequest>(with(json!({})), &limits).unwrap();
+            parse::<UndoRequest>(with(json!({"edit_id": "a"})), &limits).unwrap();
             let patch = json!({"old_string": "a", "new_string": "b"});
-            patch::parse(with(json!({"files": [{"file_path": "/a", "patches": [patch]}]})), &limits).unwrap();
+            parse::<PatchRequest>(with(json!({"files": [{"file_path": "/a", "patches": [patch]}]})), &limits)
+                .unwrap();
             let inside = json!({"files": [with(json!({"file_path": "/a"}))]});
-            let failed = get::parse(map(inside), &limits).unwrap_err();
+            let failed = parse::<ReadRequest>(map(inside), &limits).unwrap_err();
             assert_eq!(failed.problems[0].reason, format!("`files[0].{}` is not an argument", key.name));
         }
         for tool in tools::ALL {
-            let schema = (tool.input)();
+            let schema = tool.arguments.schema();
             assert!(schema["properties"].get(key.name).is_none(), "{} takes {}", tool.name(), key.name);
         }
     }
@@ -316,7 +325,7 @@ fn hostile_arguments_end_soon() {
     let deep = "[".repeat(100_000);
     let many: Map<String, Value> = (0..100_000).map(|n| (format!("key{n}"), json!(n))).collect();
     for call in [map(json!({ "files": deep })), many] {
-        let failed = get::parse(call, &Limits::default()).unwrap_err();
+        let failed = parse::<ReadRequest>(call, &Limits::default()).unwrap_err();
         assert!(failed.problems.len() <= 1_000);
         assert!(layout::text(&failed).len() < 8_000);
     }
@@ -375,8 +384,8 @@ proptest! {
         }
         let limits = Limits::default();
         let failures = [
-            get::parse(call.clone(), &limits).err(), patch::parse(call.clone(), &limits).err(), create::parse(call.clone(), &limits).err(),
-            append::parse(call.clone(), &limits).err(), insert::parse(call.clone(), &limits).err(), delete::parse(call, &limits).err(),
+            parse::<ReadRequest>(call.clone(), &limits).err(), parse::<PatchRequest>(call.clone(), &limits).err(), parse::<CreateRequest>(call.clone(), &limits).err(),
+            parse::<AppendRequest>(call.clone(), &limits).err(), parse::<InsertRequest>(call.clone(), &limits).err(), parse::<DeleteRequest>(call, &limits).err(),
         ];
         for failed in failures.into_iter().flatten() {
             prop_assert!(failed.problems.iter().all(|problem| problem.code.as_str() != "internal_error"), "{failed:?}");
@@ -389,7 +398,7 @@ proptest! {
 fn a_long_path_does_not_go_whole_with_every_problem() {
     let mut call: Map<String, Value> = (0..300).map(|key| (key.to_string(), json!(0))).collect();
     call.insert("file_path".to_owned(), json!(format!("/{}", "p".repeat(1_000_000))));
-    let failed = get::parse(call, &Limits::default()).unwrap_err();
+    let failed = parse::<ReadRequest>(call, &Limits::default()).unwrap_err();
     let held: usize =
         failed.problems.iter().filter_map(|problem| problem.file_path.as_ref()).map(String::len).sum();
     assert_eq!((failed.problems.len(), held), (300, 300 * 8_000));

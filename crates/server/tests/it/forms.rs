@@ -2,17 +2,21 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor::actions::edit::PatchRequest;
+use mcp_text_editor::actions::create::CreateRequest;
+use mcp_text_editor::actions::edit::{AppendRequest, DeleteRequest, InsertRequest, PatchRequest};
+use mcp_text_editor::actions::history::{EditsRequest, UndoRequest};
+use mcp_text_editor::actions::list::ListRequest;
+use mcp_text_editor::actions::move_file::MoveRequest;
+use mcp_text_editor::actions::read::ReadRequest;
+use mcp_text_editor::actions::remove_file::RemoveRequest;
+use mcp_text_editor::actions::search::SearchRequest;
 use mcp_text_editor::config::{Config, Output};
 use mcp_text_editor::context::{Cancel, Context};
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::layout;
 use mcp_text_editor::tool_id::ToolId;
-use mcp_text_editor::tools::{
-    append, create, delete, edits, get, in_another_form, insert, list, move_file, patch, remove_file, search,
-    undo,
-};
+use mcp_text_editor::tools::{self, in_another_form};
 use mcp_text_editor_store::Workspace;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -36,18 +40,18 @@ fn context(config: Config) -> Context {
 fn parse(tool: ToolId, call: &Value) -> Result<String, Failure> {
     let (values, limits) = (map(call), &Limits::default());
     match tool {
-        ToolId::Get => get::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Patch => patch::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Create => create::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Append => append::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Insert => insert::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Delete => delete::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Search => search::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::List => list::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Move => move_file::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Remove => remove_file::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Edits => edits::parse(values, limits).map(|request| format!("{request:?}")),
-        ToolId::Undo => undo::parse(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Get => tools::parse::<ReadRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Patch => tools::parse::<PatchRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Create => tools::parse::<CreateRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Append => tools::parse::<AppendRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Insert => tools::parse::<InsertRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Delete => tools::parse::<DeleteRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Search => tools::parse::<SearchRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::List => tools::parse::<ListRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Move => tools::parse::<MoveRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Remove => tools::parse::<RemoveRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Edits => tools::parse::<EditsRequest>(values, limits).map(|request| format!("{request:?}")),
+        ToolId::Undo => tools::parse::<UndoRequest>(values, limits).map(|request| format!("{request:?}")),
     }
 }
 
@@ -384,7 +388,7 @@ fn a_relative_path_is_that_of_the_file_that_it_means() {
 }
 
 fn request(call: &Value) -> PatchRequest {
-    patch::parse(map(call), &Limits::default()).unwrap()
+    tools::parse::<PatchRequest>(map(call), &Limits::default()).unwrap()
 }
 
 /// Texts of lines, with what JSON and diffs must not stumble over.

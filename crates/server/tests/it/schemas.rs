@@ -155,7 +155,7 @@ fn schemas_name_what_is_read() {
     }
     let context = Context::new(Config::default(), Workspace::builder().build().unwrap());
     for tool in tools::ALL {
-        let schema = Value::Object((tool.input)());
+        let schema = Value::Object(tool.arguments.schema());
         let values = strange(&schema).as_object().unwrap().clone();
         let failure = (tool.run)(&context, values, &mcp_text_editor::context::Cancel::never()).unwrap_err();
         let hints = failure.problems.iter().filter_map(|problem| problem.hint.split_once(" takes: "));

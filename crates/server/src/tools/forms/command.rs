@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::given::Given;
-use super::levels::UNDO_CALL;
 use super::reader::Reader;
 use super::{other, patch};
 use crate::arguments::other_name;
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
+use crate::tools::undo;
 
 /// Among no more edits than these the last one that stands is looked for.
 const MOST_EDITS: usize = 50;
@@ -55,7 +55,7 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
 
 /// Writes an undo of the last edit of a file, by its id; or the call that lists the edits, if none is known.
 pub(super) fn undo(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &UNDO_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, undo::TOOL.arguments, &mut reader.odd)?;
     if given.has("edit_id") {
         return None;
     }

@@ -4,18 +4,18 @@ use mcp_text_editor_store::Purpose;
 use serde_json::{Map, Value, json};
 
 use super::given::{Given, unspelled};
-use super::levels::{LIST_CALL, SEARCH_CALL};
 use super::reader::Reader;
 use crate::limits::{Limit, Limits};
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
+use crate::tools::{list, search};
 
 type Parts = Vec<(&'static str, Part)>;
 
 /// Writes a search anew.
 pub(super) fn search(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let values = &with_pattern(values);
-    let mut given = Given::of(values, &SEARCH_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, search::TOOL.arguments, &mut reader.odd)?;
     reader.purpose = Purpose::Finding;
     let pattern = given.take("pattern").cloned().map_or_else(|| Part::blank("what to find"), Part::Value);
     let mut parts = vec![("pattern", pattern)];
@@ -66,7 +66,7 @@ fn with_pattern(values: &Map<String, Value>) -> Map<String, Value> {
 
 /// Writes a list anew.
 pub(super) fn list(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &LIST_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, list::TOOL.arguments, &mut reader.odd)?;
     reader.purpose = Purpose::Finding;
     let mut parts = Parts::new();
     if let Some(part) = given.take("path").cloned().and_then(|path| place(path, reader)) {

@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use super::given::Odd;
 use super::reader::Reader;
-use super::{command, find, foreign, levels, other, patch};
+use super::{command, find, foreign, other, patch};
+use crate::arguments::{Kind, Object, is_absent};
+use crate::clients::is_added;
 use crate::config::Output;
 use crate::context::{Cancel, Context};
 use crate::limits::Limits;
@@ -12,7 +14,8 @@ use crate::problem::{Code, Failure, Problem};
 use crate::render::layout;
 use crate::render::part::{Detail, Part};
 use crate::tool_id::ToolId;
-use crate::tools::{append, create, delete, edits, get, insert, list, move_file, remove_file, search, undo};
+use crate::tools::all::ALL;
+use crate::tools::tool::Tool;
 
 /// The most characters of a call that is told.
 const MAX: usize = 5_000;
@@ -30,7 +33,8 @@ pub fn in_another_form(
     values: &Map<String, Value>,
     cancel: &Cancel,
 ) -> Option<Failure> {
-    if levels::of(tool)?.holds(values) {
+    // A list of past edits has no like elsewhere.
+    if tool == ToolId::Edits || holds(of(tool)?.arguments, values) {
         return None;
     }
     let mut reader = Reader::new(context, cancel);
@@ -65,6 +69,26 @@ pub fn in_another_form(
     Some(least)
 }
 
+/// Whether all arguments have the names of this object, and all lists hold objects of which this is true, so that there
+/// is no need to look closer. A replacement that has one text and nothing else is looked at.
+fn holds(object: Object, values: &Map<String, Value>) -> bool {
+    let has = |name: &str| values.get(name).is_some_and(|value| !value.is_null());
+    let half = has("old_string") != has("new_string") && !has("ranges");
+    !half && values.iter().all(|(name, value)| holds_value(object, name, value))
+}
+
+fn holds_value(object: Object, name: &str, value: &Value) -> bool {
+    let Some(own) = object.named(name) else { return is_absent(name, value) || is_added(name) };
+    match (own.kind, value) {
+        (Kind::Paths, value) => value.is_null() || value.is_array(),
+        (Kind::Objects(_), Value::Array(items)) => {
+            items.iter().all(|item| item.as_object().is_some_and(|values| holds(own.items, values)))
+        }
+        (Kind::Objects(_), other) => other.is_null(),
+        _ => true,
+    }
+}
+
 fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let inserts = ["insert_line", "insert_text"].into_iter().any(|name| values.contains_key(name));
     match tool {
@@ -90,20 +114,11 @@ fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> O
 /// Whether the tool takes the call, once its blanks are filled.
 fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
     let Value::Object(values) = call.filled() else { return false };
-    match tool {
-        ToolId::Get => get::parse(values, limits).is_ok(),
-        ToolId::Patch => crate::tools::patch::parse(values, limits).is_ok(),
-        ToolId::Create => create::parse(values, limits).is_ok(),
-        ToolId::Append => append::parse(values, limits).is_ok(),
-        ToolId::Insert => insert::parse(values, limits).is_ok(),
-        ToolId::Delete => delete::parse(values, limits).is_ok(),
-        ToolId::Search => search::parse(values, limits).is_ok(),
-        ToolId::List => list::parse(values, limits).is_ok(),
-        ToolId::Move => move_file::parse(values, limits).is_ok(),
-        ToolId::Remove => remove_file::parse(values, limits).is_ok(),
-        ToolId::Undo => undo::parse(values, limits).is_ok(),
-        ToolId::Edits => edits::parse(values, limits).is_ok(),
-    }
+    of(tool).is_some_and(|tool| (tool.takes)(values, limits))
+}
+
+fn of(tool: ToolId) -> Option<&'static Tool> {
+    ALL.iter().find(|known| known.id == tool)
 }
 
 fn failure(context: &Context, tool: ToolId, calls: &[(ToolId, Part)], odd: &Odd, detail: Detail) -> Failure {

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::levels::Level;
-use crate::arguments::{folded, is_absent, is_empty_list, meant, other_name};
+use crate::arguments::{Kind, Object, beginning, folded, is_absent, is_empty_list, meant, other_name};
 use crate::clients::is_added;
 use crate::limits::{Limit, Limits};
 use crate::wire::json_weight::weigh;
@@ -12,18 +11,6 @@ use crate::wire::json_weight::weigh;
 const MAX_KEYS: usize = 20;
 /// No more of what is odd is kept than this.
 const MAX_KEPT: usize = 100;
-/// Arguments that are in no form of this server, and are understood all the same.
-const STRANGE: &[&str] = &[
-    "line",
-    "expected_replacements",
-    "limit",
-    "head",
-    "tail",
-    "case_sensitive",
-    "is_regex",
-    "exclude",
-    "recursive",
-];
 /// No more of a name than this is repeated.
 const MAX_NAME: usize = 40;
 
@@ -70,10 +57,8 @@ fn add(list: &mut Vec<String>, entry: String) {
 
 /// Returns the beginning of a name as a sentence has it.
 pub(super) fn quoted(name: &str) -> String {
-    match name.char_indices().nth(MAX_NAME) {
-        Some((end, _)) => format!("`{}…`", name.get(..end).unwrap_or_default()),
-        None => format!("`{name}`"),
-    }
+    let shown = beginning(name, MAX_NAME);
+    if shown.len() < name.len() { format!("`{shown}…`") } else { format!("`{name}`") }
 }
 
 /// The values of an object by the names that they have here. Each is taken once.
@@ -86,23 +71,23 @@ pub(super) struct Given<'v> {
 
 impl<'v> Given<'v> {
     /// Finds what each argument means. Returns nothing if there are too many of them.
-    pub(super) fn of(values: &'v Map<String, Value>, level: &Level, odd: &mut Odd) -> Option<Self> {
+    pub(super) fn of(values: &'v Map<String, Value>, object: Object, odd: &mut Odd) -> Option<Self> {
         if values.len() > MAX_KEYS {
             return None;
         }
         let says = |(name, value): &(&String, &Value)| !is_absent(name, value) && !is_added(name);
-        let own = |name: &str| level.own.iter().find(|own| **own == name).copied();
+        let own = |name: &str| object.named(name).map(|own| own.name);
         let mut out: Vec<(&'static str, &'v Value)> =
             values.iter().filter(says).filter_map(|(name, value)| Some((own(name)?, value))).collect();
-        let known = [level.own, level.also].concat();
+        let known: Vec<&'static str> = object.own.iter().chain(object.also).map(|known| known.name).collect();
         let mut named = Vec::new();
         for (name, value) in values.iter().filter(says).filter(|(name, _)| own(name).is_none()) {
-            let moved = level.also.iter().find(|also| **also == name.as_str()).copied();
-            let renamed = moved.or_else(|| other_name(name, &known));
+            let moved = object.also.iter().find(|also| also.name == name);
+            let renamed = moved.map(|moved| moved.name).or_else(|| other_name(name, &known));
             let meaning = renamed.or_else(|| meant(name, &known));
             match meaning.filter(|meaning| out.iter().all(|(taken, _)| taken != meaning)) {
                 Some(meaning) => {
-                    if moved.is_some_and(|moved| !STRANGE.contains(&moved)) {
+                    if moved.is_some_and(|moved| moved.kind != Kind::Strange) {
                         odd.say(&format!("{} there", quoted(name)));
                     } else if renamed.is_some() {
                         odd.name(name);

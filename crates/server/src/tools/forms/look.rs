@@ -9,9 +9,10 @@ use mcp_text_editor_store::{Control, FileView, ReadFile, Reason, StoreErrorKind}
 use serde_json::Value;
 
 use super::reader::Reader;
+use crate::actions::edit::PatchRequest;
 use crate::actions::edit::replaced;
 use crate::render::part::Part;
-use crate::tools::patch;
+use crate::tools::tool::parse;
 
 /// No more lines are shown beside a call.
 const MOST_LINES: u64 = 20;
@@ -104,7 +105,7 @@ impl Reader<'_> {
     pub(super) fn replaced(&mut self, call: &Part) -> Option<Vec<LineRange>> {
         self.count_look().then_some(())?;
         let Value::Object(values) = call.filled() else { return None };
-        let request = patch::parse(values, self.limits()).ok()?;
+        let request = parse::<PatchRequest>(values, self.limits()).ok()?;
         replaced(self.context, &request, self.cancel)
     }
 

@@ -13,7 +13,6 @@ mod foreign;
 mod form;
 mod given;
 mod hunks;
-mod levels;
 mod look;
 mod other;
 mod patch;

@@ -4,10 +4,6 @@ use mcp_text_editor_store::Purpose;
 use serde_json::{Map, Value, json};
 
 use super::given::{Given, unspelled};
-use super::levels::{
-    APPEND_CALL, CREATE_CALL, DELETE_CALL, INSERT_CALL, MOVE_CALL, RANGE, READ_CALL, READ_FILE, READ_RANGE,
-    REMOVE_CALL,
-};
 use super::look::Look;
 use super::ranges::{self, Range};
 use super::reader::Reader;
@@ -15,12 +11,13 @@ use crate::arguments::spelled_integer;
 use crate::limits::Limit;
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
+use crate::tools::{append, create, delete, get, insert, move_file, remove_file};
 
 type Parts = Vec<(&'static str, Part)>;
 
 /// Writes a creation anew.
 pub(super) fn create(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &CREATE_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, create::TOOL.arguments, &mut reader.odd)?;
     reader.purpose = Purpose::Creating;
     let mut parts = vec![path(&mut given, reader)];
     parts.push(text(&mut given, "contents", "the whole text of the file"));
@@ -31,7 +28,7 @@ pub(super) fn create(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 
 /// Writes an append anew.
 pub(super) fn append(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &APPEND_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, append::TOOL.arguments, &mut reader.odd)?;
     let mut parts = vec![path(&mut given, reader)];
     parts.push(file_hash(&mut given, reader, &parts));
     parts.push(text(&mut given, "contents", "the lines to add"));
@@ -47,7 +44,7 @@ pub(super) fn appends(values: &Map<String, Value>) -> bool {
 
 /// Writes an insertion anew.
 pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &INSERT_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, insert::TOOL.arguments, &mut reader.odd)?;
     // Cline's editor counts the line before which the text comes, all others that after which it does.
     let is_before = given.name_of("after") == "insert_line" && given.name_of("contents") == "new_text";
     let mut parts = vec![path(&mut given, reader)];
@@ -70,10 +67,10 @@ pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 
 /// Writes a deletion anew.
 pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &DELETE_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, delete::TOOL.arguments, &mut reader.odd)?;
     let mut parts = vec![path(&mut given, reader)];
     parts.push(file_hash(&mut given, reader, &parts));
-    let mut lines = ranges::of(&mut given, &RANGE, reader)?;
+    let mut lines = ranges::of(&mut given, delete::RANGE, reader)?;
     if lines.is_empty() {
         lines.push(vec![
             ("start", Part::Blank("the first line", json!(1))),
@@ -91,7 +88,7 @@ pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 
 /// Writes a move anew.
 pub(super) fn moving(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &MOVE_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, move_file::TOOL.arguments, &mut reader.odd)?;
     let from = reader.path(given.take("from").cloned());
     reader.purpose = Purpose::Creating;
     let to = given.take("to").cloned();
@@ -107,7 +104,7 @@ pub(super) fn moving(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 
 /// Writes a removal anew.
 pub(super) fn remove(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &REMOVE_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, remove_file::TOOL.arguments, &mut reader.odd)?;
     let mut parts = vec![path(&mut given, reader)];
     parts.push(file_hash(&mut given, reader, &parts));
     parts.extend(rest(&mut given, &["dry_run"]));
@@ -117,7 +114,7 @@ pub(super) fn remove(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 
 /// Writes a read anew.
 pub(super) fn read(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, &READ_CALL, &mut reader.odd)?;
+    let mut given = Given::of(values, get::TOOL.arguments, &mut reader.odd)?;
     if values.contains_key("offset") && given.has("line_start") {
         reader.odd.note("`offset` is taken for a line, counted from 1".to_owned());
     }
@@ -167,7 +164,7 @@ fn read_file(item: &Value, reader: &mut Reader<'_>) -> Option<Part> {
             Some(Part::Object(vec![("file_path", reader.path(Some(json!(path))))]))
         }
         Value::Object(values) => {
-            let mut given = Given::of(values, &READ_FILE, &mut reader.odd)?;
+            let mut given = Given::of(values, get::FILE, &mut reader.odd)?;
             let mut parts = vec![path(&mut given, reader)];
             let is_listed = given.has("ranges");
             let ranges = read_lines(&mut given, reader)?;
@@ -184,7 +181,7 @@ fn read_file(item: &Value, reader: &mut Reader<'_>) -> Option<Part> {
 
 /// Reads the lines that a read asks for. Returns nothing for lines in no form that is understood.
 fn read_lines(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
-    if given.has("ranges") { ranges::of(given, &READ_RANGE, reader) } else { lines(given) }
+    if given.has("ranges") { ranges::of(given, get::RANGE, reader) } else { lines(given) }
 }
 
 /// Reads the lines of a read that are given by a start and an end or a number of lines. Returns nothing for a number

@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 
 use super::given::{Given, quoted};
 use super::hunks::{Fate, FileDiff};
-use super::levels::{Level, PATCH, PATCH_CALL, PATCH_FILE, RANGE};
 use super::look::Look;
 use super::reader::Reader;
 use super::{diff, other, place, ranges};
-use crate::arguments::spelled_integer;
+use crate::arguments::{Object, spelled_integer};
 use crate::limits::Limit;
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
+use crate::tools::patch;
 
 /// Among no more files than these it is looked for one that was named before.
 const MAX_JOINED: usize = 1_000;
@@ -40,7 +40,7 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     let mut draft = Draft::default();
     let mut listed = None;
     if diff::of(values).is_none() {
-        let mut top = Given::of(values, &PATCH_CALL, &mut reader.odd)?;
+        let mut top = Given::of(values, patch::TOOL.arguments, &mut reader.odd)?;
         listed = top.take_list("files", reader.limits());
         if listed.is_some() {
             draft.take_dry_run(&mut top);
@@ -55,12 +55,12 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
                     dry_run: draft.dry_run.clone(),
                     ..Draft::default()
                 };
-                file(item.as_object()?, &PATCH_FILE, reader, &mut one)?;
+                file(item.as_object()?, patch::FILE, reader, &mut one)?;
                 draft.files = one.files;
                 create(one.added, draft.dry_run.as_ref(), reader);
             }
         }
-        None => file(values, &PATCH_CALL, reader, &mut draft)?,
+        None => file(values, patch::TOOL.arguments, reader, &mut draft)?,
     }
     let Draft { mut files, added, dry_run } = draft;
     create(added, dry_run.as_ref(), reader);
@@ -223,7 +223,7 @@ enum Whole {
 /// Reads the object of a file, or of a call for one file.
 fn file<'v>(
     values: &'v Map<String, Value>,
-    level: &Level,
+    object: Object,
     reader: &mut Reader<'_>,
     draft: &mut Draft<'v>,
 ) -> Option<()> {
@@ -234,7 +234,7 @@ fn file<'v>(
         }
         let others = values.iter().filter(|(other, _)| *other != name);
         let others = others.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let mut given = Given::of(&others, level, &mut reader.odd)?;
+        let mut given = Given::of(&others, object, &mut reader.odd)?;
         let path = given.take("file_path").cloned();
         let facts = facts(&mut given);
         draft.take_dry_run(&mut given);
@@ -243,7 +243,7 @@ fn file<'v>(
         take_diff(found, path, facts, reader, draft);
         return Some(());
     }
-    let mut given = Given::of(values, level, &mut reader.odd)?;
+    let mut given = Given::of(values, object, &mut reader.odd)?;
     draft.take_dry_run(&mut given);
     given.take("files");
     let path = given.take("file_path").cloned();
@@ -252,7 +252,7 @@ fn file<'v>(
     match given.take_list("patches", reader.limits()) {
         Some(Value::Array(items)) if reader.admits(Limit::Patches, items.len()) => {
             for item in &items {
-                let mut given = Given::of(item.as_object()?, &PATCH, &mut reader.odd)?;
+                let mut given = Given::of(item.as_object()?, patch::PATCH, &mut reader.odd)?;
                 let path = given.take("file_path").cloned();
                 let replacement = patch(&mut given, reader)?;
                 given.leave_rest(&mut reader.odd);
@@ -269,7 +269,7 @@ fn file<'v>(
         }
         Some(Value::Object(values)) => {
             reader.odd.say("a patch without a list");
-            out.patches.push(patch(&mut Given::of(&values, &PATCH, &mut reader.odd)?, reader)?);
+            out.patches.push(patch(&mut Given::of(&values, patch::PATCH, &mut reader.odd)?, reader)?);
         }
         Some(_) => return None,
         None => match is_whole(&given, values).then(|| given.take("new_string")).flatten() {
@@ -370,7 +370,7 @@ fn patch(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Vec<(&'static
     let mut out = Vec::new();
     let old = given.take("old_string").cloned();
     let new = given.take("new_string").cloned();
-    let ranges = ranges::of(given, &RANGE, reader)?;
+    let ranges = ranges::of(given, patch::RANGE, reader)?;
     match old {
         Some(old) => out.push(("old_string", Part::Value(old))),
         None if ranges.is_empty() => out.push(("old_string", Part::blank("the text to replace"))),

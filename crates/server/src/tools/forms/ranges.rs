@@ -4,9 +4,8 @@ use mcp_text_editor_core::line::LineRange;
 use serde_json::{Value, json};
 
 use super::given::Given;
-use super::levels::Level;
 use super::reader::Reader;
-use crate::arguments::spelled_integer;
+use crate::arguments::{Object, spelled_integer};
 use crate::render::part::Part;
 
 /// The parts of a range.
@@ -15,10 +14,10 @@ pub(super) type Range = Vec<(&'static str, Part)>;
 const PAIR: &str = "a range as `[start, end]`";
 
 /// Reads the lines that an object names; none if it names none. Returns nothing for lines in no form that is understood.
-pub(super) fn of(given: &mut Given<'_>, level: &Level, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
+pub(super) fn of(given: &mut Given<'_>, object: Object, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
     let listed = given.take_list("ranges", reader.limits());
     if let Some(value) = listed {
-        return list(&value, level, reader);
+        return list(&value, object, reader);
     }
     let line = given.take("line");
     let start = given.take("start").or(line);
@@ -71,14 +70,14 @@ pub(super) fn lines_of(range: &Range) -> Option<LineRange> {
     LineRange::inclusive(number("start")?, number("end")?)
 }
 
-fn list(value: &Value, level: &Level, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
+fn list(value: &Value, object: Object, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
     match value {
         Value::Array(items) => match pair(items) {
             Some(range) => {
                 reader.odd.say(PAIR);
                 Some(vec![range])
             }
-            None => items.iter().map(|item| one(item, level, reader)).collect(),
+            None => items.iter().map(|item| one(item, object, reader)).collect(),
         },
         Value::String(text) => {
             let (start, end) = text.split_once(['-', ':', ','])?;
@@ -90,19 +89,21 @@ fn list(value: &Value, level: &Level, reader: &mut Reader<'_>) -> Option<Vec<Ran
             ]])
         }
         one_alone => {
-            let range = one(one_alone, level, reader)?;
+            let range = one(one_alone, object, reader)?;
             reader.odd.say("a range without a list");
             Some(vec![range])
         }
     }
 }
 
-fn one(item: &Value, level: &Level, reader: &mut Reader<'_>) -> Option<Range> {
+fn one(item: &Value, object: Object, reader: &mut Reader<'_>) -> Option<Range> {
     match item {
         Value::Object(values) => {
-            let mut given = Given::of(values, level, &mut reader.odd)?;
-            let parts =
-                level.own.iter().filter_map(|name| Some((*name, Part::Value(given.take(name)?.clone()))));
+            let mut given = Given::of(values, object, &mut reader.odd)?;
+            let parts = object
+                .own
+                .iter()
+                .filter_map(|own| Some((own.name, Part::Value(given.take(own.name)?.clone()))));
             Some(parts.collect())
         }
         Value::Array(items) => {

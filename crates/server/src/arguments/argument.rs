@@ -1,0 +1,172 @@
+//! What is told of an argument, once: its schema is made from it, [`super::Fields`] reads by it, and other names are
+//! taken for it.
+
+use serde_json::{Map, Value, json};
+
+use crate::limits::Limit;
+use crate::wire::schema::{arguments, text};
+
+/// An argument, as `vocabulary` has it, and as an object refines that.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// The name under which it is given.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What its schema says.
+    pub words: &'static str,
+    /// What it is for, where it is needed and not given.
+    pub purpose: &'static str,
+    /// The names that other tools have for it, with blanks between them.
+    pub others: &'static str,
+    /// What each item of its list holds.
+    pub items: Object,
+    /// Whether there is no call without it.
+    pub is_needed: bool,
+    /// Whether it is taken, and nobody is told to write it.
+    pub is_hidden: bool,
+}
+
+/// What an argument holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A path; `""` is none where none is needed.
+    Path,
+    /// A path at which there is to be nothing yet.
+    NewPath,
+    /// A text that is not the text of a file.
+    Label,
+    /// The label of an encoding.
+    Encoding,
+    /// A text of a file.
+    Text(Ends),
+    /// An integer.
+    Integer,
+    /// An integer that is at least 1.
+    Positive,
+    /// An integer that is at least 0.
+    Count,
+    /// A flag, and what its absence means.
+    Flag(bool),
+    /// The prefix of a digest.
+    Tag,
+    /// A list of paths.
+    Paths,
+    /// A list of globs, or one by itself.
+    Globs,
+    /// A list of objects, and what bounds how many they are.
+    Objects(Limit),
+    /// Nothing that any tool takes. Such an argument of other tools is understood, and told in words of this one.
+    Strange,
+}
+
+/// What line ends and NULs mean in a text argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// Text that becomes lines of a file: `\r\n` is read as `\n`, a lone CR and U+0000 are refused.
+    Lines,
+    /// Text that becomes a whole file as it is: only U+0000 is refused.
+    Kept,
+}
+
+/// An object among the arguments of a call, or these themselves.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Object {
+    /// What belongs there, in the order in which clients show it.
+    pub own: &'static [Argument],
+    /// What else is understood there: arguments of objects in it or around it, and of other tools.
+    pub also: &'static [Argument],
+}
+
+impl Argument {
+    /// The same, of which a schema says this. What was said in the same words further up is not said again.
+    #[must_use]
+    pub const fn says(self, words: &'static str) -> Self {
+        Self { words, ..self }
+    }
+
+    /// The same, where it is needed.
+    #[must_use]
+    pub const fn needed(self) -> Self {
+        Self { is_needed: true, ..self }
+    }
+
+    /// The same, where it is needed for this.
+    #[must_use]
+    pub const fn needed_for(self, purpose: &'static str) -> Self {
+        Self { purpose, is_needed: true, ..self }
+    }
+
+    /// The same, as a list of these.
+    #[must_use]
+    pub const fn of(self, items: Object) -> Self {
+        Self { items, ..self }
+    }
+
+    /// The same, of which nobody is told.
+    #[must_use]
+    pub const fn hidden(self) -> Self {
+        Self { is_hidden: true, ..self }
+    }
+
+    /// The same, where no tool takes it.
+    #[must_use]
+    pub const fn strange(self) -> Self {
+        Self { kind: Kind::Strange, ..self }
+    }
+
+    /// Whether it is never an empty text: clients that cannot leave a key out send `""` for it.
+    pub(super) fn is_never_empty(self) -> bool {
+        matches!(self.kind, Kind::Encoding | Kind::Tag)
+    }
+
+    /// Whether it is a list, and no item stands for it.
+    pub(super) fn is_list(self) -> bool {
+        matches!(self.kind, Kind::Objects(_) | Kind::Paths)
+    }
+
+    /// Makes its schema. `told` is what was said further up.
+    fn schema(&self, told: &mut Vec<(&'static str, &'static str)>) -> Value {
+        let kind = match self.kind {
+            Kind::Integer | Kind::Positive | Kind::Count => "integer",
+            Kind::Flag(_) => "boolean",
+            Kind::Paths | Kind::Globs | Kind::Objects(_) => "array",
+            _ => "string",
+        };
+        let mut out = Map::from_iter([("type".to_owned(), json!(kind))]);
+        let said = (self.name, self.words);
+        if !self.words.is_empty() && !told.contains(&said) {
+            out.insert("description".to_owned(), json!(self.words));
+            told.push(said);
+        }
+        let items = match self.kind {
+            Kind::Paths => Some(text("Absolute path.")),
+            Kind::Globs => Some(text("Glob.")),
+            Kind::Objects(_) => Some(Value::Object(self.items.schema_below(told))),
+            _ => None,
+        };
+        out.extend(items.map(|items| ("items".to_owned(), items)));
+        Value::Object(out)
+    }
+}
+
+impl Object {
+    /// Makes the schema.
+    #[must_use]
+    pub fn schema(self) -> Map<String, Value> {
+        self.schema_below(&mut Vec::new())
+    }
+
+    fn schema_below(self, told: &mut Vec<(&'static str, &'static str)>) -> Map<String, Value> {
+        let shown = self.own.iter().filter(|own| !own.is_hidden);
+        let needed: Vec<&str> = shown.clone().filter(|own| own.is_needed).map(|own| own.name).collect();
+        let properties: Vec<_> = shown.map(|own| (own.name, own.schema(told))).collect();
+        arguments(&properties, &needed)
+    }
+
+    /// Finds what belongs there by its name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Option<&'static Argument> {
+        self.own.iter().find(|own| own.name == name)
+    }
+}

@@ -1,0 +1,109 @@
+//! Every argument that a tool takes, and those of other tools that are understood: its name, what it holds, what its
+//! schema says, what it is needed for, and which names other tools have for it. A tool's file says which of them it
+//! takes, and what more is to be said of them there.
+
+use super::argument::{Argument, Ends, Kind, Object};
+use crate::limits::Limit;
+
+macro_rules! vocabulary {
+    ($($constant:ident $name:literal $kind:ident$(($of:expr))? $(says $words:literal)? $(for $purpose:literal)?
+        $(as $others:literal)?;)*) => {
+        $(pub(crate) const $constant: Argument = Argument {
+            name: $name,
+            kind: Kind::$kind$(($of))?,
+            words: concat!($($words)?),
+            purpose: concat!($($purpose)?),
+            others: concat!($($others)?),
+            items: Object { own: &[], also: &[] },
+            is_needed: false,
+            is_hidden: false,
+        };)*
+
+        /// All of them. A name that other tools have for several means the first of those that are taken.
+        pub(super) const ALL: &[Argument] = &[$($constant),*];
+    };
+}
+
+vocabulary! {
+    FILE_PATH "file_path" Path says "Absolute path." for "the absolute path of the file"
+        as "path file filename file_name filepath absolute_path target_file relative_path path_in_project";
+    FILES "files" Objects(Limit::Files) says "This or file_path."
+        for "the files to edit, each with `file_path` and `patches`; or for one replacement leave it out, and give \
+            `file_path`, `old_string` and `new_string`"
+        as "paths file_paths";
+    PATCHES "patches" Objects(Limit::Patches) says "The replacements in this file."
+        for "the replacements, each with `new_string`"
+        as "edits changes replacements operations replacement_chunks chunks";
+    CONTENTS "contents" Text(Ends::Lines) for "the lines to add"
+        as "text body data code content file_text code_content insert_text new_str new_text new_string";
+    NEW_STRING "new_string" Text(Ends::Lines) says "The text to put there."
+        for "the text to put there, empty to delete"
+        as "text content file_text code_content code code_edit contents new_text new_str new_content \
+            replacement_content new replace replace_with replacement replacement_text replace_text repl \
+            updated";
+    OLD_STRING "old_string" Text(Ends::Lines) says "The text to replace, exactly as in the file."
+        as "old_text old_str old_content target_content old original search find needle search_text";
+    REPLACE_ALL "replace_all" Flag(false) says "Replace every occurrence. Not with ranges."
+        as "all allow_multiple allow_multiple_occurrences";
+    AFTER "after" Integer says "The line after which they come, or 0."
+        as "line line_number after_line insert_line insert_after position";
+    BEFORE "before" Integer says "The line before which they come, from 1." as "before_line insert_before";
+    LINE "line" Strange as "line_number";
+    LINE_START "line_start" Integer says "First line, from 1, or -1 from the end. Default: 1."
+        as "offset line_begin start start_line start_line_one_indexed";
+    LINE_END "line_end" Integer says "Last line, included. Default: the end."
+        as "end end_line end_line_one_indexed_inclusive";
+    START "start" Integer says "First line, from 1." for "the first line, counted from 1"
+        as "line_start start_line from";
+    END "end" Integer says "Last line, included. Default: the end." as "line_end end_line to";
+    FROM_CHAR "from_char" Positive says "Go on in a long first line, at this character, from 1.";
+    RANGES "ranges" Objects(Limit::Ranges) says "Whole lines to replace."
+        as "line_start line_end line_range line_ranges view_range range lines";
+    RANGE_HASH "range_hash" Tag says "Required without old_string."
+        for "as a read of exactly these lines shows it" as "hash";
+    FILE_HASH "file_hash" Tag says "From the last reply on this file."
+        for "the `file_hash` of the last reply about this file" as "hash";
+    LINE_NUMBERS "line_numbers" Flag(true) says "Default: true.";
+    PATTERN "pattern" Label says "What to find, such as `fn \\w+_text`." for "what to find"
+        as "query regex regexp search search_pattern search_term substring_pattern text";
+    LITERAL "literal" Flag(false) says "The pattern is plain text."
+        as "fixed_strings fixed_string is_literal";
+    PATHS "paths" Paths says "Absolute paths of files or directories. Default: all directories."
+        as "path file_path directory dir dir_path directories folder root files file_paths search_path \
+            relative_path";
+    PATH "path" Path says "Absolute path of a directory, or of a file. Default: all directories."
+        as "file_path directory dir dir_path directory_path relative_path search_directory \
+            target_directory relative_workspace_path folder root paths";
+    GLOB "glob" Globs
+        as "name pattern include include_pattern file_pattern glob_pattern includes file_mask \
+            paths_include_glob file_glob globs";
+    IGNORE_CASE "ignore_case" Flag(false) says "Default: false." as "i _i case_insensitive";
+    CONTEXT "context" Count says "Lines to show before and after each hit."
+        as "c _c _a _b before_context after_context context_lines context_lines_before context_lines_after \
+            lines_of_context";
+    HASHES "hashes" Flag(false) says "Give each hit the range_hash of its line.";
+    DEPTH "depth" Positive says "How deep; 1 lists what is in the directory itself. Default: all."
+        as "max_depth levels";
+    INCLUDE_IGNORED "include_ignored" Flag(false) says "List what ignore files name, too."
+        as "no_ignore show_ignored";
+    LINE_COUNTS "line_counts" Flag(false) says "Count the lines of each file, after another tab.";
+    MAX_RESULTS "max_results" Positive as "limit head_limit max_count max_matches max_entries";
+    OFFSET "offset" Count as "skip";
+    FROM "from" Path says "Absolute path." for "the absolute path of the file"
+        as "source src old_path old_name source_path source_file from_path file_path path file";
+    TO "to" NewPath says "Absolute path, with the file's new name."
+        for "the absolute path that the file is to have"
+        as "destination dest dst target new_path new_name destination_path dest_path target_path to_path";
+    ENCODING "encoding" Encoding says "Default: by BOM, else utf-8.";
+    DRY_RUN "dry_run" Flag(false) says "Only check, and return the diff.";
+    EDIT_ID "edit_id" Label says "The `edit_id` from the reply to the edit, or from the list of past edits."
+        for "the `edit_id` of the edit to take back";
+    LIMIT "limit" Positive says "The most edits to list, up to 1000. Default: 20.";
+    EXPECTED_REPLACEMENTS "expected_replacements" Strange;
+    HEAD "head" Strange;
+    TAIL "tail" Strange;
+    CASE_SENSITIVE "case_sensitive" Strange;
+    IS_REGEX "is_regex" Strange as "is_regexp use_regex";
+    EXCLUDE "exclude" Strange as "paths_exclude_glob excludes exclude_pattern exclude_patterns";
+    RECURSIVE "recursive" Strange;
+}
