@@ -1,10 +1,10 @@
 //! Finds the requests in a line or a body that cannot be read: one that is too long, broken, or several messages at once.
 //!
-//! This is a scanner over bytes that keeps only what it looks for. It knows strings, nesting and where keys stand,
-//! and no more of JSON; it never says that a line is well-formed.
+//! It keeps only what it looks for, and never says that a line is well-formed.
 
-use memchr::memchr2;
 use rmcp::model::RequestId;
+
+use crate::wire::json_lexer::{Kind, Lexer, Piece};
 
 /// A longer key or id is ignored. This is enough for `method` spelled in escapes, and for any id that clients make.
 const MAX_TOKEN: usize = 1 << 10;
@@ -18,15 +18,13 @@ const MAX_FOUND: usize = 100;
 /// counts as a request if it has both `method` and `id`, whatever the id is. Of equal keys the last one counts.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// How many braces and brackets are open.
-    depth: u64,
+    lexer: Lexer,
     /// The depth of the keys of the message that is open.
     message: Option<u64>,
     /// Whether the line's value is an array.
     batch: bool,
-    string: Option<InString>,
-    /// The last byte outside strings that is not blank; a quote after a string.
-    last: u8,
+    /// The last piece that is not blank.
+    last: Option<Kind>,
     /// Whether a quote stood where none can. From there on the text of strings may be taken for structure.
     lost: bool,
     place: Place,
@@ -35,12 +33,6 @@ pub(super) struct Scan {
     id: Id,
     method: bool,
     found: Vec<Option<RequestId>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum InString {
-    Text,
-    AfterBackslash,
 }
 
 /// The id of a message, as far as it was read.
@@ -65,25 +57,12 @@ enum Place {
 impl Scan {
     /// Looks at the next bytes of the line.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
-        while !self.lost {
-            let Some((&byte, rest)) = bytes.split_first() else { return };
-            match self.string {
-                None => self.outside(byte),
-                Some(InString::AfterBackslash) => {
-                    self.keep(&[byte]);
-                    self.string = Some(InString::Text);
-                }
-                Some(InString::Text) => {
-                    let (text, end) = bytes.split_at(memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len()));
-                    self.keep(text);
-                    let Some((&byte, rest)) = end.split_first() else { return };
-                    self.keep(&[byte]);
-                    self.string = (byte == b'\\').then_some(InString::AfterBackslash);
-                    bytes = rest;
-                    continue;
-                }
-            }
-            bytes = rest;
+        let mut next = self.lexer.resume(&mut bytes).or_else(|| self.lexer.next(&mut bytes));
+        while let Some(piece) = next
+            && !self.lost
+        {
+            self.take(piece);
+            next = self.lexer.next(&mut bytes);
         }
     }
 
@@ -100,55 +79,42 @@ impl Scan {
         self.batch
     }
 
-    fn outside(&mut self, byte: u8) {
-        if byte.is_ascii_whitespace() {
-            // A blank between two parts of a token keeps them apart.
-            if self.token.as_ref().is_some_and(|token| !token.is_empty() && !token.ends_with(b" ")) {
-                self.keep(b" ");
-            }
-            return;
-        }
-        let astray = if byte == b'"' {
-            !matches!(self.last, 0 | b'{' | b'[' | b',' | b':')
-        } else {
-            self.last == b'"' && !matches!(byte, b',' | b':' | b'}' | b']')
-        };
-        if astray {
-            self.lost = true;
-            return;
-        }
-        self.last = byte;
-        let among_keys = self.message == Some(self.depth);
-        match byte {
-            b'{' | b'[' => self.open(byte),
-            b'}' | b']' => {
-                if among_keys {
-                    self.end_value();
-                    self.close_message();
-                } else {
-                    self.keep(&[byte]);
+    fn take(&mut self, piece: Piece<'_>) {
+        let Piece { kind, bytes, depth } = piece;
+        self.lost = match kind {
+            Kind::Blank => {
+                // A blank between two parts of a token keeps them apart.
+                if self.token.as_ref().is_some_and(|token| !token.is_empty() && !token.ends_with(b" ")) {
+                    self.keep(b" ");
                 }
-                self.depth = self.depth.saturating_sub(1);
+                return;
             }
-            b',' if among_keys => self.end_value(),
-            b':' if among_keys && self.place == Place::Key => self.end_key(),
-            b'"' => {
-                self.keep(b"\"");
-                self.string = Some(InString::Text);
+            Kind::String => !matches!(self.last, None | Some(Kind::Open | Kind::Comma | Kind::Colon)),
+            Kind::Open | Kind::Other => matches!(self.last, Some(Kind::String | Kind::RestOfString)),
+            _ => false,
+        };
+        match kind {
+            _ if self.lost => {}
+            Kind::Open => self.open(bytes, depth),
+            Kind::Close if self.message == Some(depth + 1) => {
+                self.end_value();
+                self.close_message();
             }
-            _ => self.keep(&[byte]),
+            Kind::Comma if self.message == Some(depth) => self.end_value(),
+            Kind::Colon if self.message == Some(depth) && self.place == Place::Key => self.end_key(),
+            _ => self.keep(bytes),
         }
+        self.last = Some(kind);
     }
 
-    fn open(&mut self, byte: u8) {
-        self.keep(&[byte]);
-        if self.depth == 0 {
-            self.batch = byte == b'[';
+    fn open(&mut self, bytes: &[u8], depth: u64) {
+        self.keep(bytes);
+        if depth == 0 {
+            self.batch = bytes == b"[";
         }
-        let is_message = byte == b'{' && (self.depth == 0 || self.depth == 1 && self.batch);
-        self.depth += 1;
+        let is_message = bytes == b"{" && (depth == 0 || depth == 1 && self.batch);
         if is_message && self.message.is_none() {
-            self.message = Some(self.depth);
+            self.message = Some(depth + 1);
             self.place = Place::Key;
             self.token = Some(Vec::new());
         }

@@ -1,10 +1,10 @@
 //! Weighs a JSON text before it is parsed ([`weigh`]), and empties what is too much of it ([`tamed`]). Neither checks
-//! whether a text is JSON: they know strings, nesting and numbers, and no more.
+//! whether a text is JSON.
 //!
 //! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed. Both take
 //! time in proportion to the text, and no stack.
 
-use memchr::memchr2;
+use super::json_lexer::{Kind, Lexer};
 
 /// How much JSON a text holds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,19 +18,14 @@ pub struct Weight {
 /// Counts what a text holds.
 #[must_use]
 pub fn weigh(text: &[u8]) -> Weight {
-    let (mut weight, mut depth) = (Weight::default(), 0_u64);
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match byte {
-            b'"' => rest = after_string(after).1,
-            b'{' | b'[' => {
-                depth += 1;
+    let (mut weight, mut lexer, mut rest) = (Weight::default(), Lexer::default(), text);
+    while let Some(piece) = lexer.next(&mut rest) {
+        match piece.kind {
+            Kind::Open => {
                 weight.values += 1;
-                weight.depth = weight.depth.max(depth);
+                weight.depth = weight.depth.max(piece.depth + 1);
             }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b',' => weight.values += 1,
+            Kind::Comma => weight.values += 1,
             _ => {}
         }
     }
@@ -42,61 +37,22 @@ pub fn weigh(text: &[u8]) -> Weight {
 /// number.
 #[must_use]
 pub fn tamed(text: &[u8], keep: u64) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut depth = 0_u64;
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        let kept = depth <= keep;
-        match byte {
-            b'"' => {
-                let (string, after) = after_string(after);
-                if kept {
-                    out.push(byte);
-                    out.extend_from_slice(string);
-                }
+    let (mut out, mut lexer, mut rest) = (Vec::new(), Lexer::default(), text);
+    loop {
+        let here = rest;
+        let Some(piece) = lexer.next(&mut rest) else { return out };
+        match piece.bytes {
+            _ if piece.depth > keep => {}
+            [b'-' | b'0'..=b'9'] => {
+                let end = here.iter().position(|byte| !is_of_number(*byte)).unwrap_or(here.len());
+                let (number, after) = here.split_at(end);
+                out.extend_from_slice(within_range(number));
                 rest = after;
-                continue;
             }
-            b'{' | b'[' => {
-                if kept {
-                    out.push(byte);
-                }
-                depth = depth.saturating_add(1);
-            }
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                if depth <= keep {
-                    out.push(byte);
-                }
-            }
-            b'-' | b'0'..=b'9' => {
-                let end = rest.iter().position(|byte| !is_of_number(*byte)).unwrap_or(rest.len());
-                let (number, after) = rest.split_at(end);
-                if kept {
-                    out.extend_from_slice(within_range(number));
-                }
-                rest = after;
-                continue;
-            }
-            _ if kept => out.push(byte),
-            _ => {}
+            [byte] => out.push(*byte),
+            bytes => out.extend_from_slice(bytes),
         }
-        rest = after;
     }
-    out
-}
-
-/// Splits a text behind the closing quote of the string in which it begins.
-fn after_string(text: &[u8]) -> (&[u8], &[u8]) {
-    let mut at = 0;
-    while let Some(found) = memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
-        at += found;
-        if text.get(at) == Some(&b'"') {
-            return text.split_at(at + 1);
-        }
-        at = (at + 2).min(text.len());
-    }
-    (text, &[])
 }
 
 fn is_of_number(byte: u8) -> bool {

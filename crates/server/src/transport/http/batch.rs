@@ -1,5 +1,7 @@
 //! Several messages in one body, as revision 2025-03-26 has them: where one ends and the next begins.
 
+use crate::wire::json_lexer::{Kind, Lexer};
+
 /// No more messages than these are taken at once.
 pub(super) const MAX: usize = 100;
 
@@ -19,29 +21,24 @@ pub(super) fn items(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
     if inside.trim_ascii().is_empty() {
         return Some(Err(NoBatch::Empty));
     }
-    let (mut items, mut begin, mut depth) = (Vec::new(), 0, 0_usize);
-    let (mut in_string, mut escaped) = (false, false);
-    for (at, byte) in inside.iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.checked_sub(1)?,
-            b',' if depth == 0 => {
-                items.push(inside.get(begin..at)?);
-                begin = at + 1;
+    let (mut items, mut begin, mut at) = (Vec::new(), 0, 0);
+    let (mut lexer, mut rest) = (Lexer::default(), inside);
+    while let Some(piece) = lexer.next(&mut rest) {
+        if piece.kind == Kind::Stray {
+            return None;
+        }
+        if piece.kind == Kind::Comma && piece.depth == 0 {
+            items.push(inside.get(begin..at)?);
+            begin = at + 1;
+            if items.len() == MAX {
+                return Some(Err(NoBatch::TooMany));
             }
-            _ => {}
         }
-        if items.len() == MAX {
-            return Some(Err(NoBatch::TooMany));
-        }
+        at += piece.bytes.len();
     }
     items.push(inside.get(begin..)?);
-    let whole = depth == 0 && !in_string && items.iter().all(|item| !item.trim_ascii().is_empty());
-    whole.then_some(Ok(items))
+    let is_whole = lexer.is_closed() && items.iter().all(|item| !item.trim_ascii().is_empty());
+    is_whole.then_some(Ok(items))
 }
 
 #[cfg(test)]
