@@ -115,6 +115,11 @@ impl Argument {
         Self { kind: Kind::Strange, ..self }
     }
 
+    /// What stands for it in a call that lacks it: what it is for, up to a comma.
+    pub(crate) fn blank(self) -> &'static str {
+        self.purpose.split_once(',').map_or(self.purpose, |(blank, _)| blank)
+    }
+
     /// Whether it is never an empty text: clients that cannot leave a key out send `""` for it.
     pub(super) fn is_never_empty(self) -> bool {
         matches!(self.kind, Kind::Encoding | Kind::Tag)

@@ -1,4 +1,4 @@
-//! Which argument a wrong name was meant for: names that other tools have, and misspellings.
+//! Which argument, or whatever else has a name, a wrong one was meant for: names that other tools have, and misspellings.
 
 use super::argument::Kind;
 use super::values::MAX_SHOWN;
@@ -29,6 +29,15 @@ pub(crate) fn other_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     }
     let folded = fold(name);
     known.iter().find(|known| **known == folded).copied().or_else(|| renamed(&folded, known))
+}
+
+/// Returns the name that is most like one that nothing has, if one is like it.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|known| (strsim::jaro_winkler(known, name), known))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, known)| known)
 }
 
 fn renamed<'a>(folded: &str, known: &[&'a str]) -> Option<&'a str> {

@@ -1,5 +1,6 @@
 //! The limits as a person sets and lists them.
 
+use crate::arguments::nearest;
 use crate::limits::{Limit, Limits, NONE, Unit};
 use crate::render::limits as words;
 
@@ -76,14 +77,9 @@ fn form(unit: Unit, none: bool) -> String {
 
 /// Makes the message for a name that no limit has.
 fn unknown(name: &str) -> String {
-    let near = Limit::ALL
-        .iter()
-        .map(|limit| (strsim::jaro_winkler(limit.name(), name), limit.name()))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|one, other| one.0.total_cmp(&other.0));
     let known: Vec<&str> = Limit::ALL.iter().map(|limit| limit.name()).collect();
-    match near {
-        Some((_, near)) => format!("there is no limit `{name}`; did you mean `{near}`?"),
+    match nearest(name, known.iter().copied()) {
+        Some(near) => format!("there is no limit `{name}`; did you mean `{near}`?"),
         None => format!("there is no limit `{name}`; there are {}", known.join(", ")),
     }
 }

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write};
 
+use crate::arguments::beginning;
 use crate::render::escape::{on_lines, on_one_line};
 
 /// The longest message that is shown, in characters: it may repeat a text of any length.
@@ -22,10 +23,8 @@ pub fn tell(message: &str, more: &str) {
 
 /// Returns a text as far as it is shown.
 pub(super) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()).into(),
-        None => text.into(),
-    }
+    let shown = beginning(text, most);
+    if shown.len() < text.len() { format!("{shown} …").into() } else { text.into() }
 }
 
 /// Shows lines on standard error.

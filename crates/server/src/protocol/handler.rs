@@ -14,6 +14,7 @@ use rmcp::{RoleServer, ServerHandler};
 
 use super::server::Server;
 use super::{measure, progress};
+use crate::arguments::nearest;
 use crate::config::Output;
 use crate::context::{Cancel, Context, Reply, Withdrawal};
 use crate::limits::Exceeded;
@@ -46,14 +47,8 @@ impl Handler {
 
     fn unknown_tool(&self, name: &str) -> String {
         let name: String = name.chars().take(60).collect();
-        let near = self
-            .server
-            .offered()
-            .map(|tool| (strsim::jaro_winkler(tool.name(), &name), tool.name()))
-            .filter(|(likeness, _)| *likeness > 0.8)
-            .max_by(|one, other| one.0.total_cmp(&other.0));
-        match near {
-            Some((_, near)) => format!("Unknown tool: {name}; did you mean {near}?"),
+        match nearest(&name, self.server.offered().map(Tool::name)) {
+            Some(near) => format!("Unknown tool: {name}; did you mean {near}?"),
             None => format!("Unknown tool: {name}"),
         }
     }

@@ -124,12 +124,11 @@ fn head(room: usize, served: &[String], missing: &[Missing]) -> (usize, String) 
 
 /// Names the first of some names, how many more there are, and a note. Returns nothing for no names.
 fn sentence(lead: &str, names: &[&str], many: usize, note: &str) -> String {
-    let rest = names.len() - many;
-    let told = match names.get(..many).unwrap_or_default() {
-        [] if rest == 0 => return String::new(),
-        [] => rest.to_string(),
-        shown if rest == 0 => shown.join(", "),
-        shown => format!("{} and {rest} more", shown.join(", ")),
+    let told = match names.split_at_checked(many).unwrap_or((names, &[])) {
+        ([], []) => return String::new(),
+        ([], rest) => rest.len().to_string(),
+        (shown, []) => shown.join(", "),
+        (shown, rest) => format!("{} and {} more", shown.join(", "), rest.len()),
     };
     if note.is_empty() { format!("{lead}: {told}.") } else { format!("{lead}: {told} ({note}).") }
 }

@@ -248,6 +248,7 @@ fn what_strict_clients_send() {
             one(json!({"new_string": "y", "ranges": [{"start": 1, "range_hash": ""}]})),
             one(json!({"new_string": "y", "ranges": []})),
             json!({"files": [{"file_path": "/a", "patches": []}]}),
+            json!({"files": [{"file_path": "/a", "patches": [{"old_string": "x", "new_string": "y"}]}], "patches": [{"old_string": "x"}]}),
             json!({"files": [], "file_path": "/a", "old_string": "x", "new_string": "y", "encoding": ""}),
             json!({"files": [], "file_path": "/a", "old_string": "x", "new_string": "y", "ranges": [], "replace_all": false, "encoding": "", "file_hash": "", "dry_run": false}),
             json!({"files": [{"file_path": "/a", "patches": [{"old_string": "x", "new_string": "y"}]}], "file_path": "", "old_string": "", "new_string": "", "ranges": [], "replace_all": false, "encoding": "", "file_hash": "", "dry_run": false}),
@@ -269,6 +270,7 @@ fn what_strict_clients_send() {
             json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "end": null, "range_hash": HASH}], "encoding": "", "dry_run": null}),
             json!({"file_path": "/a", "file_hash": "", "ranges": [{"start": 1, "range_hash": ""}]}),
             json!({"file_path": "/a", "file_hash": HASH, "ranges": []}),
+            json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "hash": HASH}]}),
         ],
     );
     let create = json!({"file_path": "/a", "contents": "", "encoding": "", "dry_run": false});

@@ -38,9 +38,7 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     reader.odd.name("command");
     match tool {
         ToolId::Get => other::read(&others, reader),
-        ToolId::Remove => other::remove(&others, reader),
-        ToolId::Move => other::moving(&others, reader),
-        ToolId::Create => other::create(&others, reader),
+        ToolId::Create | ToolId::Move | ToolId::Remove => other::plain(tool, &others, reader),
         ToolId::Insert => other::insert(&others, reader),
         _ => {
             // What is replaced by no text is deleted there.

@@ -3,27 +3,26 @@
 use mcp_text_editor_store::Purpose;
 use serde_json::{Map, Value, json};
 
-use super::given::{Given, unspelled};
+use super::given::{Given, Parts, unspelled};
 use super::reader::Reader;
+use crate::arguments::vocabulary::PATTERN;
 use crate::limits::{Limit, Limits};
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
 use crate::tools::{list, search};
-
-type Parts = Vec<(&'static str, Part)>;
 
 /// Writes a search anew.
 pub(super) fn search(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let values = &with_pattern(values);
     let mut given = Given::of(values, search::TOOL.arguments, &mut reader.odd)?;
     reader.purpose = Purpose::Finding;
-    let pattern = given.take("pattern").cloned().map_or_else(|| Part::blank("what to find"), Part::Value);
+    let pattern = given.take("pattern").cloned().map_or_else(|| Part::blank(PATTERN.blank()), Part::Value);
     let mut parts = vec![("pattern", pattern)];
     let is_regex = given.take("is_regex");
     if !given.has("literal") && is_regex.is_some_and(is_false) {
         parts.push(("literal", Part::Value(json!(true))));
     }
-    parts.extend(rest(&mut given, &["literal"]));
+    parts.extend(given.rest(&["literal"]));
     if let Some(value) = given.take("paths") {
         let spelled = unspelled(value, reader.limits());
         let paths = match spelled.as_ref().unwrap_or(value) {
@@ -45,8 +44,8 @@ pub(super) fn search(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
         _ => {}
     }
     let has_case = parts.iter().any(|(name, _)| *name == "ignore_case");
-    parts.extend(rest(&mut given, if has_case { &[] } else { &["ignore_case"] }));
-    parts.extend(rest(&mut given, &["context", "hashes", "max_results", "offset", "encoding"]));
+    parts.extend(given.rest(if has_case { &[] } else { &["ignore_case"] }));
+    parts.extend(given.rest(&["context", "hashes", "max_results", "offset", "encoding"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::Search, Part::Object(parts)))
 }
@@ -77,7 +76,7 @@ pub(super) fn list(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     if recursive.is_some_and(is_false) && !given.has("depth") {
         parts.push(("depth", Part::Value(json!(1))));
     }
-    parts.extend(rest(&mut given, &["depth", "include_ignored", "line_counts", "max_results", "offset"]));
+    parts.extend(given.rest(&["depth", "include_ignored", "line_counts", "max_results", "offset"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::List, Part::Object(parts)))
 }
@@ -118,8 +117,4 @@ fn texts(value: &Value, limits: &Limits) -> Option<Vec<String>> {
 
 fn is_false(value: &Value) -> bool {
     *value == json!(false) || value.as_str() == Some("false")
-}
-
-fn rest(given: &mut Given<'_>, names: &[&'static str]) -> Parts {
-    names.iter().filter_map(|name| Some((*name, Part::Value(given.take(name)?.clone())))).collect()
 }

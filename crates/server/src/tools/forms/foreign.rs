@@ -75,7 +75,8 @@ fn of_tags(text: &str) -> Value {
 /// Returns what stands in each pair of these tags.
 fn tagged<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let (opening, closing) = (format!("<{name}>"), format!("</{name}>"));
-    let parts = text.split(&opening).skip(1).map(|part| part.split(&closing).next().unwrap_or_default());
+    let parts = text.split(&opening).skip(1);
+    let parts = parts.map(|part| part.split_once(&closing).map_or(part, |(inside, _)| inside));
     parts.collect::<Vec<_>>().into_iter()
 }
 

@@ -14,8 +14,7 @@ use crate::problem::{Code, Failure, Problem};
 use crate::render::layout;
 use crate::render::part::{Detail, Part};
 use crate::tool_id::ToolId;
-use crate::tools::all::ALL;
-use crate::tools::tool::Tool;
+use crate::tools::all::of;
 
 /// The most characters of a call that is told.
 const MAX: usize = 5_000;
@@ -95,17 +94,14 @@ fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> O
         ToolId::Get => other::read(values, reader),
         ToolId::Patch if inserts && reader.offers(ToolId::Insert) => other::insert(values, reader),
         ToolId::Patch if other::appends(values) && reader.offers(ToolId::Append) => {
-            other::append(values, reader)
+            other::plain(ToolId::Append, values, reader)
         }
         ToolId::Patch => patch::call(values, reader),
-        ToolId::Create => other::create(values, reader),
-        ToolId::Append => other::append(values, reader),
+        ToolId::Create | ToolId::Append | ToolId::Move | ToolId::Remove => other::plain(tool, values, reader),
         ToolId::Insert => other::insert(values, reader),
         ToolId::Delete => other::delete(values, reader),
         ToolId::Search => find::search(values, reader),
         ToolId::List => find::list(values, reader),
-        ToolId::Move => other::moving(values, reader),
-        ToolId::Remove => other::remove(values, reader),
         ToolId::Undo => command::undo(values, reader),
         ToolId::Edits => None,
     }
@@ -115,10 +111,6 @@ fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> O
 fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
     let Value::Object(values) = call.filled() else { return false };
     of(tool).is_some_and(|tool| (tool.takes)(values, limits))
-}
-
-fn of(tool: ToolId) -> Option<&'static Tool> {
-    ALL.iter().find(|known| known.id == tool)
 }
 
 fn failure(context: &Context, tool: ToolId, calls: &[(ToolId, Part)], odd: &Odd, detail: Detail) -> Failure {

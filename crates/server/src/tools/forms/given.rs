@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::arguments::{Kind, Object, beginning, folded, is_absent, is_empty_list, meant, other_name};
 use crate::clients::is_added;
 use crate::limits::{Limit, Limits};
+use crate::render::part::Part;
 use crate::wire::json_weight::weigh;
 
 /// An object of more keys than this is in nobody's form.
@@ -61,6 +62,9 @@ pub(super) fn quoted(name: &str) -> String {
     if shown.len() < name.len() { format!("`{shown}…`") } else { format!("`{name}`") }
 }
 
+/// The parts of an object that is written anew.
+pub(super) type Parts = Vec<(&'static str, Part)>;
+
 /// The values of an object by the names that they have here. Each is taken once.
 #[derive(Debug)]
 pub(super) struct Given<'v> {
@@ -113,6 +117,11 @@ impl<'v> Given<'v> {
     pub(super) fn take(&mut self, name: &str) -> Option<&'v Value> {
         let index = self.values.iter().position(|(known, _)| *known == name)?;
         Some(self.values.swap_remove(index).1)
+    }
+
+    /// Takes those of some values that are given, as they are.
+    pub(super) fn rest(&mut self, names: &[&'static str]) -> Parts {
+        names.iter().filter_map(|name| Some((*name, Part::Value(self.take(name)?.clone())))).collect()
     }
 
     /// Returns a text that is given, and was not taken.

@@ -3,38 +3,48 @@
 use mcp_text_editor_store::Purpose;
 use serde_json::{Map, Value, json};
 
-use super::given::{Given, unspelled};
+use super::given::{Given, Parts, unspelled};
 use super::look::Look;
 use super::ranges::{self, Range};
 use super::reader::Reader;
-use crate::arguments::spelled_integer;
+use crate::arguments::{Kind, Object, spelled_integer};
 use crate::limits::Limit;
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
-use crate::tools::{append, create, delete, get, insert, move_file, remove_file};
+use crate::tools::all::of;
+use crate::tools::{delete, get, insert};
 
-type Parts = Vec<(&'static str, Part)>;
-
-/// Writes a creation anew.
-pub(super) fn create(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, create::TOOL.arguments, &mut reader.odd)?;
-    reader.purpose = Purpose::Creating;
-    let mut parts = vec![path(&mut given, reader)];
-    parts.push(text(&mut given, "contents", "the whole text of the file"));
-    parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+/// Writes a call anew whose arguments are taken as they are.
+pub(super) fn plain(
+    tool: ToolId,
+    values: &Map<String, Value>,
+    reader: &mut Reader<'_>,
+) -> Option<(ToolId, Part)> {
+    let own = of(tool)?.arguments;
+    let mut given = Given::of(values, own, &mut reader.odd)?;
+    if tool == ToolId::Create {
+        reader.purpose = Purpose::Creating;
+    }
+    let parts = parts(own, &mut given, reader);
     given.leave_rest(&mut reader.odd);
-    Some((ToolId::Create, Part::Object(parts)))
+    Some((tool, Part::Object(parts)))
 }
 
-/// Writes an append anew.
-pub(super) fn append(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, append::TOOL.arguments, &mut reader.odd)?;
-    let mut parts = vec![path(&mut given, reader)];
-    parts.push(file_hash(&mut given, reader, &parts));
-    parts.push(text(&mut given, "contents", "the lines to add"));
-    parts.extend(rest(&mut given, &["encoding", "dry_run"]));
-    given.leave_rest(&mut reader.odd);
-    Some((ToolId::Append, Part::Object(parts)))
+/// Takes what an object declares, in its order, with a blank for what is needed and not given.
+fn parts(object: Object, given: &mut Given<'_>, reader: &mut Reader<'_>) -> Parts {
+    let mut parts = Parts::new();
+    for own in object.own {
+        let part = match (own.kind, given.take(own.name).cloned()) {
+            (Kind::Path, value) => reader.path(value),
+            (Kind::NewPath, Some(value)) => reader.new_path(Some(value)),
+            (Kind::Tag, None) => file_hash(given, reader, &parts),
+            (_, Some(value)) => Part::Value(value),
+            (_, None) if own.is_needed => Part::blank(own.blank()),
+            _ => continue,
+        };
+        parts.push((own.name, part));
+    }
+    parts
 }
 
 /// Whether a call is one that adds its text to the end of a file.
@@ -47,20 +57,15 @@ pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     let mut given = Given::of(values, insert::TOOL.arguments, &mut reader.odd)?;
     // Cline's editor counts the line before which the text comes, all others that after which it does.
     let is_before = given.name_of("after") == "insert_line" && given.name_of("contents") == "new_text";
-    let mut parts = vec![path(&mut given, reader)];
-    parts.push(file_hash(&mut given, reader, &parts));
-    parts.push(text(&mut given, "contents", "the lines to add"));
-    let mut place = rest(&mut given, &["after", "before"]);
-    if is_before {
-        for (name, _) in &mut place {
-            *name = "before";
-        }
+    let mut parts = parts(insert::TOOL.arguments, &mut given, reader);
+    let mut places = parts.iter_mut().filter(|(name, _)| matches!(*name, "after" | "before")).peekable();
+    if places.peek().is_none() {
+        drop(places);
+        let after = ("after", Part::Blank("the line after which they come", json!(0)));
+        parts.insert(3, after);
+    } else if is_before {
+        places.for_each(|(name, _)| *name = "before");
     }
-    if place.is_empty() {
-        parts.push(("after", Part::Blank("the line after which they come", json!(0))));
-    }
-    parts.extend(place);
-    parts.extend(rest(&mut given, &["encoding", "dry_run"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::Insert, Part::Object(parts)))
 }
@@ -69,7 +74,8 @@ pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
 pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, delete::TOOL.arguments, &mut reader.odd)?;
     let mut parts = vec![path(&mut given, reader)];
-    parts.push(file_hash(&mut given, reader, &parts));
+    let hash = given.take("file_hash").cloned().map(Part::Value);
+    parts.push(("file_hash", hash.unwrap_or_else(|| file_hash(&given, reader, &parts))));
     let mut lines = ranges::of(&mut given, delete::RANGE, reader)?;
     if lines.is_empty() {
         lines.push(vec![
@@ -81,35 +87,9 @@ pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     let encoding = given.text_of("encoding");
     ranges::guard(&path, encoding, lines.iter_mut().collect(), reader);
     parts.push(("ranges", Part::List(lines.into_iter().map(Part::Object).collect())));
-    parts.extend(rest(&mut given, &["encoding", "dry_run"]));
+    parts.extend(given.rest(&["encoding", "dry_run"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::Delete, Part::Object(parts)))
-}
-
-/// Writes a move anew.
-pub(super) fn moving(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, move_file::TOOL.arguments, &mut reader.odd)?;
-    let from = reader.path(given.take("from").cloned());
-    reader.purpose = Purpose::Creating;
-    let to = given.take("to").cloned();
-    let to = match to {
-        None => Part::blank("the absolute path that the file is to have"),
-        to => reader.path(to),
-    };
-    let mut parts = vec![("from", from), ("to", to)];
-    parts.extend(rest(&mut given, &["dry_run"]));
-    given.leave_rest(&mut reader.odd);
-    Some((ToolId::Move, Part::Object(parts)))
-}
-
-/// Writes a removal anew.
-pub(super) fn remove(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
-    let mut given = Given::of(values, remove_file::TOOL.arguments, &mut reader.odd)?;
-    let mut parts = vec![path(&mut given, reader)];
-    parts.push(file_hash(&mut given, reader, &parts));
-    parts.extend(rest(&mut given, &["dry_run"]));
-    given.leave_rest(&mut reader.odd);
-    Some((ToolId::Remove, Part::Object(parts)))
 }
 
 /// Writes a read anew.
@@ -146,7 +126,7 @@ pub(super) fn read(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
             parts.extend(ranges.into_iter().flatten().map(named));
         }
     }
-    parts.extend(rest(&mut given, &["encoding", "line_numbers"]));
+    parts.extend(given.rest(&["encoding", "line_numbers"]));
     given.leave_rest(&mut reader.odd);
     Some((ToolId::Get, Part::Object(parts)))
 }
@@ -171,7 +151,7 @@ fn read_file(item: &Value, reader: &mut Reader<'_>) -> Option<Part> {
             if is_listed || !ranges.is_empty() {
                 parts.push(("ranges", Part::List(ranges.into_iter().map(Part::Object).collect())));
             }
-            parts.extend(rest(&mut given, &["encoding"]));
+            parts.extend(given.rest(&["encoding"]));
             given.leave_rest(&mut reader.odd);
             Some(Part::Object(parts))
         }
@@ -219,19 +199,10 @@ fn path(given: &mut Given<'_>, reader: &mut Reader<'_>) -> (&'static str, Part) 
     ("file_path", reader.path(path))
 }
 
-/// Returns the digest that was given, else the one that the file has now.
-fn file_hash(given: &mut Given<'_>, reader: &mut Reader<'_>, parts: &Parts) -> (&'static str, Part) {
-    let hash = given.take("file_hash").cloned();
+/// Returns the digest that a file has now.
+fn file_hash(given: &Given<'_>, reader: &mut Reader<'_>, parts: &Parts) -> Part {
     let encoding = given.text_of("encoding");
-    let known = || parts.first().and_then(|(_, path)| reader.file_hash(path, encoding));
-    let hash = hash.or_else(known).map(Part::Value);
-    ("file_hash", hash.unwrap_or_else(|| Part::blank_hash("the file_hash that a read of this file shows")))
-}
-
-fn text(given: &mut Given<'_>, name: &'static str, words: &'static str) -> (&'static str, Part) {
-    (name, given.take(name).cloned().map_or_else(|| Part::blank(words), Part::Value))
-}
-
-fn rest(given: &mut Given<'_>, names: &[&'static str]) -> Parts {
-    names.iter().filter_map(|name| Some((*name, Part::Value(given.take(name)?.clone())))).collect()
+    let hash = parts.first().and_then(|(_, path)| reader.file_hash(path, encoding));
+    let blank = || Part::blank_hash("the file_hash that a read of this file shows");
+    hash.map_or_else(blank, Part::Value)
 }

@@ -3,11 +3,12 @@
 use mcp_text_editor_core::line::LineRange;
 use serde_json::{Map, Value, json};
 
-use super::given::{Given, quoted};
+use super::given::{Given, Parts, quoted};
 use super::hunks::{Fate, FileDiff};
 use super::look::Look;
 use super::reader::Reader;
 use super::{diff, other, place, ranges};
+use crate::arguments::vocabulary::NEW_STRING;
 use crate::arguments::{Object, spelled_integer};
 use crate::limits::Limit;
 use crate::render::part::Part;
@@ -22,8 +23,8 @@ const MAX_JOINED: usize = 1_000;
 struct File {
     path: Option<Value>,
     /// Its `encoding` and its `file_hash`.
-    facts: Vec<(&'static str, Part)>,
-    patches: Vec<Vec<(&'static str, Part)>>,
+    facts: Parts,
+    patches: Vec<Parts>,
 }
 
 /// What a call asks for.
@@ -217,7 +218,7 @@ fn is_whole(given: &Given<'_>, values: &Map<String, Value>) -> bool {
 /// What a text for all of a file is told as.
 enum Whole {
     Creation(Part),
-    Replacement(Vec<(&'static str, Part)>),
+    Replacement(Parts),
 }
 
 /// Reads the object of a file, or of a call for one file.
@@ -236,7 +237,7 @@ fn file<'v>(
         let others = others.map(|(name, value)| (name.clone(), value.clone())).collect();
         let mut given = Given::of(&others, object, &mut reader.odd)?;
         let path = given.take("file_path").cloned();
-        let facts = facts(&mut given);
+        let facts = given.rest(&["encoding", "file_hash"]);
         draft.take_dry_run(&mut given);
         given.leave_rest(&mut reader.odd);
         reader.odd.say(&format!("a diff in {}", quoted(name)));
@@ -247,7 +248,7 @@ fn file<'v>(
     draft.take_dry_run(&mut given);
     given.take("files");
     let path = given.take("file_path").cloned();
-    let facts = facts(&mut given);
+    let facts = given.rest(&["encoding", "file_hash"]);
     let mut out = File { path, facts, patches: Vec::new() };
     match given.take_list("patches", reader.limits()) {
         Some(Value::Array(items)) if reader.admits(Limit::Patches, items.len()) => {
@@ -291,12 +292,6 @@ fn file<'v>(
     Some(())
 }
 
-/// Takes what holds for a whole file.
-fn facts(given: &mut Given<'_>) -> Vec<(&'static str, Part)> {
-    let names = ["encoding", "file_hash"].into_iter();
-    names.filter_map(|name| Some((name, Part::Value(given.take(name)?.clone())))).collect()
-}
-
 /// Adds a file, or its patches to those of the same file.
 fn add(files: &mut Vec<File>, file: File) {
     match files.iter_mut().take(MAX_JOINED).find(|known| known.path == file.path) {
@@ -314,7 +309,7 @@ fn add(files: &mut Vec<File>, file: File) {
 fn take_diff<'v>(
     found: Vec<FileDiff<'v>>,
     mut path: Option<Value>,
-    mut facts: Vec<(&'static str, Part)>,
+    mut facts: Parts,
     reader: &mut Reader<'_>,
     draft: &mut Draft<'v>,
 ) {
@@ -366,7 +361,7 @@ fn moving(from: Option<Value>, to: &str, reader: &mut Reader<'_>) {
     reader.then.push((ToolId::Move, Part::Object(vec![("from", from), ("to", to)])));
 }
 
-fn patch(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Vec<(&'static str, Part)>> {
+fn patch(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Parts> {
     let mut out = Vec::new();
     let old = given.take("old_string").cloned();
     let new = given.take("new_string").cloned();
@@ -376,7 +371,7 @@ fn patch(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Vec<(&'static
         None if ranges.is_empty() => out.push(("old_string", Part::blank("the text to replace"))),
         None => {}
     }
-    out.push(("new_string", new.map_or_else(|| Part::blank("the text to put there"), Part::Value)));
+    out.push(("new_string", new.map_or_else(|| Part::blank(NEW_STRING.blank()), Part::Value)));
     let all = given.take("replace_all").cloned();
     let expected = given.take("expected_replacements").and_then(spelled_integer).filter(|count| *count > 1);
     if ranges.is_empty() {

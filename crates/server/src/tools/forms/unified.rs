@@ -18,9 +18,11 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
         rest = after;
         let said = bare(line);
         // Lines `--- x` and `+++ y` that are removed and added look like a header, but no hunk begins behind them.
-        let file = match after {
-            [next, third, ..] if third.starts_with("@@") => header(said, bare(next)),
-            _ => None,
+        let (file, behind) = match after {
+            [next, behind @ ..] if behind.first().is_some_and(|third| third.starts_with("@@")) => {
+                (header(said, bare(next)), behind)
+            }
+            _ => (None, after),
         };
         let begins = said == "@@" || said.starts_with("@@ ");
         if file.is_none() && !begins && !said.starts_with("diff --git ") {
@@ -35,7 +37,7 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
         in_hunk = begins;
         number = first_line(said).filter(|_| begins);
         if file.is_some() {
-            rest = after.get(1..).unwrap_or_default();
+            rest = behind;
         } else if begins && files.is_empty() {
             files.push(FileDiff::new(None, Fate::Changed));
         }
