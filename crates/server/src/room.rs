@@ -47,6 +47,20 @@ pub(crate) fn lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
+/// Finds the largest number up to `end` for which `fits`, which must for every smaller one, too; 0 is not asked for.
+pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, end);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
+}
+
 /// The weight of a piece of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Piece {

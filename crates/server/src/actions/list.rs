@@ -1,15 +1,13 @@
 //! Lists files and directories.
 
-use std::ops::ControlFlow;
-
 use mcp_text_editor_store::{Control, List, ListEntry};
 
 use super::reply::{call, failure};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
 use crate::render::explain::find;
-use crate::render::list::Page;
-use crate::render::search::End;
+use crate::render::list as words;
+use crate::render::page::{Found, Page};
 use crate::tool_id::ToolId;
 
 /// What to list.
@@ -45,17 +43,9 @@ pub fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result
         progress: Some(cancel.files_done()),
         ..List::new(request.path.as_deref())
     };
-    let mut page = Page::new(context.room, context.config.output);
-    let (mut passed, mut is_cut) = (0, false);
-    let mut sink = |entry: ListEntry| {
-        if passed < request.offset {
-            passed += 1;
-        } else if page.shown() == request.max_results || !page.entry(&entry) {
-            is_cut = true;
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    };
+    let Context { room, config, .. } = context;
+    let mut page = Page::new(Found::Entries, *room, config.output, request.offset, request.max_results);
+    let mut sink = |entry: ListEntry| words::show(&mut page, &entry);
     let is_withdrawn = || cancel.is_withdrawn();
     let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);
     let done = context.workspace.list(&list, &mut sink, control).map_err(|error| {
@@ -63,6 +53,5 @@ pub fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result
         let call = call(context, tool, false, cancel);
         failure(context, tool, find::problems(call, &paths, &request.glob, None, &error))
     })?;
-    let next = is_cut.then(|| request.offset.saturating_add(page.shown()));
-    Ok(page.finish(&End::of(done, next, &context.config.limits)))
+    Ok(page.finish(&done, &config.limits))
 }

@@ -1,14 +1,13 @@
 //! Finds text in files.
 
-use std::ops::ControlFlow;
-
 use mcp_text_editor_store::{Control, Search};
 
 use super::reply::{call, failure};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
 use crate::render::explain::find;
-use crate::render::search::{End, Page};
+use crate::render::page::{Found, Page};
+use crate::render::search::Hits;
 use crate::tool_id::ToolId;
 
 /// The bytes of a line that a hit shows, about; a longer one is cut around what was found.
@@ -57,18 +56,11 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
         progress: Some(cancel.files_done()),
         ..Search::new(&request.pattern)
     };
-    let mut page = Page::new(context.room, context.config.output, request.context > 0);
-    let (mut passed, mut is_cut) = (0, false);
+    let Context { room, config, .. } = context;
+    let page = Page::new(Found::Hits, *room, config.output, request.offset, request.max_results);
+    let mut hits = Hits::new(page, request.context > 0);
     let mut sink = |found: mcp_text_editor_store::FileMatches| {
-        for hit in &found.matches {
-            if passed < request.offset {
-                passed += 1;
-            } else if page.shown() == request.max_results || !page.hit(&found.file_path, hit) {
-                is_cut = true;
-                return ControlFlow::Break(());
-            }
-        }
-        ControlFlow::Continue(())
+        found.matches.iter().try_for_each(|hit| hits.show(&found.file_path, hit))
     };
     let is_withdrawn = || cancel.is_withdrawn();
     let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);
@@ -80,6 +72,5 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
             find::problems(call, &paths, &request.glob, request.encoding.as_deref(), &error),
         )
     })?;
-    let next = is_cut.then(|| request.offset.saturating_add(page.shown()));
-    Ok(page.finish(&End::of(done, next, &context.config.limits)))
+    Ok(hits.page.finish(&done, &config.limits))
 }

@@ -13,7 +13,7 @@ use mcp_text_editor_store::{Became, Copied, Edited, Guard, InPlace, Lost, NotKep
 use serde_json::{Map, Value, json};
 
 use super::escape::json_text;
-use crate::room::Room;
+use crate::room::{Room, most};
 
 /// How digests are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,20 +70,6 @@ pub(crate) fn json<'a>(
     }
     let files = most(files, |files| fits(&render(Detail { files, each: 0 })));
     render(Detail { files, each: 0 })
-}
-
-/// Finds the largest number up to `end` for which `holds`, which must hold for every smaller one, too.
-fn most(end: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, end);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    low
 }
 
 fn reply<'a>(

@@ -15,7 +15,7 @@ use super::explain::{self, Call, Named};
 use super::paths::shown;
 use crate::config::ToolSet;
 use crate::problem::{Code, Conflict, Later, Problem};
-use crate::room::Room;
+use crate::room::{Room, most};
 use crate::tool_id::ToolId;
 
 /// The room that is reserved for the last line of a list, or for what stands around it as JSON.
@@ -33,11 +33,8 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
     for entry in entries {
         let mut text = line(entry, usize::MAX);
         if shown == 0 && room.measure.of(&text) > left {
-            text = first_files(
-                entry,
-                |most| room.measure.of(&line(entry, most)) <= left,
-                |most| line(entry, most),
-            );
+            let files = most(entry.files.len(), |files| room.measure.of(&line(entry, files)) <= left);
+            text = line(entry, files);
         }
         let Some(rest) = left.checked_sub(room.measure.of(&text)).filter(|_| shown + 2 < room.lines) else {
             break;
@@ -51,20 +48,6 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
         let _ = write!(out, "[the newest {shown}; ask for a file_path, or by limit for more]");
     }
     out.trim_end_matches('\n').to_owned()
-}
-
-/// Renders an entry with as many of its files as fit.
-fn first_files<T>(entry: &Entry, fits: impl Fn(usize) -> bool, of: impl Fn(usize) -> T) -> T {
-    let (mut low, mut high) = (0, entry.files.len());
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if fits(middle) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    of(low)
 }
 
 /// Renders an edit on a line, with so many of its files at most.
@@ -101,8 +84,8 @@ pub(crate) fn json(entries: &[Entry], room: &Room) -> Vec<Value> {
     for entry in entries {
         let mut value = entry_json(entry, usize::MAX);
         if out.is_empty() && weight(&value) > left {
-            let fits = |most| weight(&entry_json(entry, most)) <= left;
-            value = first_files(entry, fits, |most| entry_json(entry, most));
+            let files = most(entry.files.len(), |files| weight(&entry_json(entry, files)) <= left);
+            value = entry_json(entry, files);
         }
         let Some(rest) = left.checked_sub(weight(&value)) else { break };
         left = rest;

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::escape::{json_text, on_one_line, path_by_itself};
 use super::sharing;
 use crate::problem::{Conflict, Failure, IfCut, Later, Problem};
-use crate::room::Room;
+use crate::room::{self, Room};
 
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
@@ -81,7 +81,7 @@ impl Detail {
 }
 
 /// The steps after that, when even the first problem alone is too long.
-const WORDS: [usize; 5] = [4_000, 2_000, 1_000, 400, 100];
+const WORDS: [usize; 6] = [LIMIT, 4_000, 2_000, 1_000, 400, 100];
 
 /// Renders the failure as text: `error: CODE: REASON`, each problem with its place, text and hint, then `suggestion:`
 /// and `hint:`.
@@ -147,24 +147,9 @@ fn fitting(
             return (text, detail);
         }
     }
-    // The length grows with the number of problems, so halving finds the most that fit.
-    let (mut fits, mut too_many) = (None, most + 1);
-    let mut low = 1;
-    while low < too_many {
-        let middle = low.midpoint(too_many);
-        detail.problems = middle;
-        match attempt(detail) {
-            Some(text) => {
-                fits = Some((text, detail));
-                low = middle + 1;
-            }
-            None => too_many = middle,
-        }
-    }
-    if let Some(fits) = fits {
-        return fits;
-    }
-    detail.problems = 1;
+    // The length grows with the number of problems.
+    let fitting = room::most(most, |problems| attempt(Detail { problems, ..detail }).is_some());
+    detail.problems = fitting.max(1);
     for words in WORDS {
         detail = Detail { words, ..detail };
         if let Some(text) = attempt(detail) {

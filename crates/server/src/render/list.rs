@@ -1,75 +1,18 @@
 //! Files and directories in replies: a line each for a model, an object each for a program.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
 use mcp_text_editor_store::{EntryKind, ListEntry};
 use serde_json::{Value, json};
 
-use super::escape::{json_text, path_by_itself};
+use super::escape::path_by_itself;
 use super::history::time;
-use super::search::{End, Found};
-use super::sheet::Sheet;
-use crate::config::Output;
-use crate::context::Reply;
-use crate::room::Room;
+use super::page::Page;
 
-/// The entries of a reply, as far as there is room for them.
-#[derive(Debug)]
-pub(crate) struct Page {
-    output: Output,
-    sheet: Sheet,
-    text: String,
-    values: Vec<Value>,
-    shown: u64,
-}
-
-impl Page {
-    /// Begins a reply.
-    pub(crate) fn new(room: Room, output: Output) -> Self {
-        let sheet = Sheet::new(room, output);
-        Self { output, sheet, text: String::new(), values: Vec::new(), shown: 0 }
-    }
-
-    /// Returns how many entries are shown.
-    pub(crate) fn shown(&self) -> u64 {
-        self.shown
-    }
-
-    /// Shows an entry. Returns false if there is no room for it; the first is shown in any case.
-    pub(crate) fn entry(&mut self, entry: &ListEntry) -> bool {
-        let value = (self.output == Output::Json).then(|| entry_json(entry));
-        let text = value.as_ref().map_or_else(|| entry_text(entry), |value| json_text(value) + ",");
-        if !self.sheet.take(&text) {
-            if !self.sheet.is_empty() {
-                return false;
-            }
-            self.sheet.take_all();
-        }
-        match value {
-            Some(value) => self.values.push(value),
-            None => self.text.push_str(&text),
-        }
-        self.shown += 1;
-        true
-    }
-
-    /// Ends the reply.
-    pub(crate) fn finish(mut self, end: &End) -> Reply {
-        match self.output {
-            Output::Text => {
-                if self.shown == 0 && end.next.is_none() && end.stopped.is_none() {
-                    self.text.push_str("[no entries]\n");
-                }
-                end.tell(self.shown, Found::Entries, &mut self.text);
-                Reply { text: self.text.trim_end_matches('\n').to_owned(), structured: None }
-            }
-            Output::Json => {
-                let mut value = json!({"entries": self.values});
-                end.add(Found::Entries, &mut value);
-                Reply { text: json_text(&value), structured: Some(value) }
-            }
-        }
-    }
+/// Goes on with an entry on a page. Breaks off if it is not shown.
+pub(crate) fn show(page: &mut Page, entry: &ListEntry) -> ControlFlow<()> {
+    page.show(|_| entry_text(entry), |_| entry_json(entry))
 }
 
 /// Writes `path`, a tab and the bytes of a file, and another tab and its lines, if they were counted; of a directory the

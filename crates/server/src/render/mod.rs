@@ -11,13 +11,13 @@ pub mod history;
 pub mod layout;
 pub(crate) mod limits;
 pub(crate) mod list;
+pub(crate) mod page;
 pub(crate) mod part;
 pub(crate) mod paths;
 mod privacy;
 pub mod read;
 pub(crate) mod search;
 mod sharing;
-mod sheet;
 mod skipped;
 
 #[cfg(test)]

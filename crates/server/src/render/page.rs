@@ -1,0 +1,200 @@
+//! A reply that grows piece by piece, as long as the client shows it whole: hits of a search, or entries of a list.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use mcp_text_editor_store::{SearchEnd, SearchSummary, SkipCause};
+use serde_json::{Value, json};
+
+use super::escape::json_text;
+use super::limits::value;
+use super::skipped;
+use crate::config::Output;
+use crate::context::Reply;
+use crate::limits::{Limit, Limits};
+use crate::room::{Room, lines};
+
+/// The room that is reserved for what stands at the end of a reply: where it was cut, and what was passed over.
+const ROOM_FOR_NOTES: usize = 1_000;
+/// The lines that are reserved for it.
+const LINES_FOR_NOTES: u64 = 4;
+
+/// What a reply is full of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// Hits of a search.
+    Hits,
+    /// Entries of a list.
+    Entries,
+}
+
+impl Found {
+    /// Returns the word for so many of them.
+    fn word(self, count: u64) -> &'static str {
+        match (self, count) {
+            (Self::Hits, 1) => "hit",
+            (Self::Hits, _) => "hits",
+            (Self::Entries, 1) => "entry",
+            (Self::Entries, _) => "entries",
+        }
+    }
+
+    /// Says that there are none in so many files.
+    fn none(self, files: u64) -> String {
+        match (self, files) {
+            (Self::Hits, 1) => "[no hit in 1 file]\n".to_owned(),
+            (Self::Hits, _) => format!("[no hit in {files} files]\n"),
+            (Self::Entries, _) => "[no entries]\n".to_owned(),
+        }
+    }
+
+    /// Whether what was left out for a cause is to be told.
+    fn tells(self, cause: SkipCause) -> bool {
+        self == Self::Hits || !skipped::is_listed(cause)
+    }
+}
+
+/// What of all that is found stands in a reply: as much as there is room for.
+#[derive(Debug)]
+pub(crate) struct Page {
+    found: Found,
+    output: Output,
+    room: Room,
+    /// What the rest of the reply may weigh.
+    whole: usize,
+    /// Bytes that the rest of the text of files may take, where that has room of its own.
+    text: usize,
+    /// Lines that the rest may have.
+    lines: u64,
+    offset: u64,
+    passed: u64,
+    most: u64,
+    shown: u64,
+    is_cut: bool,
+    texts: String,
+    values: Vec<Value>,
+}
+
+impl Page {
+    /// Begins a reply that passes over the first `offset` of what is found, and shows `most` of what follows.
+    pub(crate) fn new(found: Found, room: Room, output: Output, offset: u64, most: u64) -> Self {
+        let lines = match output {
+            Output::Text => room.lines.saturating_sub(LINES_FOR_NOTES),
+            Output::Json => u64::MAX,
+        };
+        Self {
+            found,
+            output,
+            room,
+            whole: room.whole.saturating_sub(ROOM_FOR_NOTES),
+            text: room.text.unwrap_or(usize::MAX),
+            lines,
+            offset,
+            passed: 0,
+            most,
+            shown: 0,
+            is_cut: false,
+            texts: String::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Whether nothing is shown yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.shown == 0
+    }
+
+    /// Takes room for a piece. Returns false, and takes nothing, if there is not enough.
+    fn take(&mut self, piece: &str) -> bool {
+        let left = (
+            self.whole.checked_sub(self.room.measure.of(piece)),
+            self.text.checked_sub(piece.len()),
+            self.lines.checked_sub(lines(piece)),
+        );
+        let (Some(whole), Some(text), Some(lines)) = left else { return false };
+        (self.whole, self.text, self.lines) = (whole, text, lines);
+        true
+    }
+
+    /// Goes on with what was found next, whole or only what matters most of it, and breaks off if it is not shown. The first is shown in
+    /// any case, without which the next reply would not go on.
+    pub(super) fn show(
+        &mut self,
+        text: impl Fn(bool) -> String,
+        json: impl Fn(bool) -> Value,
+    ) -> ControlFlow<()> {
+        if self.passed < self.offset {
+            self.passed += 1;
+            return ControlFlow::Continue(());
+        }
+        self.is_cut = self.shown == self.most;
+        let output = self.output;
+        let piece = |is_whole| match output {
+            Output::Text => (text(is_whole), None),
+            Output::Json => {
+                let value = json(is_whole);
+                (json_text(&value) + ",", Some(value))
+            }
+        };
+        let mut piece_shown = piece(true);
+        if !self.is_cut && !self.take(&piece_shown.0) {
+            self.is_cut = !self.is_empty();
+            (self.whole, self.text, self.lines) = (0, 0, 0);
+            piece_shown = piece(false);
+        }
+        if self.is_cut {
+            return ControlFlow::Break(());
+        }
+        self.shown += 1;
+        match piece_shown {
+            (text, None) => self.texts.push_str(&text),
+            (_, Some(value)) => self.values.push(value),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Ends the reply: says why it ends here, and what was left out.
+    pub(crate) fn finish(mut self, done: &SearchSummary, limits: &Limits) -> Reply {
+        let found = self.found;
+        let next = self.is_cut.then(|| self.offset.saturating_add(self.shown));
+        let is_late = done.end == SearchEnd::TimeLimit;
+        let tells = |cause| found.tells(cause);
+        match self.output {
+            Output::Text => {
+                let text = &mut self.texts;
+                if self.shown == 0 && next.is_none() && !is_late {
+                    text.push_str(&found.none(done.files));
+                }
+                if let Some(next) = next {
+                    let what = found.word(self.shown);
+                    let _ = writeln!(text, "[cut after {} {what}; go on with offset {next}]", self.shown);
+                }
+                if is_late {
+                    let time = value(Limit::Seconds, limits.get(Limit::Seconds));
+                    let _ = writeln!(
+                        text,
+                        "[not all was looked at: the time was over, and the limit `call-seconds` is {time}; name fewer directories]"
+                    );
+                }
+                skipped::tell(&done.skipped, tells, text);
+                Reply { text: text.trim_end_matches('\n').to_owned(), structured: None }
+            }
+            Output::Json => {
+                let mut value = match found {
+                    Found::Hits => json!({"matches": self.values, "files_searched": done.files}),
+                    Found::Entries => json!({"entries": self.values}),
+                };
+                if let Some(object) = value.as_object_mut() {
+                    object.insert("truncated".to_owned(), json!(next.is_some() || is_late));
+                    if let Some(next) = next {
+                        object.insert("next_offset".to_owned(), json!(next));
+                    }
+                    if let Some(skipped) = skipped::json(&done.skipped, tells) {
+                        object.insert("skipped".to_owned(), skipped);
+                    }
+                }
+                Reply { text: json_text(&value), structured: Some(value) }
+            }
+        }
+    }
+}
