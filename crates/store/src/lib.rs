@@ -98,7 +98,7 @@ pub use commit::in_place::InPlace;
 pub use commit::moving::Copied;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
-pub use edit::undo::{Conflict, IsLeft, UndoError, UndoProblems, Undone};
+pub use edit::undo::{Conflict, LaterEdit, UndoError, UndoProblems, Undone};
 pub use edit::{Became, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{
     Left, Meant, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError, StoreErrorKind,

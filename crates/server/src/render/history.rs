@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use mcp_text_editor_store::{
-    EditId, Entry, EntryFile, HISTORY_FILE, IsLeft, Kind, NotKept, Remedy, UndoProblems,
+    EditId, Entry, EntryFile, HISTORY_FILE, Kind, LaterEdit, NotKept, Remedy, UndoProblems,
 };
 use serde_json::{Value, json};
 
@@ -158,35 +158,34 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
     };
     let conflicts = found.conflicts.iter().map(|conflict| {
         let file_path = path(conflict.file);
-        let left = |later: &Entry| {
-            let of_file = later.files.iter().find(|file| file.path.to_string_lossy() == file_path);
-            of_file.is_some_and(|file| file.after == conflict.now)
-        };
         let was_there = found.entry.files.get(conflict.file).is_some_and(|file| file.after.is_some());
-        let (reason, hint) = match (conflict.now, &conflict.later) {
-            (Some(_), None) if !was_there && conflict.beyond_roots.is_none() => {
+        let later = conflict.later.as_ref();
+        let told = later.and_then(|later| later.entry.as_ref());
+        let (reason, hint) = match (conflict.now, later) {
+            (Some(_), None) if !was_there => {
                 let reason = format!("there is another file {file_path} by now, not through this server");
                 (reason, "move or remove that one first, if the old one is to come back".to_owned())
             }
-            (now, None) if let Some(IsLeft(is_left)) = conflict.beyond_roots => {
-                beyond_roots(&file_path, now.is_some(), is_left)
+            (now, Some(LaterEdit { entry: None, left_it_so })) => {
+                beyond_roots(&file_path, now.is_some(), *left_it_so)
             }
-            (_, Some(later)) if left(later) && later.undoes.as_ref() == Some(&found.entry.id) => {
+            (now, Some(LaterEdit { entry: Some(later), left_it_so: true })) => {
                 let by = &later.id;
-                let reason =
-                    format!("the edit is undone already, by edit {by}: {file_path} is as it was before it");
-                (reason, format!("nothing is left to do; to have the edit again, undo edit {by}"))
-            }
-            (now, Some(later)) if left(later) => {
-                let what = if now.is_some() { "changed" } else { "removed" };
-                let by = &later.id;
-                (format!("{file_path} was {what} again by edit {by}"), format!("undo edit {by} first"))
+                if later.undoes.as_ref() == Some(&found.entry.id) {
+                    let reason = format!(
+                        "the edit is undone already, by edit {by}: {file_path} is as it was before it"
+                    );
+                    (reason, format!("nothing is left to do; to have the edit again, undo edit {by}"))
+                } else {
+                    let what = if now.is_some() { "changed" } else { "removed" };
+                    (format!("{file_path} was {what} again by edit {by}"), format!("undo edit {by} first"))
+                }
             }
             (None, _) => {
                 (format!("{file_path} is gone"), "create the file again, if it is wanted".to_owned())
             }
-            (Some(_), later) => {
-                let first = later.as_ref().map_or_else(
+            (Some(_), _) => {
+                let first = told.map_or_else(
                     || ", not through this server".to_owned(),
                     |later| format!(", first by edit {}, then not through this server", later.id),
                 );
@@ -198,7 +197,7 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
             let file = entry.files.iter().find(|file| file.path.to_string_lossy() == file_path);
             file.map(|file| file.diff.clone()).unwrap_or_default()
         };
-        let later = conflict.later.as_ref().map(|later| Later {
+        let later = told.map(|later| Later {
             edit_id: later.id.to_string(),
             time: time(later.time),
             tool: later.tool.clone(),
@@ -220,9 +219,9 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
 
 /// Says that a later edit is in the way of which nothing else may be told, because not all of its files lie in the
 /// allowed directories.
-fn beyond_roots(file_path: &str, is_there: bool, is_left: bool) -> (String, String) {
+fn beyond_roots(file_path: &str, is_there: bool, left_it_so: bool) -> (String, String) {
     let edit = "another edit through this server, which also concerns files outside the allowed directories";
-    let reason = match (is_there, is_left) {
+    let reason = match (is_there, left_it_so) {
         (true, true) => format!("{file_path} was changed again by {edit}"),
         (false, true) => format!("{file_path} was removed again by {edit}"),
         (true, false) => {

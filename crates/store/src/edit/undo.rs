@@ -80,14 +80,17 @@ pub struct Conflict {
     /// The digest that it has now; `None` if there is no such file.
     pub now: Option<Digest>,
     /// The later edit that is in the way, if one is known.
-    pub later: Option<Entry>,
-    /// Where that edit is not told, because some of its files lie outside the roots: whether it left the file as it is now.
-    pub beyond_roots: Option<IsLeft>,
+    pub later: Option<LaterEdit>,
 }
 
-/// Whether an edit left a file as it is now; else another program changed it thereafter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IsLeft(pub bool);
+/// An edit that was made after the one that is to be undone, of the same file.
+#[derive(Debug)]
+pub struct LaterEdit {
+    /// The edit; `None` where it is not told, because some of its files lie outside the roots.
+    pub entry: Option<Entry>,
+    /// Whether it left the file as it is now; else another program changed the file thereafter.
+    pub left_it_so: bool,
+}
 
 /// Whether all files of an edit lie in the roots, wherever links lead by now.
 #[must_use]
@@ -156,15 +159,12 @@ fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -
         };
         let path = entry.files.get(file).map(|file| file.path.as_path());
         let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
-        let (later, hidden) = match later {
-            Some(later) if !is_in_roots(workspace, &later) => (None, Some(later)),
-            later => (later, None),
-        };
-        let has_left = |later: Entry| {
+        let later = later.map(|later| {
             let of_file = later.files.iter().find(|file| Some(file.path.as_path()) == path);
-            IsLeft(of_file.is_some_and(|file| file.after == now))
-        };
-        conflicts.push(Conflict { file, now, later, beyond_roots: hidden.map(has_left) });
+            let left_it_so = of_file.is_some_and(|file| file.after == now);
+            LaterEdit { entry: Some(later).filter(|later| is_in_roots(workspace, later)), left_it_so }
+        });
+        conflicts.push(Conflict { file, now, later });
     }
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others }))
 }

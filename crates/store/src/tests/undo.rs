@@ -72,7 +72,11 @@ fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> 
     assert!(found.problems.is_empty(), "{:?}", found.problems);
     let conflict = |conflict: &undo::Conflict| {
         let path = found.entry.files[conflict.file].path.file_name().unwrap().to_str().unwrap().to_owned();
-        (path, conflict.now.is_some(), conflict.later.as_ref().map(|entry| entry.id.clone()))
+        (
+            path,
+            conflict.now.is_some(),
+            conflict.later.as_ref().and_then(|later| Some(later.entry.as_ref()?.id.clone())),
+        )
     };
     found.conflicts.iter().map(conflict).collect()
 }
@@ -312,12 +316,13 @@ fn only_edits_of_files_in_the_roots_exist() {
         let Err(UndoError::Problems(found)) = undo(&world.workspace, &inner, options("undo")) else {
             panic!()
         };
-        let [undo::Conflict { later: None, beyond_roots, .. }] = found.conflicts[..] else { panic!() };
-        beyond_roots
+        let [undo::Conflict { later: Some(later), .. }] = &found.conflicts[..] else { panic!() };
+        assert!(later.entry.is_none());
+        later.left_it_so
     };
-    assert_eq!(beyond(&world), Some(undo::IsLeft(true)));
+    assert!(beyond(&world));
     world.write("@/root/inner/b", "foreign\n");
-    assert_eq!(beyond(&world), Some(undo::IsLeft(false)));
+    assert!(!beyond(&world));
     world.write("@/root/inner/b", "three\n");
     let nobody = EditId::parse("0123456789ab").unwrap();
     assert!(matches!(undo(&world.workspace, &nobody, options("undo")), Err(UndoError::Unknown)));
