@@ -50,6 +50,14 @@ const NO_ID: &str = "the id of a request must be a string, or an integer of at m
 /// The depth of a call's arguments in its message.
 const ENVELOPE: u64 = 2;
 
+/// How many bytes each value of a message counts for. The largest is an object of one field.
+const VALUE: u64 = 640;
+
+/// Returns how many bytes so many values count for among what is taken in.
+pub(super) fn taken_by(values: u64) -> usize {
+    usize::try_from(values.saturating_mul(VALUE)).unwrap_or(usize::MAX)
+}
+
 impl<'a> Weighed<'a> {
     /// Weighs a text.
     pub(super) fn of(text: &'a [u8], limits: &Limits) -> Self {

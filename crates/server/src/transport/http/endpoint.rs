@@ -33,9 +33,6 @@ use crate::render::limits as words;
 use crate::transport::message::{self, Refused, Unit, Weighed};
 use crate::transport::scan::Scan;
 
-/// How many bytes each value in a request counts for, if that is more for all of them than there is a place for anyway.
-const VALUE: u64 = 640;
-
 /// All that answers the requests of a process.
 pub(super) struct Endpoint {
     server: Server,
@@ -267,10 +264,9 @@ fn work(place: &Arc<Place>) -> Result<Work, Refusal> {
     place.work().ok_or_else(|| Box::new(unavailable("this connection is being closed for a new one\n")))
 }
 
-/// Waits until there is room for a request of so many values.
+/// Waits until there is room for a request of so many values, if that is more than there is a place for anyway.
 async fn make_room(share: &mut Share, values: u64) -> Result<(), Refusal> {
-    let values = usize::try_from(values.saturating_mul(VALUE)).unwrap_or(usize::MAX);
-    let more = kib(values).saturating_sub(arrival::REQUEST);
+    let more = kib(message::taken_by(values)).saturating_sub(arrival::REQUEST);
     share.grow(more).await.map_err(|Ended| Box::new(ending()))
 }
 

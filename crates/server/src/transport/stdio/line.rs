@@ -10,6 +10,9 @@ use super::frame::Line;
 use crate::limits::Limits;
 use crate::transport::message::{self, Unit, Weighed};
 
+/// How much a request in work counts for at least, besides its line. Its answer is to come, and is usually no longer.
+pub(super) const REQUEST: usize = 64 << 10;
+
 /// What a line of input is.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is matched at once, and a message is the usual case")]
@@ -17,10 +20,8 @@ pub(super) enum Read {
     /// A message.
     Message {
         message: RxJsonRpcMessage<RoleServer>,
-        /// The length of its line.
-        length: usize,
-        /// How many values the line holds.
-        values: u64,
+        /// How many bytes it counts for while it is in work.
+        takes: usize,
     },
     /// Requests that cannot be served: the id of each, if a request can have it, and why.
     Error(Vec<Option<RequestId>>, ErrorData),
@@ -36,7 +37,8 @@ pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
             let weighed = Weighed::of(line, limits);
             match weighed.parse(Unit::Line, limits) {
                 Ok(message) => {
-                    return Read::Message { message, length: line.len(), values: weighed.values() };
+                    let besides = message::taken_by(weighed.values()).max(REQUEST);
+                    return Read::Message { message, takes: line.len().saturating_add(besides) };
                 }
                 Err(_) if line.iter().all(u8::is_ascii_whitespace) => return Read::Nothing,
                 Err(refused) => *refused,

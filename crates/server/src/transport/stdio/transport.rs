@@ -33,13 +33,6 @@ const CHUNK: usize = 1 << 16;
 /// Reading waits while the lines of requests in work and the answers that wait to be written are more than this.
 const MAX_HELD: usize = 64 << 20;
 
-/// How much a request in work counts for besides its line. Its answer is to come, and is usually no longer.
-const REQUEST: usize = 64 << 10;
-
-/// How much each value in a request counts for, if that is more for all of them. The largest is an object of one
-/// field.
-const VALUE: usize = 640;
-
 /// A buffer of answers that has grown beyond this is freed.
 const KEPT: usize = 1 << 20;
 
@@ -339,8 +332,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
             };
             match read {
-                Some(Read::Message { message, length, values }) => {
-                    if let Some(message) = self.admit(message, length, values) {
+                Some(Read::Message { message, takes }) => {
+                    if let Some(message) = self.admit(message, takes) {
                         return Poll::Ready(Some(message));
                     }
                 }
@@ -356,7 +349,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// Takes note of a request, and tells the work on a withdrawn one. Returns what is left for the SDK, which by
     /// itself would serve two requests with one id, and would drop the answer to a withdrawn one.
-    fn admit(&self, mut message: Message, length: usize, values: u64) -> Option<Message> {
+    fn admit(&self, mut message: Message, takes: usize) -> Option<Message> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
                 let withdrawal = Withdrawal::default();
@@ -371,7 +364,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
                 let extensions = request.request.extensions_mut();
                 extensions.insert(withdrawal);
-                extensions.insert(self.share(length, values));
+                extensions.insert(self.share(takes));
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
@@ -386,9 +379,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Some(message)
     }
 
-    fn share(&self, length: usize, values: u64) -> InWork {
-        let values = usize::try_from(values).unwrap_or(usize::MAX).saturating_mul(VALUE);
-        let held = length.saturating_add(values.max(REQUEST));
+    fn share(&self, held: usize) -> InWork {
         let mut state = self.shared.lock();
         state.requests += 1;
         state.held += held;
@@ -467,7 +458,7 @@ mod tests {
             while let Some(message) = now(lines.receive()) {
                 in_work.push(message.unwrap());
             }
-            assert!(in_work.len() <= MAX_HELD / REQUEST && in_work.len() > 1_000, "{}", in_work.len());
+            assert!(in_work.len() <= MAX_HELD / line::REQUEST && in_work.len() > 1_000, "{}", in_work.len());
             in_work.pop();
             assert!(now(lines.receive()).is_some(), "one is done, so one is read");
             in_work.clear();
