@@ -2,11 +2,14 @@
 //!
 //! A member of an object and an item of an array are put in and taken out the same way: each is a child of a pair of
 //! brackets, on a line of its own if the first child is.
+//!
+//! jsonc-parser's own tree for changes (`cst`) is not used: it spreads an object that stands on one line over several,
+//! takes blank lines beside brackets away, and has a node for each blank and each line end, 1.5 GB for 16 MiB of them.
 
 use std::ops::Range;
 
 use jsonc_parser::ast::{self, Array, Object};
-use jsonc_parser::common::Ranged as _;
+use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
@@ -44,12 +47,11 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Br
         let Some(member) = object.get(key) else {
             let made = made(rest, value);
             let name = Value::from(*key).to_string();
-            let children = object.properties.iter().map(|member| range(member.range)).collect();
-            let brackets = Brackets { text, range: range(object.range), children };
-            return Ok(brackets.with(&unit, |layout| format!("{name}: {}", shown(&made, layout))));
+            return Ok(Brackets::of(text, object, &object.properties)
+                .with(&unit, |layout| format!("{name}: {}", shown(&made, layout))));
         };
         if rest.is_empty() || matches!(member.value, ast::Value::NullKeyword(_)) {
-            let place = range(member.value.range());
+            let place = range(&member.value);
             let layout =
                 Layout { indent: indent_at(text, member.range.start), unit: &unit, is_inline: false };
             return Ok(spliced(text, vec![(place, shown(&made(rest, value), &layout))]));
@@ -80,48 +82,35 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
     let Some(index) = holder.properties.iter().position(|member| member.name.as_str() == *key) else {
         return Ok(text.to_owned());
     };
-    let children = holder.properties.iter().map(|member| range(member.range)).collect();
-    let brackets = Brackets { text, range: range(holder.range), children };
-    let is_empty = brackets.children.len() == 1;
-    let new = brackets.without(index);
+    let new = Brackets::of(text, holder, &holder.properties).without(index);
     // Brackets that still hold a comment stay.
-    if is_empty && !above.is_empty() && has_nothing_at(&new, above)? {
-        return unset(&new, above);
-    }
-    Ok(new)
+    if !above.is_empty() && has_nothing_at(&new, above)? { unset(&new, above) } else { Ok(new) }
 }
 
 /// Adds an item to the array at `path`, which is made if it is missing.
 pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
     let root = parse(text)?;
-    let Some(array) = root.as_ref().map(|root| array(root, path)).transpose()?.flatten() else {
+    let Some(array) = array(root.as_ref(), path)?.filter(|array| !array.elements.is_empty()) else {
         return set(text, path, &Value::Array(vec![item.clone()]));
     };
-    if Value::from(ast::Value::Array(array.clone())).as_array().is_some_and(|items| items.contains(item)) {
+    if index_of(array, item).is_some() {
         return Ok(text.to_owned());
     }
-    let unit = root.as_ref().map(|root| unit(text, root)).unwrap_or_default();
-    let children: Vec<_> = array.elements.iter().map(|item| range(item.range())).collect();
-    if children.is_empty() {
-        return set(text, path, &Value::Array(vec![item.clone()]));
-    }
-    let brackets = Brackets { text, range: range(array.range), children };
-    Ok(brackets.with(&unit, |_| item.to_string()))
+    // An item is written on one line, so that no unit of indentation is wanted.
+    Ok(Brackets::of(text, array, &array.elements).with("", |_| item.to_string()))
 }
 
 /// Takes an item out of the array at `path`; an array that is empty then goes, too.
 pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
     let root = parse(text)?;
-    let Some(array) = root.as_ref().map(|root| array(root, path)).transpose()?.flatten() else {
-        return Ok(text.to_owned());
-    };
-    let Some(index) = array.elements.iter().position(|other| Value::from(other.clone()) == *item) else {
-        return Ok(text.to_owned());
-    };
-    let children: Vec<_> = array.elements.iter().map(|item| range(item.range())).collect();
-    let is_empty = children.len() == 1;
-    let new = Brackets { text, range: range(array.range), children }.without(index);
-    if is_empty && has_nothing_at(&new, path)? { unset(&new, path) } else { Ok(new) }
+    let found = array(root.as_ref(), path)?.and_then(|array| Some((array, index_of(array, item)?)));
+    let Some((array, index)) = found else { return Ok(text.to_owned()) };
+    let new = Brackets::of(text, array, &array.elements).without(index);
+    if has_nothing_at(&new, path)? { unset(&new, path) } else { Ok(new) }
+}
+
+fn index_of(array: &Array<'_>, item: &Value) -> Option<usize> {
+    array.elements.iter().position(|other| Value::from(other.clone()) == *item)
 }
 
 fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Broken> {
@@ -138,8 +127,8 @@ fn object<'a, 'b>(value: &'b ast::Value<'a>, path: &[&str]) -> Result<&'b Object
 }
 
 /// Returns the array at a path, if anything is there.
-fn array<'a, 'b>(root: &'b ast::Value<'a>, path: &[&str]) -> Result<Option<&'b Array<'a>>, Broken> {
-    let mut value = root;
+fn array<'a, 'b>(root: Option<&'b ast::Value<'a>>, path: &[&str]) -> Result<Option<&'b Array<'a>>, Broken> {
+    let Some(mut value) = root else { return Ok(None) };
     for key in path {
         let Some(member) = object(value, path)?.get(key) else { return Ok(None) };
         value = &member.value;
@@ -153,18 +142,15 @@ fn array<'a, 'b>(root: &'b ast::Value<'a>, path: &[&str]) -> Result<Option<&'b A
 /// Whether the brackets at a path hold nothing, not even a comment.
 fn has_nothing_at(text: &str, path: &[&str]) -> Result<bool, Broken> {
     let root = parse(text)?;
-    let mut value = root.as_ref();
-    for key in path {
-        let member = value.and_then(ast::Value::as_object).and_then(|object| object.get(key));
-        value = member.map(|member| &member.value);
-    }
-    let held =
-        value.map(|value| range(value.range())).and_then(|place| text.get(place.start + 1..place.end - 1));
+    let found = root
+        .as_ref()
+        .and_then(|root| path.iter().try_fold(root, |value, key| Some(&value.as_object()?.get(key)?.value)));
+    let held = found.map(range).and_then(|place| text.get(place.start + 1..place.end - 1));
     Ok(held.is_some_and(|held| held.trim().is_empty()))
 }
 
-fn range(range: jsonc_parser::common::Range) -> Range<usize> {
-    range.start..range.end
+fn range(part: &impl Ranged) -> Range<usize> {
+    part.start()..part.end()
 }
 
 /// How a value is laid out.
@@ -208,7 +194,11 @@ struct Brackets<'a> {
     children: Vec<Range<usize>>,
 }
 
-impl Brackets<'_> {
+impl<'a> Brackets<'a> {
+    fn of(text: &'a str, holder: &impl Ranged, children: &[impl Ranged]) -> Self {
+        Self { text, range: range(holder), children: children.iter().map(range).collect() }
+    }
+
     /// Returns the text with one more child, behind the others.
     fn with(&self, unit: &str, child: impl Fn(&Layout<'_>) -> String) -> String {
         let (text, inside) = (self.text, self.range.start + 1);
@@ -297,36 +287,30 @@ fn unit(text: &str, root: &ast::Value<'_>) -> String {
 
 /// Returns where a comma stands between two offsets, with nothing before it but blanks and comments.
 fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
-    let mut at = from;
-    loop {
-        let rest = text.get(at..to)?;
-        let trimmed = rest.trim_start();
-        at += rest.len() - trimmed.len();
-        if trimmed.starts_with("//") {
-            at += trimmed.find('\n')?;
-        } else if trimmed.starts_with("/*") {
-            at += trimmed.find("*/")? + 2;
-        } else {
-            return trimmed.starts_with(',').then_some(at);
-        }
-    }
+    let at = behind_comments(text, from, char::is_whitespace);
+    (at < to && text.get(at..)?.starts_with(',')).then_some(at)
 }
 
 /// Returns where the line ends, if nothing but blanks and comments stands before that.
 fn rest_of_line(text: &str, from: usize) -> Option<usize> {
+    let at = behind_comments(text, from, |blank| matches!(blank, ' ' | '\t'));
+    let is_end = text.get(at..)?.starts_with('\n') && !text.get(from..at)?.contains('\n');
+    is_end.then_some(at)
+}
+
+/// Returns where something else stands than these blanks and comments. The end of a line is not part of a comment.
+fn behind_comments(text: &str, from: usize, is_blank: fn(char) -> bool) -> usize {
     let mut at = from;
     loop {
-        let rest = text.get(at..)?;
-        let trimmed = rest.trim_start_matches([' ', '\t']);
+        let rest = text.get(at..).unwrap_or_default();
+        let trimmed = rest.trim_start_matches(is_blank);
         at += rest.len() - trimmed.len();
-        let line = trimmed.find('\n');
-        if line == Some(0) {
-            return Some(at);
-        } else if trimmed.starts_with("//") {
-            return Some(at + line?);
-        }
-        at +=
-            trimmed.strip_prefix("/*")?.find("*/").filter(|end| line.is_none_or(|line| end + 4 <= line))? + 4;
+        let end = match trimmed.get(..2) {
+            Some("//") => trimmed.find('\n'),
+            Some("/*") => trimmed.get(2..).and_then(|held| held.find("*/")).map(|end| end + 4),
+            _ => return at,
+        };
+        at += end.unwrap_or(trimmed.len());
     }
 }
 

@@ -52,6 +52,8 @@ const JSON: &[&str] = &[
     "{\"mcpServers\":{\"other\":{\"command\":\"x\"}},\"z\":null}",
     "{\"mcpServers\": {\"other\": {\"command\": \"x\"},}, \"z\": null,}\n",
     "{ \"mcpServers\": { \"other\": { \"url\": \"https://a//b/*c*/\" } } } // end\n",
+    "{\n\n  \"mcpServers\": {\n\n    \"other\": {}\n\n  }\n\n}\n",
+    "{\"mcpServers\": {\"other\": {} /*/, */ }, \"z\": [/**/]}",
     "{\n  \"mcpServers\": {\n    // the first\n    \"one\": {},\n    // the second\n    \"two\": {} // last\n    // the end\n  }\n}\n",
 ];
 
