@@ -72,6 +72,30 @@ impl LineRange {
         Some(Self::new(first, count))
     }
 
+    /// Makes the range of lines that are to be changed, as a client names them; `None` unless a file of `total` lines has all of them.
+    /// Without an end they go on to the last line.
+    #[must_use]
+    pub fn existing(start: i64, end: Option<i64>, total: u64) -> Option<Self> {
+        let last = end.map_or(Some(total), |end| u64::try_from(end).ok())?;
+        Self::inclusive(u64::try_from(start).ok()?, last).filter(|lines| !lines.is_empty() && last <= total)
+    }
+
+    /// Makes the range of lines that are to be read, as a client names them, as far as a file of `total` lines has them. A start below 0
+    /// counts from the end of the file, and without an end they go on to the last line. The error is the first line, and an end
+    /// before it.
+    pub fn clamped(start: i64, end: Option<i64>, total: u64) -> Result<Self, (LineNumber, i64)> {
+        let first = LineNumber::from_index(match u64::try_from(start) {
+            Ok(start) => start.saturating_sub(1),
+            // -50 means the first of the last fifty lines.
+            Err(_) => total.saturating_sub(start.unsigned_abs()),
+        });
+        if let Some(end) = reversed(i64::try_from(first.get()).unwrap_or(i64::MAX), end) {
+            return Err((first, end));
+        }
+        let last = end.and_then(|end| u64::try_from(end).ok()).unwrap_or(total).min(total);
+        Ok(Self::new(first, last.saturating_sub(first.index())))
+    }
+
     /// Returns the first line; of an empty range the line before which it stands.
     #[must_use]
     pub fn start(self) -> LineNumber {
@@ -122,7 +146,7 @@ impl LineRange {
     }
 }
 
-/// The end of a range, as a client gives it, if that is before its start. Without an end the range goes on to the last line.
+/// The end of a range, as a client gives it, if that is before its start. Whatever else is wrong with the range, this is told first.
 #[must_use]
 pub fn reversed(start: i64, end: Option<i64>) -> Option<i64> {
     end.filter(|end| *end < start)
@@ -138,5 +162,30 @@ impl fmt::Display for LineRange {
 impl fmt::Debug for LineRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Lines that exist are read as they are named; what is read is there, or stands behind it and is empty.
+        #[test]
+        fn a_read_has_the_lines_that_exist(start in -9..9_i64, end in prop::option::of(-9..9_i64), total in 0..6_u64) {
+            let (read, existing) = (LineRange::clamped(start, end, total), LineRange::existing(start, end, total));
+            if let Some(existing) = existing {
+                prop_assert_eq!(read, Ok(existing));
+                prop_assert_eq!(reversed(start, end), None);
+                prop_assert!(start >= 1 && existing.end() <= total && !existing.is_empty());
+            }
+            if let Ok(read) = read {
+                prop_assert!(read.is_empty() || read.end() <= total);
+            } else {
+                prop_assert!(end.is_some() && existing.is_none());
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
-use super::request::{GuardedRange, Options, existing_lines};
+use super::request::{GuardedRange, Options};
 use super::seams::seams_around;
 use crate::digest::DigestPrefix;
 use crate::matching::Tier;
@@ -24,7 +24,7 @@ pub fn delete<S: Source + ?Sized>(
     let (mut claims, mut rejections, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for (number, range) in ranges.iter().enumerate() {
         let at = At { entry: 0, patch: 0, range: Some(number) };
-        let lines = match existing_lines(file.scan, at, range.start, range.end) {
+        let lines = match range.lines(file.scan, at) {
             Ok(lines) => lines,
             Err(rejection) => {
                 rejections.push(rejection);

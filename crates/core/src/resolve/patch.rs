@@ -9,7 +9,7 @@ use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
 use super::indent::{TOLD, indent};
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
-use super::request::{GuardedRange, Options, existing_lines};
+use super::request::{GuardedRange, Options};
 use super::seams::seams_around;
 use crate::digest::DigestPrefix;
 use crate::elision::is_elision;
@@ -138,7 +138,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
 
     /// Resolves one range of a patch.
     fn ranged(&mut self, at: At, patch: &'a Patch, range: &'a GuardedRange) -> Result<(), S::Error> {
-        let lines = match existing_lines(self.file.scan, at, range.start, range.end) {
+        let lines = match range.lines(self.file.scan, at) {
             Ok(lines) => lines,
             Err(rejection) => {
                 self.rejections.push(rejection);

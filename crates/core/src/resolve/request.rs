@@ -16,6 +16,18 @@ pub struct GuardedRange {
     pub range_hash: Option<DigestPrefix>,
 }
 
+impl GuardedRange {
+    /// The lines, if the file has them.
+    pub(super) fn lines(&self, scan: &Scan, at: At) -> Result<LineRange, Rejection> {
+        let (start, end, total) = (self.start, self.end, scan.lines.count());
+        let out_of_range = Rejection::LineOutOfRange { at, start, end, total };
+        match reversed(start, end) {
+            Some(end) => Err(Rejection::InvalidRange { at, start, end }),
+            None => LineRange::existing(start, end, total).ok_or(out_of_range),
+        }
+    }
+}
+
 /// How many occurrences one request may replace in a file, unless told otherwise.
 pub const MAX_OCCURRENCES: u64 = 100_000;
 
@@ -39,26 +51,5 @@ impl Default for Options {
     /// Allows both tiers, [`MAX_OCCURRENCES`] and [`MAX_INSERTED`].
     fn default() -> Self {
         Self { strict: false, max_occurrences: MAX_OCCURRENCES, max_inserted: MAX_INSERTED }
-    }
-}
-
-/// Checks that the lines from `start` to `end` exist, and returns their range.
-pub(super) fn existing_lines(
-    scan: &Scan,
-    at: At,
-    start: i64,
-    end: Option<i64>,
-) -> Result<LineRange, Rejection> {
-    let total = scan.lines.count();
-    if let Some(end) = reversed(start, end) {
-        return Err(Rejection::InvalidRange { at, start, end });
-    }
-    let out_of_range = Rejection::LineOutOfRange { at, start, end, total };
-    let (Ok(first), Ok(last)) = (u64::try_from(start), end.map_or(Ok(total), u64::try_from)) else {
-        return Err(out_of_range);
-    };
-    match LineRange::inclusive(first, last) {
-        Some(range) if first <= total && last <= total && !range.is_empty() => Ok(range),
-        _ => Err(out_of_range),
     }
 }

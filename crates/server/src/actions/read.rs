@@ -1,8 +1,8 @@
 //! Reads files, or ranges of their lines.
 
-use mcp_text_editor_core::line::{LineNumber, LineRange, reversed};
+use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::show::show;
-use mcp_text_editor_store::{Control, Document, ReadError, ReadFile as NamedFile};
+use mcp_text_editor_store::{Control, ReadError, ReadFile as NamedFile};
 
 use super::reply::{call, cancelled, failure};
 use crate::context::{Cancel, Context, Reply};
@@ -111,9 +111,11 @@ fn read_file(
         let asked = file.ranges.as_deref().unwrap_or(&whole);
         let (mut wanted, mut problems) = (Vec::new(), Vec::new());
         for range in asked {
-            match lines_of(document, range) {
+            match LineRange::clamped(range.start, range.end, document.scan.lines.count()) {
                 Ok(lines) => wanted.push((range, lines)),
-                Err(problem) => problems.push(problem.of_file(file_path)),
+                Err((line, end)) => {
+                    problems.push(words::ends_before(range.start, line, end).of_file(file_path));
+                }
             }
         }
         if !problems.is_empty() {
@@ -152,20 +154,4 @@ fn read_file(
     page.left.pass(0, usize::from(is_facts));
     page.file(&FileRead { file_path, scan: &scan }, (!is_facts).then_some(ranges), left_out);
     Ok(left_out.is_none())
-}
-
-/// Returns the lines of a file that a range means.
-fn lines_of(document: &Document<'_>, range: &ReadRange) -> Result<LineRange, Box<Problem>> {
-    let total = document.scan.lines.count();
-    let start = match u64::try_from(range.start) {
-        Ok(start) => start.max(1),
-        // -50 means the first of the last fifty lines.
-        Err(_) => (total + 1).saturating_sub(range.start.unsigned_abs()).max(1),
-    };
-    if let Some(end) = reversed(i64::try_from(start).unwrap_or(i64::MAX), range.end) {
-        return Err(Box::new(words::ends_before(range.start, start, end)));
-    }
-    let end = range.end.map_or(total, |end| u64::try_from(end).unwrap_or_default());
-    let first = LineNumber::from_index(start - 1);
-    Ok(LineRange::new(first, end.min(total).saturating_sub(start - 1)))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::show::{Budget, Cut, Shown};
 use serde_json::{Map, Value, json};
@@ -259,7 +259,7 @@ fn files_left_out(path: &str, count: usize, of: usize) -> String {
 }
 
 /// Makes the problem of a range whose `end` is before its start, which is this line.
-pub(crate) fn ends_before(start: i64, line: u64, end: i64) -> Problem {
+pub(crate) fn ends_before(start: i64, line: LineNumber, end: i64) -> Problem {
     let reason = if start < 0 {
         format!("end {end} is before start {start}, which is line {line}")
     } else {

@@ -1,7 +1,7 @@
 //! Goes through the matches of a request that failed.
 
 use super::super::plan::Claim;
-use super::super::request::{GuardedRange, Options, existing_lines};
+use super::super::request::{GuardedRange, Options};
 use super::view::View;
 use crate::digest::{Digest, DigestPrefix};
 use crate::line::LineRange;
@@ -83,7 +83,7 @@ pub(in super::super) fn may_have_moved<S: Source + ?Sized>(
     }
     let view = View { file, options: Options::default(), thorough: true, made: &[], new_strings: &[] };
     for range in ranges {
-        let Ok(lines) = existing_lines(file.scan, At::default(), range.start, range.end) else {
+        let Ok(lines) = range.lines(file.scan, At::default()) else {
             return Ok(true);
         };
         let digest = file.digest_of(file.bytes_of(lines)?)?;
