@@ -18,6 +18,12 @@ pub trait Source {
     /// Fills `buffer` with the bytes from `offset` on and returns how many it got: fewer than the buffer holds only where the
     /// source ends, 0 at the end and beyond.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error>;
+
+    /// Reads as [`Source::read_at`] does, and returns the part of `buffer` that was filled.
+    fn read_into<'b>(&self, offset: u64, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Self::Error> {
+        let got = self.read_at(offset, buffer)?;
+        Ok(buffer.get_mut(..got).unwrap_or_default())
+    }
 }
 
 impl Source for [u8] {
@@ -64,11 +70,11 @@ pub fn for_each_chunk<S: Source + ?Sized>(
     while offset < range.end {
         let want = chunk_length(range.end - offset);
         let Some(part) = buffer.get_mut(..want) else { break };
-        let got = source.read_at(offset, part)?;
-        if got == 0 || !each(offset, part.get(..got).unwrap_or_default()) {
+        let chunk = source.read_into(offset, part)?;
+        if chunk.is_empty() || !each(offset, chunk) {
             break;
         }
-        offset += got as u64;
+        offset += chunk.len() as u64;
     }
     Ok(())
 }

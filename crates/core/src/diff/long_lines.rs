@@ -233,13 +233,13 @@ impl<'a, S: Source + ?Sized> Text<'a, S> {
             let left = usize::try_from(self.bytes.end - self.bytes.start).unwrap_or(usize::MAX);
             let length = left.min(self.buffer.len());
             let Some(buffer) = self.buffer.get_mut(..length) else { return Ok(false) };
-            let got = if length == 0 { 0 } else { self.source.read_at(self.bytes.start, buffer)? };
-            if got == 0 {
+            let block = if length == 0 { buffer } else { self.source.read_into(self.bytes.start, buffer)? };
+            if block.is_empty() {
                 return Ok(false);
             }
-            self.bytes.start += got as u64;
+            self.bytes.start += block.len() as u64;
             let is_last = self.bytes.start >= self.bytes.end;
-            self.decoder.feed(buffer.get(..got).unwrap_or_default(), is_last, &mut self.piece);
+            self.decoder.feed(block, is_last, &mut self.piece);
             self.passed = 0;
         }
         Ok(true)

@@ -112,41 +112,31 @@ fn lock_once(
     backoff: &mut Backoff<'_>,
     check: Check,
 ) -> Result<Option<LockedSet>, Vec<(usize, StoreError)>> {
-    let mut problems = Vec::new();
-    let mut files: Vec<OpenFile> = Vec::new();
-    let mut first_place: Vec<usize> = Vec::new();
-    let mut file_of = Vec::new();
-    let mut by_key: BTreeMap<(u64, u64), usize> = BTreeMap::new();
-    for (index, place) in places.iter().enumerate() {
+    let (mut problems, mut opened, mut keys) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for (at, place) in places.iter().enumerate() {
         match place.open_file(false).and_then(|file| check(place).map(|()| file)) {
-            Err(error) => problems.push((index, error)),
+            Err(error) => problems.push((at, error)),
             Ok(file) => {
-                let known = by_key.entry(file.identity().key()).or_insert_with(|| {
-                    files.push(file);
-                    first_place.push(index);
-                    files.len() - 1
-                });
-                file_of.push(*known);
+                keys.push(file.identity().key());
+                opened.entry(file.identity().key()).or_insert((at, place, file));
             }
         }
     }
     if !problems.is_empty() {
         return Err(problems);
     }
-    let mut locked: Vec<Option<LockedFile>> = files.iter().map(|_| None).collect();
-    let mut files: Vec<Option<OpenFile>> = files.into_iter().map(Some).collect();
-    for index in by_key.into_values() {
-        let at = first_place.get(index).copied().unwrap_or_default();
-        if let (Some(file), Some(place), Some(slot)) =
-            (files.get_mut(index).and_then(Option::take), places.get(at), locked.get_mut(index))
-        {
-            *slot = wait_for(file, place, backoff).map_err(|error| vec![(at, error)])?;
-            if slot.is_none() {
-                return Ok(None);
-            }
+    let mut locked = Vec::new();
+    for (key, (at, place, file)) in opened {
+        match wait_for(file, place, backoff).map_err(|error| vec![(at, error)])? {
+            Some(file) => locked.push((at, key, file)),
+            None => return Ok(None),
         }
     }
-    let files: Vec<LockedFile> = locked.into_iter().flatten().collect();
+    locked.sort_unstable_by_key(|(at, ..)| *at);
+    let index_of: BTreeMap<_, _> =
+        locked.iter().enumerate().map(|(index, (_, key, _))| (*key, index)).collect();
+    let file_of: Vec<usize> = keys.iter().filter_map(|key| index_of.get(key).copied()).collect();
+    let files: Vec<LockedFile> = locked.into_iter().map(|(.., file)| file).collect();
     let still_means = |(place, file): (&&WritablePlace, &usize)| {
         files
             .get(*file)

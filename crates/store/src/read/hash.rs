@@ -61,13 +61,13 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
 ) -> Result<Hasher, E> {
     thread::scope(|scope| {
         // The channels are made inside the scope, so that an early return closes them and the hasher ends.
-        let (to_hash, hash) = mpsc::sync_channel::<(Vec<u8>, usize)>(BLOCKS);
+        let (to_hash, hash) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
         let (to_reuse, reuse) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
         let hashing = thread::Builder::new().name("hash".to_owned()).spawn_scoped(scope, move || {
             let mut offset = 0;
-            while let Ok((block, length)) = hash.recv() {
-                hasher.update_at(offset, block.get(..length).unwrap_or_default());
-                offset += length as u64;
+            while let Ok(block) = hash.recv() {
+                hasher.update_at(offset, &block);
+                offset += block.len() as u64;
                 // The reader may have finished, and needs no more blocks.
                 to_reuse.send(block).ok();
             }
@@ -78,18 +78,19 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
         while offset < file.size() {
             let mut block = if made < BLOCKS {
                 made += 1;
-                vec![0; CHUNK]
+                Vec::new()
             } else {
                 reuse.recv().map_err(|_| gone())?
             };
-            let want = usize::try_from(file.size() - offset).unwrap_or(CHUNK).min(CHUNK);
-            let got = file.read_at(offset, block.get_mut(..want).unwrap_or_default())?;
+            block.resize(usize::try_from(file.size() - offset).unwrap_or(CHUNK).min(CHUNK), 0);
+            let got = file.read_at(offset, &mut block)?;
             if got == 0 {
                 break;
             }
+            block.truncate(got);
             // The hasher cannot work on the block while `each` does, but it works on the one before.
-            each(block.get(..got).unwrap_or_default())?;
-            to_hash.send((block, got)).map_err(|_| gone())?;
+            each(&block)?;
+            to_hash.send(block).map_err(|_| gone())?;
             offset += got as u64;
         }
         drop(to_hash);

@@ -39,9 +39,7 @@ pub(crate) fn search(
 ) -> Result<(), Fault> {
     let identity = os::identity_of(file)?;
     let file = Large { file, size, stop: asked.stop };
-    let mut head = [0; 4];
-    let read = file.read_at(0, &mut head)?;
-    let form = Form::of(head.get(..read).unwrap_or_default(), asked.label);
+    let form = Form::of(file.read_into(0, &mut [0; 4])?, asked.label);
     let convention = convention(&file, form)?;
     let check = RefCell::new(Check::new(form));
     let mut reader = TextReader::new(&file, form, convention, &check);
@@ -101,8 +99,7 @@ fn convention(file: &Large<'_>, form: Form) -> Result<Convention, Fault> {
     let mut buffer = vec![0; usize::try_from(LOOKED_AT).unwrap_or(CHUNK)];
     let mut offset = 0;
     loop {
-        let read = file.read_at(offset, &mut buffer)?;
-        let block = buffer.get(..read).unwrap_or_default();
+        let block = file.read_into(offset, &mut buffer)?;
         if memchr::memchr(b'\n', block).is_some() {
             return Ok(Convention::Lf);
         }
@@ -110,10 +107,10 @@ fn convention(file: &Large<'_>, form: Form) -> Result<Convention, Fault> {
         if memchr::memchr(0, block).is_some() {
             return Err(Fault::Skip(Cause::Binary));
         }
-        if read == 0 {
+        if block.is_empty() {
             return Ok(if has_cr { Convention::Cr } else { Convention::Lf });
         }
-        offset += read as u64;
+        offset += block.len() as u64;
     }
 }
 
@@ -227,8 +224,8 @@ impl<'a> TextReader<'a> {
             *first = b'\r';
         }
         let room = buffer.get_mut(held..).unwrap_or_default();
-        let read = self.file.read_at(self.offset, room)?;
-        let block = room.get(..read).unwrap_or_default();
+        let block = self.file.read_into(self.offset, room)?;
+        let read = block.len();
         // Mostly there is neither, and that is seen in one go.
         let is_plain = memchr::memchr2(0, b'\r', block).is_none();
         self.check.borrow_mut().feed(block, is_plain)?;
@@ -248,11 +245,10 @@ impl<'a> TextReader<'a> {
 
     /// Decodes the next block.
     fn decode(&mut self, decoding: &mut Decoding) -> Result<(), Fault> {
-        let read = self.file.read_at(self.offset, &mut decoding.block)?;
-        let block = decoding.block.get(..read).unwrap_or_default();
+        let block = self.file.read_into(self.offset, &mut decoding.block)?;
         self.check.borrow_mut().feed(block, false)?;
-        self.offset += read as u64;
-        self.is_over = read == 0;
+        self.offset += block.len() as u64;
+        self.is_over = block.is_empty();
         decoding.decoder.feed(block, self.is_over, &mut decoding.decoded);
         if decoding.decoder.failed() {
             return Err(Fault::Skip(Cause::Undecodable));

@@ -247,13 +247,12 @@ impl Temporary {
         let mut block = Vec::new();
         while offset < range.end {
             block.resize(usize::try_from(range.end - offset).unwrap_or(BLOCK).min(BLOCK), 0);
-            let got = from.read_at(offset, &mut block).context(Operation::Read, from.path())?;
-            if got == 0 {
+            let bytes = from.read_into(offset, &mut block).context(Operation::Read, from.path())?;
+            if bytes.is_empty() {
                 return Err(StoreError::new(Operation::Read, from.path(), StoreErrorKind::Changed));
             }
-            let bytes = block.get(..got).unwrap_or_default();
             self.write_all(bytes).context(Operation::WriteTemporary, &self.path)?;
-            offset += got as u64;
+            offset += bytes.len() as u64;
         }
         Ok(())
     }
