@@ -197,9 +197,7 @@ impl Lines {
                 joined = [partial.as_slice(), chunk].concat();
                 rest = joined.as_slice();
             }
-            let whole = rest.len() - rest.len() % width;
-            let cut = rest.get(whole..).unwrap_or_default().to_vec();
-            rest = rest.get(..whole).unwrap_or_default();
+            let (mut rest, cut) = rest.split_at(rest.len() - rest.len() % width);
             while let Some(at) = find_unit(self.unit, self.terminator(), rest) {
                 let (text, after) = rest.split_at(at);
                 open.extend(self.unit, text, longest);
@@ -220,7 +218,7 @@ impl Lines {
             }
             open.extend(self.unit, rest, longest);
             position += rest.len() as u64;
-            partial = cut;
+            partial = cut.to_vec();
             true
         })?;
         if wanted && line_start < bytes.end {

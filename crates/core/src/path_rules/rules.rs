@@ -166,9 +166,8 @@ impl Rules {
         let fits = |rule: &Rule| is_directory || !rule.is_of_directories;
         let mut look = |sorted: &[u32], key: &[u8], is_one: &dyn Fn(&Rule) -> bool| {
             let key_of = |index: &u32| self.key(*index);
-            let start = sorted.partition_point(|index| key_of(index) < key);
-            let count = sorted.get(start..).unwrap_or_default().partition_point(|index| key_of(index) == key);
-            let equal = sorted.get(start..start + count).unwrap_or_default();
+            let (_, from) = sorted.split_at(sorted.partition_point(|index| key_of(index) < key));
+            let (equal, _) = from.split_at(from.partition_point(|index| key_of(index) == key));
             let found = equal.iter().rev().take_while(|index| last.is_none_or(|last| **index > last));
             let found = found.copied().find(|index| self.rule(*index).is_some_and(|rule| is_one(&rule)));
             last = found.or(last);

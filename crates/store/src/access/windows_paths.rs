@@ -73,8 +73,10 @@ impl Spelled {
             Self { start, head, names: names.map(str::to_owned).collect() }
         };
         if let Some(rest) = [r"\\?\", r"\\.\", r"\??\"].iter().find_map(|prefix| text.strip_prefix(prefix)) {
-            if let Some(drive) = drive_of(rest).filter(|_| rest.as_bytes().get(2) == Some(&b'\\')) {
-                return with(Start::Drive, format!("{drive}:\\"), rest.get(3..).unwrap_or_default());
+            if let Some((drive, rest)) = drive_of(rest)
+                && let Some(rest) = rest.strip_prefix('\\')
+            {
+                return with(Start::Drive, format!("{drive}:\\"), rest);
             }
             if let Some((first, rest)) = rest.split_once('\\')
                 && first.eq_ignore_ascii_case("UNC")
@@ -86,8 +88,7 @@ impl Spelled {
         if let Some(rest) = text.strip_prefix(r"\\") {
             return Self::of_share(rest);
         }
-        if let Some(drive) = drive_of(&text) {
-            let rest = text.get(2..).unwrap_or_default();
+        if let Some((drive, rest)) = drive_of(&text) {
             return match rest.strip_prefix('\\') {
                 Some(rest) => with(Start::Drive, format!("{drive}:\\"), rest),
                 None => with(Start::DriveRelative, String::new(), rest),
@@ -155,10 +156,11 @@ fn is_of_share(prefix: Prefix<'_>) -> bool {
     matches!(prefix, Prefix::UNC(..) | Prefix::VerbatimUNC(..))
 }
 
-/// The letter of the drive that a text begins with, in upper case.
-fn drive_of(text: &str) -> Option<char> {
-    match text.as_bytes() {
-        [letter, b':', ..] if letter.is_ascii_alphabetic() => Some(char::from(letter.to_ascii_uppercase())),
+/// The letter of the drive that a text begins with, in upper case, and what follows the colon.
+fn drive_of(text: &str) -> Option<(char, &str)> {
+    let (drive, rest) = text.split_once(':')?;
+    match drive.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => Some((char::from(letter.to_ascii_uppercase()), rest)),
         _ => None,
     }
 }

@@ -271,11 +271,8 @@ impl<'a> TextReader<'a> {
         if decoding.handed_out == decoding.text.len() {
             self.decode(decoding)?;
         }
-        let rest = decoding.text.get(decoding.handed_out..).unwrap_or_default();
-        let length = rest.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..length), rest.get(..length)) {
-            to.copy_from_slice(from);
-        }
+        let mut rest = decoding.text.get(decoding.handed_out..).unwrap_or_default();
+        let length = rest.read(buffer)?;
         decoding.handed_out += length;
         Ok(length)
     }
