@@ -95,11 +95,10 @@ pub use access::unserved::{Unserved, Wanted, Whose, WhyUnserved, is_same_directo
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;
-pub use commit::moving::Copied;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
 pub use edit::undo::{Conflict, LaterEdit, UndoError, UndoProblems, Undone};
-pub use edit::{Became, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
+pub use edit::{Became, Copied, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{
     Left, Meant, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError, StoreErrorKind,
 };

@@ -158,7 +158,7 @@ pub(super) fn edit_files(
         let explained = |problem: &EditProblem| {
             let edit = edits.get(problem.entry);
             let file_path = match (edit.map(|edit| edit.change), &problem.reason) {
-                (Some(Change::Move(to)), Reason::OfTarget(_)) => to,
+                (Some(Change::Move { to, .. }), Reason::OfTarget(_)) => to,
                 _ => edit.map(|edit| edit.file_path).unwrap_or_default(),
             };
             let named = Named {
@@ -172,7 +172,7 @@ pub(super) fn edit_files(
         failure(context, tool, error.problems.iter().map(explained).collect())
     })?;
     let name = |edited: &Edited| match edits.get(edited.entry) {
-        Some(FileEdit { change: Change::Move(to), .. }) => *to,
+        Some(FileEdit { change: Change::Move { to, .. }, .. }) => *to,
         edit => edit.map(|edit| edit.file_path).unwrap_or_default(),
     };
     Ok(edit_reply(context, &done, name, dry_run))

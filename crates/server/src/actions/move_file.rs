@@ -24,6 +24,6 @@ pub fn move_file(context: &Context, request: &MoveRequest, cancel: &Cancel) -> R
     if cancel.is_cancelled() {
         return Err(cancelled(context, ToolId::Move));
     }
-    let edit = FileEdit::new(&request.from, Change::Move(&request.to));
+    let edit = FileEdit::new(&request.from, Change::Move { to: &request.to, patches: &[] });
     edit_files(context, ToolId::Move, &[edit], request.dry_run, cancel)
 }

@@ -302,7 +302,13 @@ fn omission(Spot { line, more }: Spot) -> String {
 
 /// Says that a file was copied, and what the copy lacks.
 fn copied(how: Copied) -> String {
-    let mut words = "the file could not be renamed to there, as to another file system: it was copied, and removed where it was".to_owned();
+    let words = "the file could not be renamed to there, as to another file system: it was copied, and removed where it was";
+    lacking(words, how)
+}
+
+/// Says what a file lacks that is another now.
+fn lacking(words: &str, how: Copied) -> String {
+    let mut words = words.to_owned();
     if how.loses_metadata {
         words.push_str("; the copy could not be given all of its owner, group, attributes and flags");
     }
@@ -333,6 +339,9 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
         }
         Warning::Removed => "the file did not exist before the edit that is undone, so it is removed",
         Warning::Copied(how) => return copied(*how).into(),
+        Warning::Rewritten(how) => {
+            return lacking("the file was edited and moved, so it is a new file", *how).into();
+        }
         Warning::NotInHistory(NotKept::Off) => "not kept in the history, so it cannot be undone",
         Warning::NotInHistory(NotKept::Secret) => {
             "not kept in the history, because the file may hold secrets, so it cannot be undone"

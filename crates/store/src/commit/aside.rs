@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mcp_text_editor_core::source::Source as _;
 
-use crate::commit::staged::Staged;
+use crate::commit::staged::Replacement;
 use crate::error::StoreError;
 use crate::os::directory::Dir;
 use crate::os::names::hard_link;
@@ -44,7 +44,7 @@ impl Drop for Link {
 }
 
 impl Aside {
-    pub(super) fn of(staged: &Staged) -> Result<Self, StoreError> {
+    pub(super) fn of(staged: &Replacement) -> Result<Self, StoreError> {
         let place = &staged.place;
         let old = staged.locked.file();
         let name = staged.content.temporary.id().name_of_old();

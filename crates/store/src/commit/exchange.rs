@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::access::place::WritablePlace;
 use crate::commit::aside::Aside;
 use crate::commit::displaced::put_beside;
-use crate::commit::staged::{NewContent, Staged};
+use crate::commit::staged::{NewContent, Replacement};
 use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
@@ -39,14 +39,14 @@ pub(crate) enum Method {
 ///
 /// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
 /// (device, inode, size, mtime), or that another program has opened for writing, is [`StoreErrorKind::Changed`].
-pub(crate) fn exchange(staged: Vec<Staged>) -> Result<Exchanged, StoreError> {
+pub(crate) fn exchange(staged: Vec<Replacement>) -> Result<Exchanged, StoreError> {
     exchange_with(staged, os::exchange, rename_once)
 }
 
 /// What two names of a directory are used for: the file's, and then the temporary's or, of a rename, the other way round.
 pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
 
-fn exchange_with(staged: Vec<Staged>, swap: Swap, rename: Swap) -> Result<Exchanged, StoreError> {
+fn exchange_with(staged: Vec<Replacement>, swap: Swap, rename: Swap) -> Result<Exchanged, StoreError> {
     let mut exchanged = Exchanged { replaced: Vec::new(), swap };
     for file in staged {
         match replace(file, swap, rename) {
@@ -67,7 +67,7 @@ pub(crate) struct Exchanged {
 
 #[derive(Debug)]
 struct Replaced {
-    staged: Staged,
+    staged: Replacement,
     old: Old,
 }
 
@@ -105,7 +105,7 @@ impl Replaced {
     }
 }
 
-impl Staged {
+impl Replacement {
     /// Whether this name means the old file, the file holds what was read, and no program has it open for writing.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
         let (old, content) = (self.locked.file(), self.content.unsettled.as_ref());
@@ -181,7 +181,7 @@ impl Staged {
     }
 }
 
-fn replace(staged: Staged, swap: Swap, rename: Swap) -> Result<Replaced, StoreError> {
+fn replace(staged: Replacement, swap: Swap, rename: Swap) -> Result<Replaced, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
     // If another program has replaced the file, another process of this server can hold the lock of that file and be here at the
@@ -211,7 +211,7 @@ fn replace(staged: Staged, swap: Swap, rename: Swap) -> Result<Replaced, StoreEr
 ///
 /// Waits for programs that hold the old file open so that it cannot lose a name. Between two tries everybody may do anything, so that all
 /// is done and checked each time.
-fn rename_over(staged: &Staged, rename: Swap) -> Result<(Aside, bool), StoreError> {
+fn rename_over(staged: &Replacement, rename: Swap) -> Result<(Aside, bool), StoreError> {
     let place = &staged.place;
     let mut patience = Patience::default();
     loop {
@@ -230,7 +230,7 @@ fn rename_over(staged: &Staged, rename: Swap) -> Result<(Aside, bool), StoreErro
 }
 
 /// One try; the inner error is that of the rename.
-fn try_rename_over(staged: &Staged, rename: Swap) -> Result<io::Result<(Aside, bool)>, StoreError> {
+fn try_rename_over(staged: &Replacement, rename: Swap) -> Result<io::Result<(Aside, bool)>, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
     let old = staged.locked.file().file();
@@ -259,8 +259,8 @@ fn try_rename_over(staged: &Staged, rename: Swap) -> Result<io::Result<(Aside, b
 ///
 /// If another program has written to the new file, that gets the name again and the old one a name beside it, and the error is
 /// [`StoreErrorKind::Displaced`].
-fn put_back(staged: &Staged, swap: Swap) -> Result<(), StoreError> {
-    let Staged { place, content: NewContent { temporary, .. }, locked } = staged;
+fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
+    let Replacement { place, content: NewContent { temporary, .. }, locked } = staged;
     swap_until_out(place, temporary.name(), *temporary.identity(), swap)?;
     if staged.is_new_untouched() {
         return Ok(());
@@ -346,7 +346,7 @@ impl Exchanged {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
         let mut is_clean = true;
         let finish = |Replaced { staged, old }: Replaced| {
-            let Staged { place, content: NewContent { temporary, .. }, locked } = staged;
+            let Replacement { place, content: NewContent { temporary, .. }, locked } = staged;
             is_clean &= match old {
                 Old::Exchanged => unlink_if(&place.directory, temporary.name(), locked.file().identity()),
                 Old::Aside(aside, _) => aside.remove(),
@@ -460,7 +460,7 @@ mod tests {
     use crate::stage::temporary::{PREFIX, Temporary, TemporaryId};
 
     /// Files `a`, `b`, `c` with "old", each staged with "new".
-    fn three() -> (tempfile::TempDir, Vec<Staged>) {
+    fn three() -> (tempfile::TempDir, Vec<Replacement>) {
         let directory = tempfile::tempdir().unwrap();
         let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
         let staged = ["a", "b", "c"].map(|name| {
@@ -471,7 +471,7 @@ mod tests {
             let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
             temporary.write_all(b"new").unwrap();
             let (new, old) = (Digest::of(b"new"), Digest::of(b"old"));
-            Staged {
+            Replacement {
                 place,
                 content: NewContent { temporary, in_place: None, old, new, unsettled: None },
                 locked,

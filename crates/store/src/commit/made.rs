@@ -14,7 +14,7 @@ use crate::os::vanishing::remove_directory;
 
 /// Directories that were made, outermost first; removed when dropped, as far as they are empty.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(crate) struct Made {
     directories: Vec<One>,
     innermost: Option<Arc<Dir>>,
 }
@@ -28,7 +28,7 @@ struct One {
 
 impl Made {
     /// Makes the missing directories on the way to a place. One that another call makes meanwhile is used, and is not removed.
-    pub(super) fn below(place: &Place) -> Result<Self, StoreError> {
+    pub(crate) fn below(place: &Place) -> Result<Self, StoreError> {
         let mut made = Self::default();
         let mut parent = place.directory.clone();
         let above = place.path().ancestors().skip(1);
@@ -59,9 +59,14 @@ impl Made {
         self.directories.iter().try_for_each(|one| os::sync_directory(&one.parent))
     }
 
-    /// Leaves them where they are; their paths, outermost first.
-    pub(super) fn keep(&mut self) -> Vec<PathBuf> {
-        std::mem::take(&mut self.directories).into_iter().map(|one| one.path).collect()
+    /// Their paths, outermost first.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.directories.iter().map(|one| one.path.clone()).collect()
+    }
+
+    /// Leaves them where they are.
+    pub(super) fn keep(&mut self) {
+        self.directories.clear();
     }
 }
 

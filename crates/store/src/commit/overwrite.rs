@@ -7,7 +7,7 @@ use std::io;
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
 use crate::access::place::{Bytes, OpenFile};
-use crate::commit::staged::{NewContent, Staged};
+use crate::commit::staged::{NewContent, Replacement};
 use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
 use crate::os;
@@ -29,7 +29,7 @@ type WriteOver = fn(&Bytes<'_>, &File, bool) -> io::Result<()>;
 
 #[derive(Debug)]
 struct Target {
-    staged: Staged,
+    staged: Replacement,
     /// The file, open for writing.
     file: OpenFile,
     /// Its identity after space was reserved, which changes its times.
@@ -43,7 +43,7 @@ impl Overwriting {
     ///
     /// With `sync`, each file is on disk before the next is begun.
     pub(crate) fn prepare(
-        files: Vec<Staged>,
+        files: Vec<Replacement>,
         state: Option<&StateDir>,
         sync: bool,
     ) -> Result<Self, StoreError> {
@@ -54,7 +54,7 @@ impl Overwriting {
 
     /// Checks again, at the last moment before anything is written, that all files are what was read: see [`Overwriting::prepare`].
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        for Target { staged: Staged { place, .. }, checked, .. } in &self.targets {
+        for Target { staged: Replacement { place, .. }, checked, .. } in &self.targets {
             if !place.identity()?.same_content(checked) {
                 return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
             }
@@ -100,7 +100,7 @@ impl Overwriting {
     /// Removes what was needed on the way; returns the locks, and whether all of it is gone.
     pub(crate) fn finish(self) -> (Vec<LockedFile>, bool) {
         let mut is_clean = true;
-        let finish = |Target { staged: Staged { content, locked, .. }, copy, .. }: Target| {
+        let finish = |Target { staged: Replacement { content, locked, .. }, copy, .. }: Target| {
             is_clean &= content.temporary.remove() & copy.remove();
             locked
         };
@@ -120,8 +120,8 @@ impl Overwriting {
 }
 
 impl Target {
-    fn prepare(staged: Staged, state: Option<&StateDir>) -> Result<Self, StoreError> {
-        let Staged { place, content: NewContent { temporary, unsettled, .. }, locked } = &staged;
+    fn prepare(staged: Replacement, state: Option<&StateDir>) -> Result<Self, StoreError> {
+        let Replacement { place, content: NewContent { temporary, unsettled, .. }, locked } = &staged;
         let old = locked.file();
         let file = place.open_file(true)?;
         let changed = || StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
@@ -241,7 +241,7 @@ mod tests {
                         let (old, new) = (Digest::of(old.as_bytes()), Digest::of(new.as_bytes()));
                         let in_place = Some(InPlace::Asked);
                         let content = NewContent { temporary, in_place, old, new, unsettled: None };
-                        Staged { place, content, locked }
+                        Replacement { place, content, locked }
                     });
                     LEFT.set(left);
                     let mut overwriting = Overwriting::prepare(files.into(), None, true).unwrap();

@@ -1,17 +1,18 @@
 //! Making a new file, which is complete before it has its name: [`Creation`].
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::OpenOptions;
+use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
 use crate::commit::made::Made;
+use crate::commit::remove::take_away;
 use crate::error::{Context as _, Left, NameFault, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;
@@ -31,55 +32,34 @@ pub(crate) struct Creation {
     made: Made,
 }
 
-/// A file that was created.
+/// A file that was created, locked until this is dropped, where the file system has locks.
 #[derive(Debug)]
 pub(crate) struct Created {
-    /// The new file, locked until this is dropped, where the file system has locks.
-    pub file: OpenFile,
-    /// The parent directories that were made for it, outermost first.
-    pub directories: Vec<PathBuf>,
-    /// The directory that it is in.
-    pub(super) directory: Arc<Dir>,
+    place: WritablePlace,
+    id: TemporaryId,
+    /// The new file.
+    pub(crate) file: OpenFile,
+    made: Made,
+    /// Whether its temporary's name is gone.
+    is_clean: bool,
 }
 
 impl Creation {
-    /// Makes the missing parents (mode 0777 less the umask) and an empty file in the last (0666 less the umask).
+    /// Makes the missing parents (mode 0777 less the umask) and an empty file in the last, with these permissions less the umask.
     ///
-    /// A place that was named by a symbolic link, even a dangling one, is [`StoreErrorKind::AlreadyExists`]. This first check only
-    /// saves work; [`Creation::commit`] decides.
-    pub(crate) fn begin(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
-        Self::begin_with(place, id, 0o666)
-    }
-
-    /// As [`Creation::begin`]; the file is this user's alone until it is given other modes.
-    pub(super) fn begin_copy(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
-        Self::begin_with(place, id, 0o600)
-    }
-
-    /// Its bytes so far, and what else it is besides its name.
-    pub(super) fn temporary(&mut self) -> &mut Temporary {
-        &mut self.temporary
-    }
-
-    fn begin_with(place: &WritablePlace, id: TemporaryId, permissions: u32) -> Result<Self, StoreError> {
-        let fail = |kind| Err(StoreError::new(Operation::Create, place.path(), kind));
-        let exists = || place.missing.is_empty() && place.directory.symlink_metadata(place.name()).is_ok();
-        if place.by_link || exists() {
-            return fail(StoreErrorKind::AlreadyExists);
-        }
-        if place.ends_in_slash {
-            let name = place.is_free().then_some(NameFault::SlashAfterNothing);
-            let error = StoreError::new(Operation::Create, place.path(), StoreErrorKind::IsADirectory);
-            return Err(StoreError { name, ..error });
-        }
+    /// [`Creation::publish`] decides whether the name is free.
+    pub(crate) fn begin(
+        place: &WritablePlace,
+        id: TemporaryId,
+        permissions: u32,
+    ) -> Result<Self, StoreError> {
         check_directory(place)?;
         let mut attempts = Attempts::new(Cancellation::none());
         loop {
             let made = Made::below(place);
             let temporary = made.and_then(|made| {
-                let named = (id, id.name());
                 let temporary =
-                    Temporary::create_in(made.innermost(place), named, place.path(), permissions)?;
+                    Temporary::create_in(made.innermost(place), (id, id.name()), place.path(), permissions)?;
                 Ok((made, temporary))
             });
             match temporary {
@@ -93,62 +73,106 @@ impl Creation {
         }
     }
 
-    /// Waits until the content is on disk.
-    pub(crate) fn sync(&self) -> Result<(), StoreError> {
-        self.temporary.sync()
+    /// Where it is to be.
+    pub(super) fn place(&self) -> &WritablePlace {
+        &self.place
     }
 
-    /// Gives the file its name, unless that is taken, which the file system decides in one step. With `sync` the names are on disk
-    /// when this returns.
-    pub(crate) fn commit(self, sync: bool) -> Result<Created, StoreError> {
-        self.commit_with(sync, &[rename_new, link, claim_and_rename])
+    /// Its bytes so far, and what else it is besides its name.
+    pub(crate) fn temporary(&self) -> &Temporary {
+        &self.temporary
     }
 
-    fn commit_with(self, sync: bool, ways: &[Way]) -> Result<Created, StoreError> {
+    /// The same, to be completed.
+    pub(crate) fn temporary_mut(&mut self) -> &mut Temporary {
+        &mut self.temporary
+    }
+
+    /// The directories that were made for it, outermost first.
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+        self.made.paths()
+    }
+
+    /// Gives the file its name, unless that is taken, which the file system decides in one step.
+    pub(crate) fn publish(self) -> Result<Created, StoreError> {
+        self.publish_with(&[rename_new, link, claim_and_rename])
+    }
+
+    fn publish_with(self, ways: &[Way]) -> Result<Created, StoreError> {
         // Dropped in reverse order: directories can be removed only after what is in them.
-        let Self { place, mut made, temporary } = self;
-        let directory = made.innermost(&place).clone();
+        let Self { place, made, temporary } = self;
+        let directory = made.innermost(&place);
         let name = Path::new(place.name());
         let mut named: io::Result<Named> = Err(io::ErrorKind::Unsupported.into());
         for way in ways {
-            named = way(&directory, &temporary, name);
+            named = way(directory, &temporary, name);
             if !named.as_ref().is_err_and(os::is_unsupported) {
                 break;
             }
         }
         let (file, identity) = named.context(Operation::Create, place.path())?;
-        let opened = OpenFile::new(file, place.path().to_owned());
-        let named = opened.map_err(|error| (error, unlink_if(&directory, name, &identity)));
-        drop(temporary);
-        let synced = named.and_then(|file| {
-            let sync_names = || os::sync_directory(&directory).and_then(|()| made.sync_parents());
-            match if sync { sync_names() } else { Ok(()) } {
-                Ok(()) => Ok(file),
-                Err(error) => {
-                    let error = StoreError::from_io(Operation::Sync, place.path(), error);
-                    Err((error, unmake(&directory, name, file.identity())))
-                }
+        let file = OpenFile::new(file, place.path().to_owned()).inspect_err(|_| {
+            unlink_if(directory, name, &identity);
+        })?;
+        let id = temporary.id();
+        let is_clean = temporary.remove();
+        Ok(Created { place, id, file, made, is_clean })
+    }
+}
+
+impl Created {
+    /// The directories that were made for it, outermost first.
+    #[cfg(test)]
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+        self.made.paths()
+    }
+
+    /// Waits until its name, and those of its directories, are on disk.
+    pub(super) fn sync_names(&self) -> Result<(), StoreError> {
+        let synced =
+            os::sync_directory(self.made.innermost(&self.place)).and_then(|()| self.made.sync_parents());
+        synced.context(Operation::Sync, self.place.path())
+    }
+
+    /// Leaves it where it is; whether nothing else of it is left.
+    pub(super) fn keep(mut self) -> bool {
+        self.made.keep();
+        self.is_clean
+    }
+
+    /// Removes the file again, because of `cause`, unless another program has written to it or replaced it; the error to report.
+    pub(super) fn take_back(mut self, digest: Digest, cause: StoreError) -> StoreError {
+        let (directory, name) = (self.made.innermost(&self.place), Path::new(self.place.name()));
+        let taken = take_away(directory, name, Path::new(&self.id.name()), digest, self.file.file());
+        // Another program may have written to it, or made one of its own.
+        let is_there = os::identity_at(directory, name).is_ok();
+        let left = is_there.then(|| Left::new(self.place.path(), Remains::Made));
+        if is_there {
+            self.made.keep();
+        }
+        match taken {
+            Err(_) => cause.not_restored(left),
+            Ok(()) if is_there && cause.kind != StoreErrorKind::NotRestored => {
+                StoreError { kind: StoreErrorKind::Displaced, ..cause.leaving(left) }
             }
-        });
-        match synced {
-            Ok(file) => Ok(Created { file, directories: made.keep(), directory }),
-            Err((error, true)) => Err(error),
-            Err((error, false)) => {
-                made.keep();
-                Err(error.not_restored([Left::new(place.path(), Remains::Made)]))
-            }
+            Ok(()) => cause.leaving(left),
         }
     }
 }
 
-impl Write for Creation {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.temporary.write(bytes)
+/// Checks that nothing has a new file's place, as far as can be seen without trying.
+pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
+    let fail = |kind| StoreError::new(Operation::Create, place.path(), kind);
+    match place.identity() {
+        Err(error) if error.kind == StoreErrorKind::NotFound && !place.is_named_by_link() => {}
+        Err(error) if error.kind != StoreErrorKind::NotFound => return Err(error),
+        _ => return Err(fail(StoreErrorKind::AlreadyExists)),
     }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.temporary.flush()
+    if place.ends_in_slash {
+        let name = Some(NameFault::SlashAfterNothing);
+        return Err(StoreError { name, ..fail(StoreErrorKind::IsADirectory) });
     }
+    check_directory(place)
 }
 
 /// Checks that no mark on the directory keeps files from being made in it, or from being removed again if the call fails.
@@ -236,6 +260,8 @@ fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
     reason = "a test sets its files up, and looks at them, without the store"
 )]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
     use crate::access::roots::Roots;
     use crate::tests::world::real;
@@ -252,25 +278,25 @@ mod tests {
             let place =
                 roots.resolve_for_writing(directory.path().join("a/b/new").to_str().unwrap()).unwrap();
             let begin = || {
-                let mut creation = Creation::begin(&place, TemporaryId::draw()).unwrap();
-                creation.write_all(b"content").unwrap();
+                let mut creation = Creation::begin(&place, TemporaryId::draw(), 0o666).unwrap();
+                creation.temporary_mut().write_all(b"content").unwrap();
                 creation
             };
             let names = |below: &str| {
                 let entries = std::fs::read_dir(directory.path().join(below)).unwrap();
                 entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
             };
-            let error = begin().commit_with(true, &[]).unwrap_err();
+            let error = begin().publish_with(&[]).unwrap_err();
             assert_eq!(error.kind, StoreErrorKind::Io);
             assert!(names("").is_empty());
 
             let losing = begin();
             let unsupported: Way = |_, _, _| Err(io::ErrorKind::Unsupported.into());
-            let created = begin().commit_with(true, &[unsupported, *way]).unwrap();
-            assert!(created.directories.is_empty());
+            let created = begin().publish_with(&[unsupported, *way]).unwrap();
+            assert!(created.made.paths().is_empty());
             assert_eq!(created.file.metadata().len(), 7);
             assert_eq!(std::fs::read(directory.path().join("a/b/new")).unwrap(), b"content");
-            assert_eq!(losing.commit_with(true, &[*way]).unwrap_err().kind, StoreErrorKind::AlreadyExists);
+            assert_eq!(losing.publish_with(&[*way]).unwrap_err().kind, StoreErrorKind::AlreadyExists);
             assert_eq!(names("a/b"), ["new"]);
         }
     }
@@ -299,9 +325,9 @@ mod tests {
             let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
             let file = real(directory.path()).join("new");
             let place = roots.resolve_for_writing(file.to_str().unwrap()).unwrap();
-            let mut creation = Creation::begin(&place, TemporaryId::draw()).unwrap();
-            creation.write_all(b"ours").unwrap();
-            let created = creation.commit_with(true, &[*way]).unwrap();
+            let mut creation = Creation::begin(&place, TemporaryId::draw(), 0o666).unwrap();
+            creation.temporary_mut().write_all(b"ours").unwrap();
+            let created = creation.publish_with(&[*way]).unwrap();
             assert_eq!((created.file.metadata().len(), created.file.path()), (4, file.as_path()));
             #[cfg(unix)]
             assert_eq!(std::fs::read_link(&file).unwrap(), Path::new("theirs"));

@@ -1,17 +1,35 @@
 //! One file of a call that is about to change: [`Staged`]. An edit makes it, and the transaction takes it from there.
 
+use std::path::PathBuf;
+
 use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::WritablePlace;
 use crate::commit::in_place::InPlace;
+use crate::commit::made::Made;
+use crate::commit::publish_new::Creation;
 use crate::journal::{Change, Step};
 use crate::lock::LockedFile;
 use crate::read::document::Content;
-use crate::stage::temporary::Temporary;
+use crate::stage::temporary::{Temporary, TemporaryId};
+
+/// A file, checked, and complete as far as it is new.
+#[derive(Debug)]
+pub(crate) enum Staged {
+    /// It keeps its name.
+    Replaced(Replacement),
+    /// It loses its name, or gets one, or both.
+    Named {
+        /// What loses its name.
+        from: Option<Departure>,
+        /// What gets one.
+        to: Option<Arrival>,
+    },
+}
 
 /// A file whose new content is complete.
 #[derive(Debug)]
-pub(crate) struct Staged {
+pub(crate) struct Replacement {
     /// Where it is.
     pub place: WritablePlace,
     /// What it is to hold.
@@ -35,11 +53,100 @@ pub(crate) struct NewContent {
     pub unsettled: Option<Content>,
 }
 
+/// A file that loses its name.
+#[derive(Debug)]
+pub(crate) struct Departure {
+    /// Where it is.
+    pub place: WritablePlace,
+    /// What it is called between the two, or before it is unlinked.
+    pub id: TemporaryId,
+    /// The file, with the identity that it had before it was read.
+    pub locked: LockedFile,
+    /// The digest of what it holds.
+    pub digest: Digest,
+    /// Whether its times can tell whether it still holds that.
+    pub is_settled: bool,
+    /// The directories that were made for it, outermost first; they are removed as far as they are empty.
+    pub directories: Vec<PathBuf>,
+    /// Whether its name must be free before any is given: another file of the call gets it, or it cannot change its name in one step.
+    pub goes_first: bool,
+}
+
+/// What gets a name that is free by then.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// A new file.
+    New {
+        /// The file.
+        creation: Creation,
+        /// The digest of what it holds.
+        digest: Digest,
+    },
+    /// The file that departs.
+    Same {
+        /// Where it is to be.
+        place: WritablePlace,
+        /// The directories that were made for it.
+        made: Made,
+    },
+    /// The file that departs, where its name is spelled otherwise and means the same. No record has it: it could not be found by it.
+    Respelled(PathBuf),
+}
+
 impl Staged {
-    /// What the journal says of it.
-    pub(crate) fn step(&self) -> Step {
-        let NewContent { temporary, in_place, old, new, .. } = &self.content;
-        let change = Change { old: *old, new: *new, key: temporary.identity().key() };
-        if in_place.is_some() { Step::Overwrite(change) } else { Step::Exchange(change) }
+    /// Whether the file system changes it in one step, so that both states are whole.
+    pub(crate) fn is_one_step(&self) -> bool {
+        match self {
+            Self::Replaced(file) => file.content.in_place.is_none(),
+            Self::Named { from: None, .. } => true,
+            Self::Named { from: Some(from), to } => {
+                matches!(to, Some(Arrival::Same { .. } | Arrival::Respelled(_))) && !from.goes_first
+            }
+        }
+    }
+
+    /// Whether recovery has to know what becomes of it if it is the only file of its call.
+    pub(crate) fn needs_step_alone(&self) -> bool {
+        match self {
+            Self::Replaced(_) => true,
+            Self::Named { from, .. } => {
+                !self.is_one_step() || from.as_ref().is_some_and(|from| !from.directories.is_empty())
+            }
+        }
+    }
+
+    /// What the journal says of it, by what is called what.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (TemporaryId, Step)> {
+        let steps = match self {
+            Self::Replaced(Replacement { content, .. }) => {
+                let NewContent { temporary, in_place, old, new, .. } = content;
+                let change = Change { old: *old, new: *new, key: temporary.identity().key() };
+                let step = if in_place.is_some() { Step::Overwrite(change) } else { Step::Exchange(change) };
+                [Some((temporary.id(), step)), None]
+            }
+            Self::Named { from, to } => {
+                let arrives = match to {
+                    Some(Arrival::New { creation, digest }) => {
+                        Some((creation.temporary().id(), Step::Publish(*digest)))
+                    }
+                    _ => None,
+                };
+                let departs =
+                    from.as_ref().filter(|_| !matches!(to, Some(Arrival::Respelled(_)))).map(|from| {
+                        let Departure { digest, directories, .. } = from;
+                        let directories = directories.clone();
+                        let step = match to {
+                            Some(Arrival::Same { .. }) => {
+                                let key = Some(from.locked.file().identity().key());
+                                Step::Move { digest: *digest, key, directories }
+                            }
+                            _ => Step::Remove { old: *digest, directories },
+                        };
+                        (from.id, step)
+                    });
+                [arrives, departs]
+            }
+        };
+        steps.into_iter().flatten()
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! 1. The record names all files, before the first temporary is made.
 //! 2. All temporaries are complete and synced; the record says what each file was and will be.
-//! 3. The files are exchanged with their temporaries one by one; each time what comes out must be what was read.
-//! 4. The directories are synced. If there is more than one file, or one that is to be written over, the record says
-//!    *committed*.
+//! 3. Names that other files of the call get are taken away, all names are given, the files that keep theirs are exchanged with their
+//!    temporaries one by one, and the other names are taken away; each time what comes out must be what was read.
+//! 4. The directories are synced. Unless all of it was one step of the file system, the record says *committed*.
 //! 5. Files that must not be exchanged are written over, and synced.
-//! 6. The old files are unlinked, and the record is.
+//! 6. The old files are unlinked, then the directories that were made for those that are gone, and the record.
 //!
 //! An error up to step 5 takes all of it back. If the process is killed up to step 4, recovery takes the call back; after that it ends
-//! the call. A single file that is exchanged is old or new at any time, so its record is never synced.
+//! the call. A single file that is exchanged, created, or renamed is old or new at any time, so its record is never synced.
 
 use std::io;
 use std::panic::resume_unwind;
@@ -19,18 +19,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use mcp_text_editor_core::digest::Digest;
+
 use crate::access::place::WritablePlace;
 use crate::access::roots::PathError;
 use crate::cancellation::Cancellation;
 use crate::commit::exchange::{Exchanged, Method, exchange, sync_directories_of};
+use crate::commit::names::Names;
 use crate::commit::overwrite::Overwriting;
+use crate::commit::remove::remove_directories;
 use crate::commit::staged::Staged;
 use crate::durability::Durability;
 use crate::error::{Left, Operation, Remains, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os::directory::Dir;
-use crate::stage::temporary::Temporary;
+use crate::stage::temporary::{Temporary, TemporaryId};
 use crate::state_dir::{CONTENT, StateDir};
 use crate::workspace::Workspace;
 
@@ -39,23 +43,61 @@ const SYNCS: usize = 16;
 
 /// What is known of a transaction that was carried out.
 #[derive(Debug)]
-pub(crate) struct Done<T> {
-    /// How each file was replaced that was not written over, in the order given.
-    pub(crate) methods: Vec<Method>,
+pub(crate) struct Done<'a, T> {
+    /// What is known of each file, in the order given.
+    pub(crate) landed: Vec<Landed>,
     /// The result of `note`.
     pub(crate) noted: T,
+    /// The directories that were made for files that have gone.
+    pub(crate) around: Around<'a>,
 }
 
-/// A transaction whose files have their new content.
+/// What is known of a file that is what it is to be.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Landed {
+    /// How it was replaced, if it was, and not written over.
+    pub(crate) method: Option<Method>,
+    /// What it holds, if it was renamed: another program that has it open may have written to it.
+    pub(crate) digest: Option<Digest>,
+}
+
+/// A transaction whose files are what they are to be.
 #[derive(Debug)]
 struct Carried<T> {
-    done: Done<T>,
+    landed: Vec<Landed>,
+    noted: T,
     /// Old files that were exchanged; they have no names any more.
     exchanged: Vec<LockedFile>,
     /// Files that were written over.
     overwritten: Vec<LockedFile>,
+    /// The directories that were made for files that have gone.
+    around: Vec<PathBuf>,
     /// Whether all temporaries are gone.
     is_clean: bool,
+}
+
+/// The directories around files that have gone, and the record of that.
+#[derive(Debug, Default)]
+#[must_use = "they are still there"]
+pub(crate) struct Around<'a> {
+    of: Option<(&'a Workspace, Option<Record>)>,
+    directories: Vec<PathBuf>,
+}
+
+impl Around<'_> {
+    /// Removes them as far as they are empty, which ends the transaction. Due once the places of the files are dropped: Windows removes
+    /// no directory of which there is a handle.
+    pub(crate) fn remove(self) {
+        let Some((workspace, record)) = self.of else { return };
+        match remove_directories(workspace, &self.directories) {
+            Ok(()) => drop(record),
+            // The next process tries again.
+            Err(error) => {
+                tracing::warn!(%error, "a directory that was made for a file cannot be removed with it");
+                record.into_iter().for_each(Record::keep);
+            }
+        }
+    }
 }
 
 /// A call that edits, and its record.
@@ -64,8 +106,8 @@ pub(crate) struct Transaction<'a> {
     workspace: &'a Workspace,
     subjects: Vec<Subject>,
     record: Option<Record>,
-    /// The places whose names may have been exchanged. If the commit fails, their directories are synced before the record is removed.
-    exchanging: Vec<WritablePlace>,
+    /// The places whose names may have changed. If the commit fails, their directories are synced before the record is removed.
+    renaming: Vec<WritablePlace>,
 }
 
 /// A transaction that is dropped has changed nothing. Its record stays only if a temporary could not be unlinked.
@@ -81,47 +123,13 @@ impl Drop for Transaction<'_> {
 impl<'a> Transaction<'a> {
     /// Writes down which files may be changed. To be called before the first temporary is made. Without a journal the transaction is
     /// all or nothing only as long as the process lives; see [`Transaction::is_recorded`].
-    pub(crate) fn begin(workspace: &'a Workspace, subjects: &[Subject]) -> Self {
-        let write = |state| workspace.deferred_close.with_room(|| Record::begin(state, subjects));
-        let begun = workspace.state_dir.as_ref().map(write);
+    pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Self {
+        let write = |state| workspace.deferred_close.with_room(|| Record::begin(state, &subjects));
+        let begun = workspace.state_dir.as_ref().filter(|_| !subjects.is_empty()).map(write);
         let record = begun.and_then(|begun| {
             begun.inspect_err(|error| tracing::warn!(%error, "an edit goes without a journal")).ok()
         });
-        Self { workspace, subjects: subjects.to_vec(), record, exchanging: Vec::new() }
-    }
-
-    /// Writes down what is to become of the files of a transaction that exchanges none.
-    pub(crate) fn decide(&mut self, steps: &[Step]) -> Result<(), StoreError> {
-        let sync = self.workspace.durability == Durability::Machine;
-        self.record.as_mut().map_or(Ok(()), |record| record.prepared(steps, sync))
-    }
-
-    /// From here on recovery goes forward.
-    pub(crate) fn decided(&mut self) -> Result<(), StoreError> {
-        let sync = self.workspace.durability == Durability::Machine;
-        self.record.as_mut().map_or(Ok(()), |record| record.committed(sync))
-    }
-
-    /// Whether its record may say *committed* or not; see [`Record::is_in_doubt`].
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        self.record.as_ref().is_some_and(Record::is_in_doubt)
-    }
-
-    /// Leaves its record to recovery, which puts right what this process could not.
-    pub(crate) fn give_up(&mut self) {
-        self.record.take().into_iter().for_each(Record::keep);
-    }
-
-    /// Does the work of a transaction that exchanges no files. Whatever the work has made must be gone, as far as it can be removed, when
-    /// that ends: an error tells of what is left.
-    pub(crate) fn work<T>(
-        mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
-    ) -> Result<(T, Self), StoreError> {
-        match work(&mut self) {
-            Ok(done) => Ok((done, self)),
-            Err(error) => Err(error.leaving(self.left())),
-        }
+        Self { workspace, subjects, record, renaming: Vec::new() }
     }
 
     /// The temporaries and directories that were made for it and could not be removed. Due once it has failed, and none is held any more.
@@ -134,19 +142,23 @@ impl<'a> Transaction<'a> {
         self.record.is_some()
     }
 
-    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked; `kept` are files of the call
-    /// that are not changed, and stay locked until the end.
+    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked, with what each file holds that
+    /// got another place; `kept` are files of the call that are not changed, and stay locked until the end.
     pub(crate) fn commit<T>(
         mut self,
         files: Vec<Staged>,
         kept: Vec<LockedFile>,
         cancellation: Cancellation<'_>,
-        note: impl FnOnce() -> T,
-    ) -> Result<Done<T>, StoreError> {
+        note: impl FnOnce(&[Landed]) -> T,
+    ) -> Result<Done<'a, T>, StoreError> {
         match self.carry_out(files, cancellation, note) {
-            Ok(Carried { done, exchanged, overwritten, is_clean }) => {
+            Ok(Carried { landed, noted, exchanged, overwritten, around: directories, is_clean }) => {
                 let is_in_place = !overwritten.is_empty();
+                let mut around = Around::default();
                 match self.record.take() {
+                    record if is_clean && !directories.is_empty() => {
+                        around = Around { of: Some((self.workspace, record)), directories };
+                    }
                     // Synced, since recovery could otherwise find it after a power cut, and write old content over a later edit.
                     Some(record) if is_clean => {
                         record.remove(is_in_place && self.workspace.durability == Durability::Machine);
@@ -156,13 +168,13 @@ impl<'a> Transaction<'a> {
                 // The locks are released last.
                 drop((overwritten, kept));
                 self.workspace.deferred_close.close(exchanged);
-                Ok(done)
+                Ok(Done { landed, noted, around })
             }
             Err(error) => {
                 let is_restored = error.kind != StoreErrorKind::NotRestored;
-                // The record stays if the old names are not on disk: a power cut could bring the exchange back.
-                if !is_restored || sync_directories_of(self.exchanging.iter()).is_err() {
-                    self.give_up();
+                // The record stays if the old names are not on disk: a power cut could bring the new ones back.
+                if !is_restored || sync_directories_of(self.renaming.iter()).is_err() {
+                    self.record.take().into_iter().for_each(Record::keep);
                 }
                 Err(error.leaving(self.left()))
             }
@@ -171,9 +183,10 @@ impl<'a> Transaction<'a> {
 
     /// What becomes of each file that the record names.
     fn steps(&self, files: &[Staged]) -> Vec<Step> {
+        let steps: Vec<(TemporaryId, Step)> = files.iter().flat_map(Staged::steps).collect();
         let step = |subject: &Subject| {
-            let staged = files.iter().find(|file| file.content.temporary.id() == subject.id);
-            staged.map_or(Step::Stay, Staged::step)
+            let staged = steps.iter().find(|(id, _)| *id == subject.id);
+            staged.map_or(Step::Stay, |(_, step)| step.clone())
         };
         self.subjects.iter().map(step).collect()
     }
@@ -182,57 +195,101 @@ impl<'a> Transaction<'a> {
         &mut self,
         files: Vec<Staged>,
         cancellation: Cancellation<'_>,
-        note: impl FnOnce() -> T,
+        note: impl FnOnce(&[Landed]) -> T,
     ) -> Result<Carried<T>, StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
         let steps = self.steps(&files);
-        let is_one_exchange = matches!(files.as_slice(), [file] if file.content.in_place.is_none());
-        let (to_overwrite, to_exchange): (Vec<Staged>, Vec<Staged>) =
-            files.into_iter().partition(|file| file.content.in_place.is_some());
+        let is_one_step = matches!(files.as_slice(), [file] if file.is_one_step());
+        let needs_steps = !matches!(files.as_slice(), [file] if !file.needs_step_alone());
+        let mut landed = vec![Landed::default(); files.len()];
+        let (mut to_overwrite, mut to_exchange, mut to_rename) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut of_exchanged, mut of_named) = (Vec::new(), Vec::new());
+        // The last first: a file may be in a directory that was made for one before it, and goes before that if the call fails.
+        for (index, file) in files.into_iter().enumerate().rev() {
+            match file {
+                Staged::Replaced(file) if file.content.in_place.is_some() => to_overwrite.push(file),
+                Staged::Replaced(file) => {
+                    of_exchanged.push(index);
+                    to_exchange.push(file);
+                }
+                Staged::Named { from, to } => {
+                    of_named.push(index);
+                    to_rename.push((from, to));
+                }
+            }
+        }
+        to_exchange.reverse();
+        to_overwrite.reverse();
+        let mut names = Names::new(to_rename);
         let overwriting = Overwriting::prepare(to_overwrite, self.workspace.state_dir.as_ref(), sync)?;
         if sync {
             let of_exchanged = to_exchange.iter().map(|file| &file.content.temporary);
-            sync_all(&of_exchanged.chain(overwriting.temporaries()).collect::<Vec<_>>())?;
+            let all = of_exchanged.chain(overwriting.temporaries()).chain(names.temporaries());
+            sync_all(&all.collect::<Vec<_>>())?;
         }
-        if let Some(record) = &mut self.record {
-            record.prepared(&steps, sync && !is_one_exchange)?;
+        if let Some(record) = self.record.as_mut().filter(|_| needs_steps) {
+            record.prepared(&steps, sync && !is_one_step)?;
         }
         overwriting.check()?;
         if cancellation.is_cancelled() {
-            let path = to_exchange.first().map(|file| file.place.path().to_owned()).unwrap_or_default();
+            let places = to_exchange.iter().map(|file| &file.place).chain(names.places());
+            let path = places.map(|place| place.path().to_owned()).next().unwrap_or_default();
             return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
         }
         if sync {
-            self.exchanging = to_exchange.iter().map(|file| file.place.clone()).collect();
+            self.renaming =
+                to_exchange.iter().map(|file| &file.place).chain(names.places()).cloned().collect();
         }
-        let exchanged = exchange(to_exchange)?;
-        if let Err(error) = self.make_final(&exchanged, &overwriting, !is_one_exchange) {
-            if self.is_in_doubt() {
-                return Err(leave(error, exchanged, overwriting));
+        if let Err(error) = names.give() {
+            return Err(names.roll_back(error));
+        }
+        let exchanged = match exchange(to_exchange) {
+            Ok(exchanged) => exchanged,
+            Err(error) => return Err(names.roll_back(error)),
+        };
+        let is_final =
+            names.take().and_then(|()| self.make_final(&exchanged, &names, &overwriting, !is_one_step));
+        if let Err(error) = is_final {
+            if self.record.as_ref().is_some_and(Record::is_in_doubt) {
+                return Err(leave(error, exchanged, names, overwriting));
             }
-            return Err(exchanged.roll_back(error));
+            return Err(names.roll_back(exchanged.roll_back(error)));
         }
         if let Err(error) = overwriting.write() {
-            return Err(self.take_back(error, exchanged, overwriting));
+            return Err(self.take_back(error, exchanged, names, overwriting));
         }
-        let noted = note();
-        let methods = exchanged.methods();
+        for (index, method) in of_exchanged.into_iter().rev().zip(exchanged.methods()) {
+            landed.get_mut(index).into_iter().for_each(|landed| landed.method = Some(method));
+        }
+        for (index, digest) in of_named.into_iter().zip(names.arrived()) {
+            landed.get_mut(index).into_iter().for_each(|landed| landed.digest = digest);
+        }
+        let noted = note(&landed);
         let (exchanged, are_gone) = exchanged.finish();
+        let (around, are_named) = names.finish();
         let (overwritten, is_clean) = overwriting.finish();
-        let done = Done { methods, noted };
-        Ok(Carried { done, exchanged, overwritten, is_clean: is_clean && are_gone })
+        Ok(Carried {
+            landed,
+            noted,
+            exchanged,
+            overwritten,
+            around,
+            is_clean: is_clean && are_gone && are_named,
+        })
     }
 
     /// From here on recovery goes forward.
     fn make_final(
         &mut self,
         exchanged: &Exchanged,
+        names: &Names,
         overwriting: &Overwriting,
         is_recorded: bool,
     ) -> Result<(), StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
         if sync {
             exchanged.sync_directories()?;
+            names.sync_names()?;
             overwriting.sync_directories()?;
         }
         exchanged.check()?;
@@ -245,7 +302,13 @@ impl<'a> Transaction<'a> {
 
     /// Takes all back because a file could not be written over; `error` says whether the files that were overwritten have their old bytes
     /// again. If not, and there is a record, all stays as it is: recovery has what it needs to go forward.
-    fn take_back(&mut self, error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
+    fn take_back(
+        &mut self,
+        error: StoreError,
+        exchanged: Exchanged,
+        names: Names,
+        overwriting: Overwriting,
+    ) -> StoreError {
         let is_restored = error.kind != StoreErrorKind::NotRestored;
         match &mut self.record {
             None => {
@@ -253,22 +316,22 @@ impl<'a> Transaction<'a> {
                     // No other copy has the old bytes.
                     overwriting.leave();
                 }
-                exchanged.roll_back(error)
+                names.roll_back(exchanged.roll_back(error))
             }
             Some(record) => {
                 if is_restored && record.take_back(true).is_ok() {
-                    return exchanged.roll_back(error);
+                    return names.roll_back(exchanged.roll_back(error));
                 }
-                leave(error, exchanged, overwriting)
+                leave(error, exchanged, names, overwriting)
             }
         }
     }
 }
 
 /// Leaves everything as it is, to be recovered.
-fn leave(error: StoreError, exchanged: Exchanged, overwriting: Overwriting) -> StoreError {
+fn leave(error: StoreError, exchanged: Exchanged, names: Names, overwriting: Overwriting) -> StoreError {
     // Files that could not be put back are told already.
-    error.not_restored(exchanged.leave()).leaving(overwriting.leave())
+    error.not_restored(exchanged.leave()).leaving(names.leave()).leaving(overwriting.leave())
 }
 
 /// Where a temporary of a file can be, and what that is called.

@@ -4,9 +4,6 @@ use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 
 use crate::door::control::Control;
-use crate::edit::create::{NewFile, create};
-use crate::edit::move_file::move_file;
-use crate::edit::remove_file::remove_file;
 use crate::edit::{self, Edit, EditProblem, Options, Outcome, Reason, edit};
 use crate::workspace::Workspace;
 
@@ -36,8 +33,8 @@ impl<'a> FileEdit<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// Makes a file that must not exist, of exactly this text, and the directories above it that are missing. It stands alone in
-    /// its call.
+    /// Makes a file of exactly this text where none is when the call begins, or one that the call moves away or removes, and the
+    /// directories above it that are missing.
     Create(&'a str),
     /// Replaces text. Entries that mean one file are one entry.
     Patch(&'a [Patch]),
@@ -47,10 +44,15 @@ pub enum Change<'a> {
     Insert(&'a str, Position),
     /// Takes lines away.
     Delete(&'a [GuardedRange]),
-    /// Moves the file, whatever it holds, to this absolute path, where nothing may be, and makes the directories above that are
-    /// missing. It stands alone in its call. Neither `encoding` nor `file_hash` is asked for.
-    Move(&'a str),
-    /// Removes the file, which must be text, and have the digest `file_hash`. It stands alone in its call.
+    /// Gives the file another place, where nothing may be but a file that the call moves away or removes, and makes the directories above
+    /// that are missing.
+    Move {
+        /// The absolute path.
+        to: &'a str,
+        /// What is replaced in the file on the way; without any it may hold anything, and `encoding` is not asked for.
+        patches: &'a [Patch],
+    },
+    /// Removes the file, which must be text, and have the digest `file_hash`.
     Remove,
 }
 
@@ -99,43 +101,26 @@ impl Workspace {
         control: Control<'_>,
         dry_run: bool,
     ) -> Result<Outcome, EditError> {
-        let options = self.options(control, dry_run);
-        if let [FileEdit { file_path, encoding, change: Change::Create(contents), .. }] = *edits {
-            let new = NewFile { file_path, contents, encoding };
-            return create(self, new, options).map_err(|reasons| {
-                let problems = reasons.into_iter().map(|reason| EditProblem { entry: 0, reason });
-                EditError { problems: problems.collect() }
-            });
-        }
-        match *edits {
-            [FileEdit { file_path, change: Change::Move(to), .. }] => {
-                return move_file(self, file_path, to, options).map_err(|problems| EditError { problems });
-            }
-            [FileEdit { file_path, file_hash, change: Change::Remove, .. }] => {
-                return remove_file(self, file_path, file_hash, options)
-                    .map_err(|problems| EditError { problems });
-            }
-            _ => {}
-        }
-        let mut problems = Vec::new();
-        let mut known = Vec::with_capacity(edits.len());
-        for (entry, asked) in edits.iter().enumerate() {
-            let change = match asked.change {
-                Change::Patch(patches) => edit::Change::Patch(patches),
-                Change::Append(contents) => edit::Change::Append(contents),
-                Change::Insert(contents, position) => edit::Change::Insert(contents, position),
-                Change::Delete(ranges) => edit::Change::Delete(ranges),
-                Change::Create(_) | Change::Move(_) | Change::Remove => {
-                    problems.push(EditProblem { entry, reason: Reason::NotAlone });
-                    continue;
-                }
-            };
-            let FileEdit { file_path, encoding, file_hash, .. } = *asked;
-            known.push(Edit { file_path, encoding, file_hash, change });
-        }
-        if !problems.is_empty() {
-            return Err(EditError { problems });
-        }
-        edit(self, &known, options).map_err(|problems| EditError { problems })
+        let edits: Vec<Edit<'_>> = edits.iter().map(asked).collect();
+        edit(self, &edits, self.options(control, dry_run)).map_err(|problems| EditError { problems })
     }
+}
+
+/// What is asked of a file, as a call is carried out.
+fn asked<'a>(asked: &FileEdit<'a>) -> Edit<'a> {
+    let FileEdit { file_path, encoding, file_hash, change } = *asked;
+    let (mut move_to, directories) = (None, &[][..]);
+    let change = match change {
+        Change::Create(contents) => edit::Change::Create(contents),
+        Change::Patch(patches) => edit::Change::Patch(patches),
+        Change::Append(contents) => edit::Change::Append(contents),
+        Change::Insert(contents, position) => edit::Change::Insert(contents, position),
+        Change::Delete(ranges) => edit::Change::Delete(ranges),
+        Change::Move { to, patches } => {
+            move_to = Some(to);
+            if patches.is_empty() { edit::Change::Keep { after: None } } else { edit::Change::Patch(patches) }
+        }
+        Change::Remove => edit::Change::Remove,
+    };
+    Edit { file_path, encoding, file_hash, move_to, directories, change }
 }

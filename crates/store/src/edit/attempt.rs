@@ -1,162 +1,88 @@
 //! One try at a call: lock, read, resolve, write beside, commit.
 
-use std::io::Write as _;
-use std::time::SystemTime;
-
-use mcp_text_editor_core::digest::{Digest, DigestPrefix, Hasher};
-use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::matching::Tier;
-use mcp_text_editor_core::preview::Preview;
-use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_core::rejection::{At, Rejection};
-use mcp_text_editor_core::resolve::{self, Patch, Plan, Resolution, SpliceInfo};
-use mcp_text_editor_core::scan::Scanner;
-use mcp_text_editor_core::source::{Source as _, read_range};
-use mcp_text_editor_core::splice::Spliced;
-
 use crate::access::place::WritablePlace;
-use crate::access::windows_paths::in_diff;
-use crate::cancellation::Cancellation;
 use crate::commit::exchange::Method;
-use crate::commit::in_place::InPlace;
-use crate::commit::staged::{NewContent, Staged};
-use crate::commit::transaction::Transaction;
-use crate::edit::outcome::{Became, Edited, Outcome, Warning};
-use crate::edit::problem::{Differing, EditProblem, Reason};
-use crate::edit::request::{Change, Edit, Options};
-use crate::error::{Context as _, Operation, ReadFault, StoreError, StoreErrorKind};
-use crate::history::{FileEdit, NewEdit, NotKept, Undo};
-use crate::journal::{Intent, Subject};
-use crate::lock::{Backoff, LockedFile, LockedSet};
-use crate::os::clock::now;
-use crate::os::inode_flags::Lost;
-use crate::read::document::{Document, Extent};
-use crate::read::hash::{SMALL, read_and_hash};
-use crate::recovery::lock_settled;
-use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::commit::staged::{Arrival, Departure, NewContent, Replacement, Staged};
+use crate::commit::transaction::{Around, Landed};
+use crate::edit::group::{Group, NamedFile, Way, group};
+use crate::edit::outcome::{Edited, Outcome, Warning};
+use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::request::Options;
+use crate::edit::task::{Prepared, Ready, Staging, Task};
+use crate::edit::{content, create, move_file, remove_file};
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::history::{EditId, FileEdit, NewEdit, NotKept};
+use crate::lock::{Backoff, LockedSet};
+use crate::recovery::{lock_settled, settle};
 use crate::workspace::Workspace;
-
-/// An entry of a call whose path has been resolved.
-pub(super) struct NamedFile<'a> {
-    pub(super) entry: usize,
-    pub(super) edit: Edit<'a>,
-    pub(super) place: WritablePlace,
-    pub(super) label: Option<Encoding>,
-    /// Why it is to be written over, if the configuration asks for that or an earlier attempt has shown it.
-    pub(super) in_place: Option<InPlace>,
-}
-
-/// All entries of a call that mean one file.
-struct Group<'a> {
-    id: TemporaryId,
-    entry: usize,
-    file_path: &'a str,
-    place: WritablePlace,
-    label: Option<Encoding>,
-    in_place: Option<InPlace>,
-    file_hash: Option<&'a DigestPrefix>,
-    change: Change<'a>,
-    /// The patches of all entries, if it is to be patched.
-    patches: Vec<Patch>,
-    /// For each patch, the entry that it came from, and its index there.
-    origins: Vec<(usize, usize)>,
-    /// The place by which each entry has named it.
-    named: Vec<WritablePlace>,
-}
-
-impl<'a> Group<'a> {
-    fn new(file: &NamedFile<'a>) -> Self {
-        let mut group = Self {
-            id: TemporaryId::draw(),
-            entry: file.entry,
-            file_path: file.edit.file_path,
-            place: file.place.clone(),
-            label: file.label,
-            in_place: file.in_place,
-            file_hash: file.edit.file_hash,
-            change: file.edit.change,
-            patches: Vec::new(),
-            origins: Vec::new(),
-            named: Vec::new(),
-        };
-        group.add(file);
-        group
-    }
-
-    fn add(&mut self, file: &NamedFile<'a>) {
-        self.in_place = self.in_place.or(file.in_place);
-        self.named.push(file.place.clone());
-        if let Change::Patch(patches) = file.edit.change {
-            self.patches.extend_from_slice(patches);
-            self.origins.extend((0..patches.len()).map(|patch| (file.entry, patch)));
-        }
-    }
-}
 
 /// Makes one attempt. Reasons against the call go to `refusals`. An error names its entry; [`StoreErrorKind::Changed`] means that
 /// another program or call was first.
-pub(super) fn attempt(
-    workspace: &Workspace,
+pub(super) fn attempt<'w>(
+    workspace: &'w Workspace,
     named: &mut Vec<NamedFile<'_>>,
     refusals: &mut Vec<EditProblem>,
     may_write: bool,
     options: Options<'_>,
     backoff: &mut Backoff<'_>,
-) -> Result<Outcome, (usize, StoreError)> {
-    let Some(locked) = lock(workspace, named, refusals, backoff)? else {
-        return Ok(Outcome { edit_id: None, files: Vec::new() });
+) -> Result<(Outcome, Around<'w>), (usize, StoreError)> {
+    let Some(locked) = lock(workspace, named, refusals, options, backoff)? else {
+        return Ok((Outcome { edit_id: None, files: Vec::new() }, Around::default()));
     };
-    let groups = group(named, &locked, refusals);
-    let files = locked.files;
-    // Dropped in this order if the call fails: temporaries, record, locks.
-    let mut transaction = None;
-    let mut staging = Staging { transaction: &mut transaction, written: Vec::new(), edited: Vec::new() };
-    let prepared = staging.prepare(workspace, &groups, &files, refusals, may_write, options);
-    let Staging { mut edited, written, .. } = staging;
+    let groups = group(named, locked, refusals);
+    let mut staging = Staging::new(workspace);
+    let result = prepare(workspace, &groups, &mut staging, refusals, may_write, options);
     let first = groups.first().map_or(0, |group| group.entry);
-    let transaction = match (prepared, transaction) {
+    let Staging { prepared, transaction, .. } = staging;
+    let transaction = match (result, transaction) {
         (Ok(()), Some(transaction)) if refusals.is_empty() => transaction,
-        (prepared, transaction) => {
-            drop(written);
+        (result, transaction) => {
+            // The last first: each may be in a directory that was made for one before it.
+            let mut files: Vec<Edited> = prepared.into_iter().rev().map(|prepared| prepared.edited).collect();
+            files.reverse();
             let left = transaction.map_or_else(Vec::new, |transaction| transaction.left());
-            prepared.map_err(|(entry, error)| (entry, error.leaving(left.clone())))?;
+            result.map_err(|(entry, error)| (entry, error.leaving(left.clone())))?;
             if let Some(made) = left.first() {
                 let error =
                     StoreError::new(Operation::WriteTemporary, &made.path, StoreErrorKind::NotRestored);
                 let reason = Reason::Store(error.leaving(left));
                 refusals.push(EditProblem { entry: first, reason });
             }
-            return Ok(Outcome { edit_id: None, files: edited });
+            return Ok((Outcome { edit_id: None, files }, Around::default()));
         }
     };
     // Files that stay as they are keep their locks until the others are committed.
-    let (mut staged, mut stay, mut of_staged, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (index, ((group, locked), new)) in groups.into_iter().zip(files).zip(written).enumerate() {
-        let Some(Written { content, kept: of_file }) = new else {
-            stay.push(locked);
-            continue;
-        };
-        kept.push(of_file);
-        of_staged.push((index, content.in_place, locked.is_guarded()));
-        staged.push(Staged { place: group.place, content, locked });
+    let (mut edited, mut staged, mut stay) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut of_staged, mut kept) = (Vec::new(), Vec::new());
+    for (index, (group, Prepared { edited: mut file, written })) in
+        groups.into_iter().zip(prepared).enumerate()
+    {
+        if let Some((ready, of_file)) = written {
+            if let Ready::Replaced(NewContent { in_place: Some(why), .. }) = &ready {
+                file.warnings.push(Warning::EditedInPlace(*why));
+            }
+            let is_unlocked = group.locked.as_ref().is_some_and(|locked| !locked.is_guarded());
+            file.warnings.extend(is_unlocked.then_some(Warning::NotLocked));
+            if let Some(one) = stage(group, ready) {
+                of_staged.push(index);
+                kept.push(of_file);
+                staged.push(one);
+            }
+        } else {
+            stay.extend(group.locked);
+        }
+        edited.push(file);
     }
-    let needs_journal = staged.len() > 1 || of_staged.iter().any(|(_, in_place, _)| in_place.is_some());
-    let lacks_journal = needs_journal && !transaction.is_recorded();
-    let remember = || {
-        let files = kept.into_iter().collect::<Result<_, _>>()?;
-        workspace.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
-    };
+    let lacks_journal = needs_journal(&staged) && !transaction.is_recorded();
+    let remember = |landed: &[Landed]| remember(workspace, options, kept, landed);
     let done = transaction
         .commit(staged, stay, options.cancellation, remember)
         .map_err(|error| (entry_of(named, &error).unwrap_or(first), error))?;
-    let mut methods = done.methods.into_iter();
-    for (index, in_place, is_guarded) in of_staged {
-        let method = if in_place.is_some() { None } else { methods.next() };
+    for (index, landed) in of_staged.into_iter().zip(done.landed) {
         let Some(file) = edited.get_mut(index) else { continue };
+        file.digest = landed.digest.or(file.digest);
         let warnings = [
-            in_place.map(Warning::EditedInPlace),
-            (method == Some(Method::Renamed)).then_some(Warning::NotExchanged),
-            (!is_guarded).then_some(Warning::NotLocked),
+            (landed.method == Some(Method::Renamed)).then_some(Warning::NotExchanged),
             lacks_journal.then_some(Warning::NoJournal),
         ];
         file.warnings.extend(warnings.into_iter().flatten());
@@ -168,73 +94,91 @@ pub(super) fn attempt(
             file.warnings.push(Warning::NotInHistory(reason));
         }
     });
-    Ok(Outcome { edit_id: edit_id.ok(), files: edited })
+    Ok((Outcome { edit_id: edit_id.ok(), files: edited }, done.around))
 }
 
-/// The files of a call in the making.
-struct Staging<'t, 'a> {
-    /// Begun when the first file is to be written.
-    transaction: &'t mut Option<Transaction<'a>>,
-    written: Vec<Option<Written>>,
-    edited: Vec<Edited>,
-}
-
-impl<'a> Staging<'_, 'a> {
-    /// Reads each file, decides what is to be replaced in it, and writes the new content beside it, unless there is a reason against the
-    /// call.
-    fn prepare(
-        &mut self,
-        workspace: &'a Workspace,
-        groups: &[Group<'_>],
-        files: &[LockedFile],
-        refusals: &mut Vec<EditProblem>,
-        may_write: bool,
-        options: Options<'_>,
-    ) -> Result<(), (usize, StoreError)> {
-        let mut room = workspace.max_kept_bytes;
-        for (group, file) in groups.iter().zip(files) {
-            let at = |error: StoreError| (group.entry, error);
-            let bytes = file.file().size();
-            if bytes > workspace.max_file_bytes {
-                let reason = Reason::TooLarge { bytes, becomes: false };
-                refusals.push(EditProblem { entry: group.entry, reason });
-                continue;
-            }
-            let began = now();
-            let extent = match group.change {
-                Change::Restore { .. } => Extent::Whole,
-                _ => Extent::Text,
-            };
-            let document =
-                Document::of_one_state(file.file(), group.label, extent, options.cancellation).map_err(at)?;
-            let plan = match plan(group, &document, options).map_err(at)? {
-                Ok(plan) => plan,
-                Err(reasons) => {
-                    refusals.extend(reasons);
-                    continue;
-                }
-            };
-            let new_size = Spliced::new(&document, &plan.splices).size();
-            if new_size > workspace.max_file_bytes {
-                let reason = Reason::TooLarge { bytes: new_size, becomes: true };
-                refusals.push(EditProblem { entry: group.entry, reason });
-                continue;
-            }
-            let writes = may_write && refusals.is_empty() && !options.dry_run && !plan.unchanged;
-            if writes && self.transaction.is_none() {
-                *self.transaction = Some(Transaction::begin(workspace, &subjects(groups, files)));
-            }
-            let work = Work { workspace, group, document: &document, plan: &plan, new_size, options, began };
-            let (outcome, mut new) = work.carry_out(writes, &mut room).map_err(at)?;
-            if let Some(new) = &mut new {
-                let is_settled = file.file().identity().has_settled_content(began);
-                new.content.unsettled = (!is_settled).then(|| document.into_content());
-            }
-            self.edited.push(outcome);
-            self.written.push(new);
+/// Prepares each file of the call.
+fn prepare<'w>(
+    workspace: &'w Workspace,
+    groups: &[Group<'_>],
+    staging: &mut Staging<'w>,
+    refusals: &mut Vec<EditProblem>,
+    may_write: bool,
+    options: Options<'_>,
+) -> Result<(), (usize, StoreError)> {
+    for group in groups {
+        let may_write = may_write && refusals.is_empty();
+        let mut task = Task { workspace, group, options, staging, groups, may_write };
+        let change = group.edit.change;
+        let prepared = if change.creates() {
+            create::prepare(&mut task)
+        } else if change.removes() {
+            remove_file::prepare(&mut task)
+        } else if change.keeps() {
+            move_file::prepare(&mut task)
+        } else {
+            content::prepare(&mut task)
+        };
+        match prepared.map_err(|error| (group.entry, error))? {
+            Ok(prepared) => staging.prepared.push(prepared),
+            Err(reasons) => refusals.extend(reasons),
         }
-        Ok(())
     }
+    Ok(())
+}
+
+/// A file that is ready, with its place and its lock.
+fn stage(group: Group<'_>, ready: Ready) -> Option<Staged> {
+    let Group { place, id, edit, way, is_followed, locked, .. } = group;
+    let (ready, digest, is_settled) = match ready {
+        Ready::Created { creation, digest } => {
+            return Some(Staged::Named { from: None, to: Some(Arrival::New { creation, digest }) });
+        }
+        Ready::Replaced(content) => {
+            return Some(Staged::Replaced(Replacement { place, content, locked: locked? }));
+        }
+        Ready::Removed { digest, is_settled } => (None, digest, is_settled),
+        Ready::Moved { digest, is_settled, to } => (Some(to), digest, is_settled),
+        Ready::Copied { creation, digest, old, is_settled } => {
+            (Some(Arrival::New { creation, digest }), old, is_settled)
+        }
+    };
+    let is_linked = way == Way::Linked && matches!(ready, Some(Arrival::Same { .. }));
+    let (goes_first, directories) = (is_followed || is_linked, edit.directories.to_vec());
+    let from = Departure { place, id, locked: locked?, digest, is_settled, directories, goes_first };
+    Some(Staged::Named { from: Some(from), to: ready })
+}
+
+/// Whether a crash in the middle could leave something half done.
+fn needs_journal(staged: &[Staged]) -> bool {
+    match staged {
+        [Staged::Named { from: Some(_), to: Some(Arrival::Same { made, .. }) }]
+            if !made.paths().is_empty() =>
+        {
+            true
+        }
+        [one] => !one.is_one_step(),
+        several => !several.is_empty(),
+    }
+}
+
+/// Keeps the edit in the history.
+fn remember(
+    workspace: &Workspace,
+    options: Options<'_>,
+    kept: Vec<Result<Vec<FileEdit>, NotKept>>,
+    landed: &[Landed],
+) -> Result<EditId, NotKept> {
+    let mut files = Vec::new();
+    for (of_file, landed) in kept.into_iter().zip(landed) {
+        let mut rows = of_file?;
+        for row in rows.iter_mut().filter(|_| landed.digest.is_some()) {
+            row.before = row.before.and(landed.digest);
+            row.after = row.after.and(landed.digest);
+        }
+        files.append(&mut rows);
+    }
+    workspace.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
 }
 
 /// Locks the files. Each that cannot be locked is a reason against the call; `None` if there is no other.
@@ -242,22 +186,38 @@ fn lock(
     workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
     refusals: &mut Vec<EditProblem>,
+    options: Options<'_>,
     backoff: &mut Backoff<'_>,
 ) -> Result<Option<LockedSet>, (usize, StoreError)> {
+    for file in &*named {
+        let new = if file.edit.change.creates() { Some(&file.place) } else { file.target.as_ref() };
+        new.map_or(Ok(()), |place| settle(workspace, place, backoff)).map_err(|error| (file.entry, error))?;
+    }
     loop {
-        let places: Vec<&WritablePlace> = named.iter().map(|file| &file.place).collect();
-        match lock_settled(workspace, &places, backoff) {
+        let there: Vec<&NamedFile<'_>> = named.iter().filter(|file| !file.edit.change.creates()).collect();
+        if there.is_empty() {
+            return Ok((!named.is_empty()).then(|| LockedSet { files: Vec::new(), file_of: Vec::new() }));
+        }
+        let places: Vec<&WritablePlace> = there.iter().map(|file| &file.place).collect();
+        let is_written = |index: usize| there.get(index).is_none_or(|file| !file.edit.change.keeps());
+        match lock_settled(workspace, &places, &is_written, backoff) {
             Ok(locked) => return Ok(Some(locked)),
             Err(problems) => {
                 // The other files are checked all the same, so that one reply has all reasons.
                 let mut gone = Vec::new();
                 for (index, error) in problems {
-                    let Some(file) = named.get(index) else { continue };
+                    let Some(file) = there.get(index) else { continue };
                     if error.kind == StoreErrorKind::Changed {
                         return Err((file.entry, error));
                     }
                     gone.push(file.entry);
-                    refusals.push(EditProblem { entry: file.entry, reason: Reason::Store(error) });
+                    let of_target = file.target.as_ref().map_or(Ok(None), |to| {
+                        let is_vacated = there.iter().any(|other| other.place.path() == to.path());
+                        move_file::against(workspace, &file.place, (to, is_vacated), options)
+                    });
+                    let of_target = of_target.map_err(|error| (file.entry, error))?;
+                    let reasons = [Some(Reason::Store(error)), of_target].into_iter().flatten();
+                    refusals.extend(reasons.map(|reason| EditProblem { entry: file.entry, reason }));
                 }
                 if gone.is_empty() {
                     return Ok(None);
@@ -268,246 +228,8 @@ fn lock(
     }
 }
 
-/// All files that may be written, for the record. Which of them will be is not known yet.
-fn subjects(groups: &[Group<'_>], files: &[LockedFile]) -> Vec<Subject> {
-    let subject = |(group, file): (&Group<'_>, &LockedFile)| Subject {
-        path: group.place.path().to_owned(),
-        id: group.id,
-        intent: Intent::Edit { key: file.file().identity().key() },
-    };
-    groups.iter().zip(files).map(subject).collect()
-}
-
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
-    named.iter().find(|file| file.place.path() == error.path).map(|file| file.entry)
-}
-
-/// Joins entries that mean one file.
-fn group<'a>(named: &[NamedFile<'a>], locked: &LockedSet, refusals: &mut Vec<EditProblem>) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    for (file, &index) in named.iter().zip(&locked.file_of) {
-        let Some(group) = groups.get_mut(index) else {
-            groups.push(Group::new(file));
-            continue;
-        };
-        let first = group.entry;
-        let mut refuse =
-            |what| refusals.push(EditProblem { entry: file.entry, reason: Reason::Differs(what) });
-        match (group.label, file.label) {
-            (Some(one), Some(other)) if one != other => refuse(Differing::Encoding { first }),
-            (None, label) => group.label = label,
-            _ => {}
-        }
-        match (group.file_hash, file.edit.file_hash) {
-            (Some(one), Some(other)) if !one.agrees_with(other) => refuse(Differing::FileHash { first }),
-            (None, hash) => group.file_hash = hash,
-            _ => {}
-        }
-        group.add(file);
-    }
-    groups
-}
-
-/// What is to be replaced in a file, or every reason why not.
-fn plan(
-    group: &Group<'_>,
-    document: &Document<'_>,
-    options: Options<'_>,
-) -> Result<Result<Plan, Vec<EditProblem>>, StoreError> {
-    if let Change::Restore { after, splices } = group.change {
-        let digest = document.digest();
-        if digest != Some(after) {
-            let reason = Reason::ChangedSince { digest };
-            return Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
-        }
-        let facts = vec![SpliceInfo::of(Tier::Exact); splices.as_slice().len()];
-        let splices = splices.clone();
-        return Ok(Ok(Plan { splices, facts, adds_final_newline: false, unchanged: false }));
-    }
-    if let Some(fault) = document.not_text().context(Operation::Read, group.place.path())? {
-        return Ok(Err(vec![EditProblem { entry: group.entry, reason: Reason::NotText(fault) }]));
-    }
-    let (file, hash) = (document.scanned(), group.file_hash);
-    let resolution = match group.change {
-        Change::Patch(_) => resolve::patch(file, hash, &group.patches, options.matching),
-        Change::Append(contents) => resolve::append(file, hash, contents),
-        Change::Insert(contents, position) => resolve::insert(file, hash, contents, position),
-        Change::Delete(ranges) => resolve::delete(file, hash, ranges),
-        // Done above.
-        Change::Restore { .. } => return Ok(Err(Vec::new())),
-    };
-    let resolution: Resolution = resolution.context(Operation::Read, group.place.path())?;
-    Ok(resolution.map_err(|rejections| {
-        let refusals = rejections.into_iter().map(|mut rejection| {
-            let entry = origin(&mut rejection, group);
-            let (digest, total_lines) = (Some(file.scan.digest), file.scan.lines.count());
-            EditProblem { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
-        });
-        refusals.collect()
-    }))
-}
-
-/// Translates the places in a rejection from the joined entries of a file to those of the call; returns the first entry.
-fn origin(rejection: &mut Rejection, group: &Group<'_>) -> usize {
-    rejection.for_each_at(|at: &mut At| {
-        let (entry, patch) = group.origins.get(at.patch).copied().unwrap_or((group.entry, at.patch));
-        (at.entry, at.patch) = (entry, patch);
-    });
-    rejection.at().map_or(group.entry, |at| at.entry)
-}
-
-/// New content that is complete, and its place in the history.
-struct Written {
-    content: NewContent,
-    /// What the history is to keep, or why nothing.
-    kept: Result<FileEdit, NotKept>,
-}
-
-/// What is to be done to one file.
-#[derive(Clone, Copy)]
-struct Work<'a> {
-    workspace: &'a Workspace,
-    group: &'a Group<'a>,
-    document: &'a Document<'a>,
-    plan: &'a Plan,
-    /// How many bytes the file is to have.
-    new_size: u64,
-    options: Options<'a>,
-    /// When the document was about to be read.
-    began: SystemTime,
-}
-
-impl Work<'_> {
-    /// Writes the new content beside the file, if it is to be written, and tells what is to be told of it.
-    fn carry_out(self, write: bool, room: &mut u64) -> Result<(Edited, Option<Written>), StoreError> {
-        let Self { group, document, plan, new_size, options, workspace, began } = self;
-        let path = group.place.path();
-        let (mut temporary, mut lost) = (None, Lost::default());
-        if write {
-            let most = new_size.max(document.size());
-            let made =
-                Temporary::create_anywhere(&group.place, group.id, most, workspace.state_dir.as_ref())?;
-            if made.is_beside() {
-                lost = made.keep_flags(document.file());
-            }
-            temporary = Some(made);
-        }
-        let preview = Preview::read_by(document.scanned(), plan, |new, scanner| {
-            let same = plan.splices.as_slice().first().map_or(0, |splice| splice.at.start);
-            let hasher = document.hasher_before(same, began);
-            copy(new, hasher, scanner, temporary.as_mut(), options.cancellation)
-        });
-        let preview = preview.map_err(|fault| {
-            // If there is no space, the error names the disk that was written to.
-            let elsewhere = temporary.as_ref().filter(|temporary| {
-                let has_no_room =
-                    matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
-                has_no_room && !temporary.is_beside()
-            });
-            let path = elsewhere.map_or(path, Temporary::path);
-            StoreError::from_fault(Operation::WriteTemporary, path, fault)
-        })?;
-        let scan = preview.new_file().scan;
-        let mut edited = Edited {
-            entry: group.entry,
-            became: Became::Edited,
-            digest: Some(scan.digest),
-            total_lines: scan.lines.count(),
-            regions: preview.regions().context(Operation::Read, path)?,
-            diff: None,
-            warnings: Vec::new(),
-        };
-        if preview.is_unchanged() {
-            edited.warnings.push(Warning::Unchanged);
-        }
-        if preview.adds_final_newline() {
-            edited.warnings.push(Warning::FinalNewlineAdded);
-        }
-        let indentation = preview.indentation().context(Operation::Read, path)?;
-        edited.warnings.extend(indentation.map(Warning::Indentation));
-        edited.warnings.extend(preview.joined().context(Operation::Read, path)?.map(Warning::Joined));
-        edited.warnings.extend(preview.omission().context(Operation::Read, path)?.map(Warning::Omission));
-        if options.dry_run {
-            let text =
-                preview.diff(&edited.regions, &in_diff(group.file_path)).context(Operation::Read, path)?;
-            (edited.diff, edited.digest) = (Some(text), Some(document.scan.digest));
-        }
-        let Some(temporary) = temporary else { return Ok((edited, None)) };
-        let in_place = self.in_place(&temporary)?;
-        if in_place.is_none() && !lost.is_nothing() {
-            edited.warnings.push(Warning::FlagsNotKept(lost));
-        }
-        let kept = self.kept(&preview, &edited.regions, room)?;
-        // `unsettled` is set by the caller, who can take the content out of the document.
-        let (old, new, unsettled) = (document.scan.digest, scan.digest, None);
-        let content = NewContent { temporary, in_place, old, new, unsettled };
-        Ok((edited, Some(Written { content, kept })))
-    }
-
-    /// Why new content must be written over the file. If there is no reason, the temporary gets the file's metadata.
-    fn in_place(self, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
-        let file = self.document.file();
-        if let Some(known) = self.group.in_place.or_else(|| InPlace::before(file)) {
-            return Ok(Some(known));
-        }
-        if !temporary.is_beside() {
-            let guard = self.group.place.guard_of_directory();
-            return Ok(Some(guard.map_or(InPlace::DirectoryNotWritable, InPlace::DirectoryGuarded)));
-        }
-        Ok(InPlace::after(file, temporary.keep_metadata(file)?))
-    }
-
-    /// What the history is to keep of the edit. `room` is how much it may still take of the call.
-    fn kept(
-        self,
-        preview: &Preview<'_, Document<'_>>,
-        regions: &[Region],
-        room: &mut u64,
-    ) -> Result<Result<FileEdit, NotKept>, StoreError> {
-        let (workspace, place) = (self.workspace, &self.group.place);
-        let relative = place.relative().to_owned();
-        let named = &self.group.named;
-        if let Err(reason) = named.iter().try_for_each(|place| workspace.history.keeps_place(place)) {
-            return Ok(Err(reason));
-        }
-        let removed = self.plan.splices.removed();
-        let Some(rest) = room.checked_sub(removed) else { return Ok(Err(NotKept::TooLarge)) };
-        *room = rest;
-        let undo = Undo::Splices(preview.inverse().context(Operation::Read, place.path())?);
-        let diff = preview.diff(regions, &in_diff(&place.path().to_string_lossy()));
-        Ok(Ok(FileEdit {
-            path: place.path().to_owned(),
-            relative,
-            encoding: self.document.scan.encoding,
-            before: Some(self.document.scan.digest),
-            after: Some(preview.new_file().scan.digest),
-            undo,
-            diff: diff.context(Operation::Read, place.path())?,
-        }))
-    }
-}
-
-/// Reads the new content once: through the scanner, into the temporary, if there is one, and through the hasher, for its digest.
-fn copy(
-    new: &Spliced<'_, Document<'_>>,
-    mut hasher: Hasher,
-    scanner: &mut Scanner,
-    mut temporary: Option<&mut Temporary>,
-    cancellation: Cancellation<'_>,
-) -> Result<Digest, ReadFault> {
-    if new.size() <= SMALL {
-        let bytes = read_range(new, 0..new.size())?;
-        scanner.feed(&bytes);
-        hasher.update_at(0, &bytes);
-        if let Some(temporary) = temporary {
-            temporary.write_all(&bytes)?;
-        }
-        return Ok(hasher.digest());
-    }
-    let hasher = read_and_hash(new, hasher, |bytes| {
-        scanner.feed(bytes);
-        cancellation.check()?;
-        temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes)).map_err(ReadFault::Io)
-    })?;
-    Ok(hasher.digest())
+    let is_its = |place: &WritablePlace| place.path() == error.path;
+    let file = named.iter().find(|file| is_its(&file.place) || file.target.as_ref().is_some_and(is_its));
+    file.map(|file| file.entry)
 }

@@ -6,18 +6,22 @@ use std::path::PathBuf;
 use mcp_text_editor_core::encoding::Label;
 
 use crate::access::meant::search::{Purpose, Search};
+use crate::access::place::WritablePlace;
+use crate::access::roots::PathError;
 use crate::attempts::Attempts;
 use crate::commit::in_place::InPlace;
-use crate::edit::attempt::{NamedFile, attempt};
+use crate::edit::attempt::attempt;
+use crate::edit::group::{NamedFile, Way};
 use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, Options};
+use crate::edit::{create, move_file};
 use crate::error::{Meant, Operation, StoreError};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::workspace::Workspace;
 
-/// Edits all files of a call, or none; every reason against it is found before it is refused.
+/// Edits, makes, moves and removes all files of a call, or none; every reason against it is found before it is refused.
 pub(crate) fn edit(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -34,27 +38,10 @@ fn edit_named(
 ) -> Result<Outcome, Vec<EditProblem>> {
     let mut problems = Vec::new();
     let mut named = Vec::new();
-    let roots = workspace.roots.for_writing();
     for (entry, edit) in edits.iter().enumerate() {
-        let label = match edit.encoding.map(Label::parse) {
-            Some(None) => {
-                problems.push(EditProblem { entry, reason: Reason::UnknownEncoding });
-                None
-            }
-            Some(Some(label)) => Some(label.encoding),
-            None => None,
-        };
-        match roots.resolve(edit.file_path) {
-            Ok(place) => {
-                let is_asked =
-                    place.names().any(|(path, relative)| workspace.in_place.matches(path, relative));
-                let in_place = is_asked.then_some(InPlace::Asked);
-                named.push(NamedFile { entry, edit: *edit, place, label, in_place });
-            }
-            Err(found) => {
-                let reasons = found.into_iter().map(Reason::Path);
-                problems.extend(reasons.map(|reason| EditProblem { entry, reason }));
-            }
+        match resolve(workspace, entry, edit) {
+            Ok(file) => named.push(file),
+            Err(reasons) => problems.extend(reasons.into_iter().map(|reason| EditProblem { entry, reason })),
         }
     }
     let wait = LockTimeout {
@@ -66,20 +53,73 @@ fn edit_named(
     loop {
         let since = workspace.deferred_close.now();
         let mut found = Vec::new();
-        let outcome = attempt(workspace, &mut named, &mut found, problems.is_empty(), options, &mut backoff);
-        match outcome {
+        let done = attempt(workspace, &mut named, &mut found, problems.is_empty(), options, &mut backoff);
+        match done {
             // Not counted as an attempt: it goes on as long as closing files makes room.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
             Err((_, error)) if attempts.again(&error) => continue,
-            // Nor is this: it happens once for each file at most, and no other program has changed anything.
-            Err((entry, error)) if overwrite_next(&mut named, entry, cannot_be_renamed(&error)) => continue,
-            Err((entry, error)) => problems.push(EditProblem { entry, reason: Reason::Store(error) }),
-            Ok(outcome) if problems.is_empty() && found.is_empty() => return Ok(outcome),
+            // Nor is this: it happens once or twice for each file at most, and no other program has changed anything.
+            Err((entry, error)) if otherwise_next(&mut named, entry, &error) => continue,
+            Err((entry, error)) => problems.push(reason(workspace, &named, (entry, error), options)),
+            Ok((outcome, around)) if problems.is_empty() && found.is_empty() => {
+                drop(named);
+                around.remove();
+                return Ok(outcome);
+            }
             Ok(_) => problems.append(&mut found),
         }
         problems.sort_by_key(|problem| problem.entry);
         return Err(problems);
     }
+}
+
+/// An entry of a call with its places, or every reason why it has none.
+fn resolve<'a>(workspace: &Workspace, entry: usize, edit: &Edit<'a>) -> Result<NamedFile<'a>, Vec<Reason>> {
+    let label = edit.encoding.map(Label::parse);
+    let roots = workspace.roots.for_writing();
+    let place = roots.resolve(edit.file_path);
+    let target = edit.move_to.map(|to| roots.resolve(to)).transpose();
+    match (place, target, label) {
+        (Ok(place), Ok(target), None | Some(Some(_))) => {
+            let is_asked = place.names().any(|(path, relative)| workspace.in_place.matches(path, relative));
+            let in_place = is_asked.then_some(InPlace::Asked);
+            if (edit.move_to.is_some() || edit.change.removes()) && place.is_named_by_link() {
+                return Err(vec![Reason::IsALink { target: place.path().to_owned() }]);
+            }
+            let (edit, label, way) = (*edit, label.flatten(), Way::default());
+            Ok(NamedFile { entry, edit, place, target, label, in_place, way })
+        }
+        (place, target, label) => {
+            let reasons =
+                |found: Result<WritablePlace, Vec<PathError>>| found.err().unwrap_or_default().into_iter();
+            let of_target = target.err().unwrap_or_default().into_iter();
+            let of_target = of_target.map(|problem| Reason::OfTarget(Box::new(Reason::Path(problem))));
+            let of_label = (label == Some(None)).then_some(Reason::UnknownEncoding);
+            let of_place = reasons(place).map(Reason::Path);
+            // The order in which they have always been told.
+            Err(if edit.change.creates() {
+                of_place.chain(of_label).collect()
+            } else {
+                of_label.into_iter().chain(of_place).chain(of_target).collect()
+            })
+        }
+    }
+}
+
+/// Why a call is refused that has failed with this error.
+fn reason(
+    workspace: &Workspace,
+    named: &[NamedFile<'_>],
+    (entry, error): (usize, StoreError),
+    options: Options<'_>,
+) -> EditProblem {
+    let file = named.iter().find(|file| file.entry == entry);
+    let reason = match file {
+        Some(file) if file.edit.change.creates() => create::reason(workspace, file, error, options),
+        Some(file) if file.target.is_some() => move_file::reason(workspace, file, error, options),
+        _ => Reason::Store(error),
+    };
+    EditProblem { entry, reason }
 }
 
 /// The problems, with the files that were meant by paths that lead to none. A past edit that is taken back names its files itself.
@@ -92,13 +132,21 @@ fn with_meant(
     if options.undoes.is_some() {
         return problems;
     }
-    let search = Search::new(&workspace.roots, Purpose::Editing, options.cancellation);
+    let [editing, creating] = [Purpose::Editing, Purpose::Creating]
+        .map(|purpose| Search::new(&workspace.roots, purpose, options.cancellation));
     let of_problem = |EditProblem { entry, reason }| {
         let Some(asked) = edits.get(entry) else { return EditProblem { entry, reason } };
         let reason = match reason {
-            Reason::Path(problem) => Reason::Path(search.of_path(asked.file_path, problem)),
-            Reason::Store(error) => {
-                let mut error = search.of_error(asked.file_path, error);
+            Reason::Path(problem) if asked.change.creates() => {
+                Reason::Path(creating.of_path(asked.file_path, problem))
+            }
+            Reason::Path(problem) => Reason::Path(editing.of_path(asked.file_path, problem)),
+            Reason::OfTarget(reason) => Reason::OfTarget(Box::new(match (*reason, asked.move_to) {
+                (Reason::Path(problem), Some(to)) => Reason::Path(creating.of_path(to, problem)),
+                (reason, _) => reason,
+            })),
+            Reason::Store(error) if !asked.change.creates() => {
+                let mut error = editing.of_error(asked.file_path, error);
                 if let Some(meant) = &mut error.meant {
                     choose(workspace, asked, options, meant);
                 }
@@ -144,8 +192,36 @@ fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     }
 }
 
-/// Marks the file of an entry to be written over in the next attempt, if there is a reason; `false` if it was marked already.
-fn overwrite_next(named: &mut [NamedFile<'_>], entry: usize, why: Option<InPlace>) -> bool {
-    let file = named.iter_mut().find(|file| file.entry == entry);
-    why.is_some_and(|why| file.is_some_and(|file| file.in_place.replace(why).is_none()))
+/// Has the file of an entry go another way in the next attempt, if the error says that there is one: it is written over, or gets its new
+/// place otherwise than in one step; `false` if it was to go that way already.
+fn otherwise_next(named: &mut [NamedFile<'_>], entry: usize, error: &StoreError) -> bool {
+    let Some(file) = named.iter_mut().find(|file| file.entry == entry) else { return false };
+    if let Some(why) = cannot_be_renamed(error) {
+        return file.in_place.replace(why).is_none();
+    }
+    let next = if file.target.is_some() { file.way.after(error) } else { None };
+    if let Some(way) = next {
+        file.way = way;
+    }
+    next.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::StoreErrorKind;
+
+    #[test]
+    fn an_error_of_a_move_leads_to_another_way_at_most_twice() {
+        let error = |kind: io::ErrorKind| StoreError::from_io(Operation::Move, "/a".as_ref(), kind.into());
+        let (other, none) = (error(io::ErrorKind::CrossesDevices), error(io::ErrorKind::PermissionDenied));
+        let without = error(io::ErrorKind::Unsupported);
+        assert_eq!(Way::OneStep.after(&other), Some(Way::Copied));
+        assert_eq!(Way::OneStep.after(&without), Some(Way::Linked));
+        assert_eq!(Way::OneStep.after(&none), None);
+        assert_eq!(Way::Linked.after(&none), Some(Way::Copied));
+        assert_eq!(Way::Copied.after(&other), None);
+        let changed = StoreError::new(Operation::Move, "/a".as_ref(), StoreErrorKind::Changed);
+        assert_eq!(Way::Linked.after(&changed), None);
+    }
 }

@@ -5,7 +5,6 @@ use mcp_text_editor_core::preview::{Indentation, Spot};
 use mcp_text_editor_core::regions::Region;
 
 use crate::commit::in_place::InPlace;
-use crate::commit::moving::Copied;
 use crate::history::{EditId, NotKept};
 use crate::os::inode_flags::Lost;
 
@@ -17,14 +16,6 @@ pub struct Outcome {
     pub edit_id: Option<EditId>,
     /// Its files, each once.
     pub files: Vec<Edited>,
-}
-
-impl Outcome {
-    /// That of one file, and whether the history has it.
-    pub(crate) fn noted(mut edited: Edited, noted: Result<EditId, NotKept>) -> Self {
-        let edit_id = noted.map_err(|reason| edited.warnings.push(Warning::NotInHistory(reason))).ok();
-        Self { edit_id, files: vec![edited] }
-    }
 }
 
 /// One file of a call, as it is now.
@@ -90,4 +81,21 @@ pub enum Warning {
     Removed,
     /// The file was copied to another file system, and removed from where it was.
     Copied(Copied),
+    /// The file was edited and moved, so that it is another file, which lacks something of what it was besides its bytes.
+    Rewritten(Copied),
+}
+
+/// What is to be known of a file that was copied because its new place is on another file system, or written there because it was edited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Copied {
+    /// Whether the copy could not be given all of its owner, group, attributes, streams and flags.
+    pub loses_metadata: bool,
+    /// Whether the file has other names (hard links), under which it stays where it was.
+    pub leaves_names: bool,
+}
+
+impl Copied {
+    pub(super) fn lacks_something(self) -> bool {
+        self.loses_metadata || self.leaves_names
+    }
 }

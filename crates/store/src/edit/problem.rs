@@ -63,9 +63,6 @@ pub enum Reason {
     /// A reason that concerns the place that the file was to get.
     #[error("{0}")]
     OfTarget(Box<Self>),
-    /// A file is to be created, moved or removed in a call that has other entries, too.
-    #[error("a file is created, moved or removed in a call of its own")]
-    NotAlone,
     /// The file is larger than an edit may rewrite, or would become so.
     #[error("the file {} {bytes} bytes, more than an edit may rewrite", if *becomes { "would have" } else { "has" })]
     TooLarge {
@@ -111,7 +108,7 @@ impl Reason {
 }
 
 /// In what two entries that mean one file differ.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Differing {
     /// In the encoding.
     Encoding {
@@ -122,5 +119,17 @@ pub enum Differing {
     FileHash {
         /// The entry that named the file first.
         first: usize,
+    },
+    /// In what becomes of the file: it is edited and moved or removed, or moved twice.
+    Fate {
+        /// The entry that named the file first.
+        first: usize,
+    },
+    /// In nothing but their files: both would have one name when the call is over.
+    Result {
+        /// The entry whose file gets it first.
+        first: usize,
+        /// The name, as an absolute path.
+        path: PathBuf,
     },
 }

@@ -1,5 +1,7 @@
 //! What a call asks of its files: [`Edit`].
 
+use std::path::PathBuf;
+
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Position};
 use mcp_text_editor_core::splice::SpliceSet;
@@ -16,13 +18,30 @@ pub(crate) struct Edit<'a> {
     pub encoding: Option<&'a str>,
     /// What the client remembers of it.
     pub file_hash: Option<&'a DigestPrefix>,
+    /// Where it is to be, if it is to have another place.
+    pub move_to: Option<&'a str>,
+    /// The directories that were made for it where it is, outermost first; they go with it, as far as nothing else is in them.
+    pub directories: &'a [PathBuf],
     /// What is to be done.
     pub change: Change<'a>,
+}
+
+#[cfg(test)]
+impl<'a> Edit<'a> {
+    /// An edit of a file that stays where it is, without a guard but what `change` holds.
+    pub(crate) fn new(file_path: &'a str, change: Change<'a>) -> Self {
+        Self { file_path, encoding: None, file_hash: None, move_to: None, directories: &[], change }
+    }
 }
 
 /// What is to be done to a file. Texts have `\n` for line ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change<'a> {
+    /// Nothing: it moves. It need not be text.
+    Keep {
+        /// The digest that it must have, if a past edit has left it; else it is [`ChangedSince`](crate::edit::Reason::ChangedSince).
+        after: Option<Digest>,
+    },
     /// Replacements.
     Patch(&'a [Patch]),
     /// New lines at the end.
@@ -33,11 +52,39 @@ pub(crate) enum Change<'a> {
     Delete(&'a [GuardedRange]),
     /// The bytes that it had before a past edit. It need not be text.
     Restore {
-        /// The digest that the edit left; a file that has another is [`ChangedSince`](crate::edit::Reason::ChangedSince).
+        /// The digest that the edit left, as above.
         after: Digest,
         /// What turns its bytes back.
         splices: &'a SpliceSet,
     },
+    /// A new file of this text, line ends and all.
+    Create(&'a str),
+    /// A file that a past edit removed, with all that it held.
+    Recreate(&'a [u8]),
+    /// It goes. It must be text, and `file_hash` is asked for.
+    Remove,
+    /// A file that a past edit made goes, whatever it holds.
+    Unmake {
+        /// The digest that the edit left, as above.
+        after: Option<Digest>,
+    },
+}
+
+impl Change<'_> {
+    /// Whether there is to be no file yet.
+    pub(super) fn creates(self) -> bool {
+        matches!(self, Self::Create(_) | Self::Recreate(_))
+    }
+
+    /// Whether the file goes.
+    pub(super) fn removes(self) -> bool {
+        matches!(self, Self::Remove | Self::Unmake { .. })
+    }
+
+    /// Whether the file keeps its bytes, and may be one that nobody may write to.
+    pub(super) fn keeps(self) -> bool {
+        matches!(self, Self::Keep { .. })
+    }
 }
 
 /// How a call is to be carried out.

@@ -6,20 +6,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::splice::SpliceSet;
 
-use crate::access::place::WritablePlace;
 use crate::access::roots::PathError;
 use crate::edit::call::edit;
-use crate::edit::create::Making;
-use crate::edit::move_file::{End, Relocation};
 use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::remove_file::{Expected, Removing};
 use crate::edit::request::{Change, Edit, Options};
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::history::{EditId, Entry, NotKept, Remedy, Undo};
+use crate::history::{EditId, Entry, EntryFile, NotKept, Undo};
 use crate::workspace::Workspace;
 
 /// An edit that was taken back.
@@ -108,39 +102,14 @@ pub(crate) fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> 
     let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(workspace, entry)) else {
         return Err(UndoError::Unknown);
     };
-    let work = Work { workspace, entry: &entry, options: Options { undoes: Some(&entry.id), ..options } };
-    let done = match undos.as_slice() {
-        [Undo::Displaced { .. }] => return Err(UndoError::Displaced(Box::new(entry))),
-        [Undo::Remove { directories }] => work.remove(directories).map_err(alone),
-        [Undo::Create { contents }] => work.create(contents).map_err(alone),
-        [Undo::Create { .. }, Undo::Remove { directories }] if entry.moved().is_some() => {
-            work.move_back(directories)
-        }
-        several => {
-            let Some(splices) = several.iter().map(splices).collect::<Option<Vec<_>>>() else {
-                let reason = "an edit of several kinds".to_owned();
-                return Err(UndoError::History(NotKept::Unavailable { reason, remedy: Remedy::Retry }));
-            };
-            work.restore(&splices)
-        }
-    };
-    match done {
+    if let [Undo::Displaced { .. }] = undos.as_slice() {
+        return Err(UndoError::Displaced(Box::new(entry)));
+    }
+    let options = Options { undoes: Some(&entry.id), ..options };
+    match take_back(workspace, &entry, &undos, options) {
         Ok(outcome) => Ok(Undone { entry, outcome }),
         Err(problems) => Err(told_apart(workspace, entry, problems)),
     }
-}
-
-fn splices(undo: &Undo) -> Option<&SpliceSet> {
-    match undo {
-        Undo::Splices(splices) => Some(splices),
-        _ => None,
-    }
-}
-
-/// The one problem of an edit of one file. The reason is boxed since it is large, and rare.
-#[expect(clippy::boxed_local, reason = "it is what `map_err` has")]
-fn alone(reason: Box<Reason>) -> Vec<EditProblem> {
-    vec![EditProblem { entry: 0, reason: *reason }]
 }
 
 /// Tells the files that have changed since from all else that stands against the undo, and looks for the edit that is in the way.
@@ -169,105 +138,102 @@ fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others }))
 }
 
-/// An edit that is to be taken back.
-#[derive(Clone, Copy)]
-struct Work<'a> {
-    workspace: &'a Workspace,
-    entry: &'a Entry,
-    options: Options<'a>,
+/// Carries out what turns each file of an edit back.
+fn take_back(
+    workspace: &Workspace,
+    entry: &Entry,
+    undos: &[Undo],
+    options: Options<'_>,
+) -> Result<Outcome, Vec<EditProblem>> {
+    let (mut edits, mut rows_of_edits, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rows = entry.files.iter().zip(undos).enumerate().peekable();
+    while let Some((row, (file, undo))) = rows.next() {
+        let mut turned = Turned { file, move_to: None, directories: &[], change: change(file, undo) };
+        let mut row_now = row;
+        if let Undo::Remove { directories } = undo {
+            turned.directories = directories;
+        }
+        if entry.moved_at(row).is_some()
+            && let Some((to, (moved, Undo::Remove { directories }))) = rows.next()
+        {
+            // Where it was edited, too, that comes last.
+            let is_it = |row: &(usize, (&EntryFile, &Undo))| {
+                row.1.0.path == moved.path && row.1.0.before == moved.after
+            };
+            let change = match rows.next_if(is_it) {
+                Some((_, (file, undo))) => change(file, undo),
+                None => Some(Change::Keep { after: moved.after }),
+            };
+            turned = Turned { file: moved, move_to: Some(file), directories, change };
+            row_now = to;
+        }
+        match turned.edit() {
+            Ok(edit) => {
+                edits.push(edit);
+                rows_of_edits.push((row, row_now));
+            }
+            Err(reason) => problems.push(EditProblem { entry: row_now, reason: *reason }),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let rows_of = |entry: usize| rows_of_edits.get(entry).copied().unwrap_or((entry, entry));
+    let done = edit(workspace, &edits, options).map_err(|problems| {
+        let problem = |EditProblem { entry, reason }| match (rows_of(entry), reason) {
+            // The old place of a file that was moved is another row than its new one.
+            ((row, _), Reason::OfTarget(reason)) => EditProblem { entry: row, reason: since(*reason) },
+            ((_, row), reason) => EditProblem { entry: row, reason: since(reason) },
+        };
+        problems.into_iter().map(problem).collect::<Vec<_>>()
+    });
+    done.map(|mut outcome| {
+        for file in &mut outcome.files {
+            file.entry = rows_of(file.entry).0;
+        }
+        outcome
+    })
 }
 
-impl<'a> Work<'a> {
-    /// Files whose content changed.
-    fn restore(self, splices: &[&SpliceSet]) -> Result<Outcome, Vec<EditProblem>> {
-        let mut edits = Vec::new();
-        let mut problems = Vec::new();
-        for (entry, (file, splices)) in self.entry.files.iter().zip(splices).enumerate() {
-            match (file.path.to_str(), file.after) {
-                (Some(file_path), Some(after)) => edits.push(Edit {
-                    file_path,
-                    encoding: Some(file.encoding.name()),
-                    file_hash: None,
-                    change: Change::Restore { after, splices },
-                }),
-                (None, _) => problems.push(EditProblem { entry, reason: unnameable(&file.path) }),
-                (_, None) => {
-                    problems.push(EditProblem { entry, reason: Reason::ChangedSince { digest: None } });
-                }
-            }
-        }
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        edit(self.workspace, &edits, self.options)
-    }
+/// A file of an edit, turned back.
+struct Turned<'a> {
+    /// Where it is now.
+    file: &'a EntryFile,
+    /// Where it was, if it was moved.
+    move_to: Option<&'a EntryFile>,
+    directories: &'a [PathBuf],
+    /// `None` if the history does not tell what it was.
+    change: Option<Change<'a>>,
+}
 
-    /// The path of a file of the edit.
-    fn path(self, file: usize) -> Result<&'a str, Box<Reason>> {
-        let path = self.entry.files.get(file).map_or(Path::new(""), |file| file.path.as_path());
-        Ok(path.to_str().ok_or_else(|| unnameable(path))?)
+impl<'a> Turned<'a> {
+    fn edit(&self) -> Result<Edit<'a>, Box<Reason>> {
+        let name = |file: &'a EntryFile| file.path.to_str().ok_or_else(|| Box::new(unnameable(&file.path)));
+        let file_path = name(self.file)?;
+        let move_to = self.move_to.map(name).transpose()?;
+        let change = self.change.ok_or(Reason::ChangedSince { digest: None })?;
+        let (encoding, directories) = (Some(self.file.encoding.name()), self.directories);
+        Ok(Edit { file_path, encoding, file_hash: None, move_to, directories, change })
     }
+}
 
-    fn place(self, file: usize) -> Result<WritablePlace, Box<Reason>> {
-        let text = self.path(file)?;
-        let path = Path::new(text);
-        let place = self.workspace.roots.resolve_for_writing(text);
-        place.map_err(|problems| {
-            // A path that was edited once has one problem at most.
-            problems.into_iter().next().map_or_else(|| unnameable(path), Reason::Path).into()
-        })
+/// What turns the bytes of a file back.
+fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<Change<'a>> {
+    match undo {
+        Undo::Splices(splices) => file.after.map(|after| Change::Restore { after, splices }),
+        Undo::Remove { .. } => Some(Change::Unmake { after: file.after }),
+        Undo::Create { contents } => Some(Change::Recreate(contents)),
+        Undo::Displaced { .. } => None,
     }
+}
 
-    /// A file that was moved goes back where it was, and `directories`, which were made for it, go.
-    fn move_back(self, directories: &[PathBuf]) -> Result<Outcome, Vec<EditProblem>> {
-        // The old place is the first file of the edit, and the new one the second.
-        let problem = |entry| move |reason: Box<Reason>| vec![EditProblem { entry, reason: *reason }];
-        let (target, source) = (self.place(0).map_err(problem(0))?, self.place(1).map_err(problem(1))?);
-        let (to, from) = (self.path(0).map_err(problem(0))?, self.path(1).map_err(problem(1))?);
-        let expected = self.entry.files.get(1).and_then(|file| file.after);
-        let (workspace, options) = (self.workspace, self.options);
-        let moving = Relocation { workspace, source, target, from, to, expected, directories, options };
-        moving.carry_out().map_err(|reasons| {
-            let problem = |(end, reason)| match (end, reason) {
-                // Whatever has the old name, this edit did not leave it there.
-                (End::To, Reason::Taken { by, .. }) if by.digest().is_some() => {
-                    EditProblem { entry: 0, reason: Reason::ChangedSince { digest: by.digest() } }
-                }
-                (End::To, reason) => EditProblem { entry: 0, reason },
-                (End::From, reason) => EditProblem { entry: 1, reason },
-            };
-            reasons.into_iter().map(problem).collect()
-        })
-    }
-
-    /// A file that was created goes.
-    fn remove(self, directories: &[PathBuf]) -> Result<Outcome, Box<Reason>> {
-        let after = self.entry.files.first().and_then(|file| file.after);
-        let expected = Expected::Left(after, self.encoding());
-        let (workspace, place, options) = (self.workspace, self.place(0)?, self.options);
-        Removing { workspace, place, expected, directories, options }.carry_out()
-    }
-
-    /// A file that was removed comes back.
-    fn create(self, bytes: &[u8]) -> Result<Outcome, Box<Reason>> {
-        let (workspace, options, encoding) = (self.workspace, self.options, self.encoding());
-        let place = &self.place(0)?;
-        let shown_as = &*place.path().to_string_lossy();
-        let making = Making { workspace, place, bytes, encoding, shown_as, options };
-        let is_taken = || {
-            let digest =
-                place.open_file(false).ok().and_then(|file| crate::read::hash::digest_of(&file).ok());
-            digest.map(|digest| Reason::ChangedSince { digest: Some(digest) })
-        };
-        Ok(making.carry_out().map_err(|error| match error.kind {
-            StoreErrorKind::AlreadyExists => is_taken().unwrap_or(Reason::Store(error)),
-            _ => Reason::Store(error),
-        })?)
-    }
-
-    fn encoding(self) -> Encoding {
-        self.entry.files.first().map_or(Encoding::Utf8, |file| file.encoding)
-    }
+/// A reason as it is told of an undo: whatever has the name of a file that is to come back, the edit did not leave it there.
+fn since(reason: Reason) -> Reason {
+    let digest = match &reason {
+        Reason::Exists(by) | Reason::Taken { by, .. } => by.digest(),
+        _ => None,
+    };
+    digest.map_or(reason, |digest| Reason::ChangedSince { digest: Some(digest) })
 }
 
 fn unnameable(path: &Path) -> Reason {

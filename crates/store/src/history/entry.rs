@@ -26,14 +26,23 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The two places of a file that was moved, the old one first; `None` for any other edit.
-    ///
-    /// A move is kept as a removal and a creation of what was neither before: so earlier versions of this program list it, and
-    /// do not undo it.
+    /// The two places of a file that was moved and nothing else, the old one first; `None` for any other edit.
     #[must_use]
     pub fn moved(&self) -> Option<(&EntryFile, &EntryFile)> {
-        let [from, to] = self.files.as_slice() else { return None };
-        let is_move = from.kind == Kind::Removed && to.kind == Kind::Created && from.before == to.after;
+        if self.files.len() == 2 { self.moved_at(0) } else { None }
+    }
+
+    /// The two places of a file that was moved, of which the old one is at this index; `None` for any other file. One that was changed,
+    /// too, comes once more behind them.
+    ///
+    /// A move is kept as a removal and a creation of what was neither before, which both have one diff.
+    #[must_use]
+    pub fn moved_at(&self, index: usize) -> Option<(&EntryFile, &EntryFile)> {
+        let (from, to) = (self.files.get(index)?, self.files.get(index + 1)?);
+        let is_move = from.kind == Kind::Removed
+            && to.kind == Kind::Created
+            && from.before == to.after
+            && from.diff == to.diff;
         is_move.then_some((from, to))
     }
 }

@@ -8,10 +8,11 @@ use mcp_text_editor_core::digest::Digest;
 use crate::os;
 use crate::stage::temporary::TemporaryId;
 
-const HEAD: &str = "mcp-text-editor journal 1\n";
+/// What a record begins with.
+pub(super) const HEAD: &str = "mcp-text-editor journal 3\n";
 
-/// The beginning of a record of a move, which programs that know no moves leave to others.
-const HEAD_OF_MOVE: &str = "mcp-text-editor journal 2\n";
+/// The forms of earlier versions, which are read as well: of files that are edited, created or removed, and of one that is moved.
+const EARLIER: [&str; 2] = ["mcp-text-editor journal 1\n", "mcp-text-editor journal 2\n"];
 
 /// The beginning of records of any form, before the number. In all of them the first part has a line for each file that ends in its
 /// path, so that programs that do not know the form leave these files alone.
@@ -43,9 +44,9 @@ pub(crate) enum Intent {
     },
     /// It is removed.
     Remove,
-    /// It gets the place of the record's [`Intent::MoveTo`].
+    /// It gets the place of the [`Intent::MoveTo`] before it.
     MoveFrom,
-    /// The file of the record's [`Intent::MoveFrom`] gets this place, for which these directories are made, outermost first.
+    /// The file of the [`Intent::MoveFrom`] after it gets this place, for which these directories are made, outermost first.
     MoveTo {
         /// Absolute paths.
         directories: Vec<PathBuf>,
@@ -59,6 +60,8 @@ pub(crate) enum Step {
     Exchange(Change),
     /// It is written over, once the transaction is committed.
     Overwrite(Change),
+    /// Its temporary, which holds this, gets the name, which is free by then.
+    Publish(Digest),
     /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these directories are removed as
     /// far as they are empty.
     Remove {
@@ -67,12 +70,12 @@ pub(crate) enum Step {
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
-    /// It gets its new place; then these directories are removed as far as they are empty.
+    /// It gets its new place, from its own name or from its temporary's; then these directories are removed as far as they are empty.
     Move {
         /// What it holds.
         digest: Digest,
-        /// Whether it is there under both names for a moment. Else it changes its name in one step.
-        twice: bool,
+        /// Its device and inode; earlier versions did not write them down.
+        key: Option<(u64, u64)>,
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
@@ -113,7 +116,8 @@ impl Contents {
             let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
             std::str::from_utf8(valid).unwrap_or_default()
         });
-        let Some(mut rest) = text.strip_prefix(HEAD).or_else(|| text.strip_prefix(HEAD_OF_MOVE)) else {
+        let known = [HEAD].into_iter().chain(EARLIER).find_map(|head| text.strip_prefix(head));
+        let Some(mut rest) = known else {
             contents.of_later_form = files_of_later_form(text);
             return contents;
         };
@@ -132,7 +136,14 @@ impl Contents {
                 }
             }
             contents.subjects = subjects;
-            let steps: Vec<Step> = part(text, &mut rest)?.map(Step::read).collect::<Option<_>>()?;
+            let mut steps = Vec::new();
+            for line in part(text, &mut rest)? {
+                let (of_target, step) = Step::read(line)?;
+                if let Some(step) = of_target {
+                    *steps.last_mut()? = step;
+                }
+                steps.push(step);
+            }
             contents.steps = (steps.len() == contents.subjects.len()).then_some(steps);
             contents.steps.as_ref()?;
             contents.committed = part(text, &mut rest)?.eq(["committed"]);
@@ -189,12 +200,6 @@ fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
     Some(lines.lines())
 }
 
-/// What a record of these files begins with.
-pub(super) fn head(subjects: &[Subject]) -> &'static str {
-    let moves = |subject: &Subject| matches!(subject.intent, Intent::MoveFrom | Intent::MoveTo { .. });
-    if subjects.iter().any(moves) { HEAD_OF_MOVE } else { HEAD }
-}
-
 impl Subject {
     pub(super) fn write_to(&self, text: &mut String) -> Option<()> {
         let path = escaped(&self.path)?;
@@ -220,9 +225,8 @@ impl Subject {
     fn read(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let (kind, id) = (words.next()?, TemporaryId::parse(words.next()?)?);
-        let mut key = || Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?));
         let intent = match kind {
-            "edit" => Intent::Edit { key: key()? },
+            "edit" => Intent::Edit { key: key(&mut words)? },
             "remove" => Intent::Remove,
             "move" => Intent::MoveFrom,
             "to" => Intent::MoveTo { directories: Vec::new() },
@@ -243,46 +247,64 @@ impl Step {
         let _ = match self {
             Self::Exchange(what) => change("exchange", what),
             Self::Overwrite(what) => change("overwrite", what),
-            Self::Remove { old: digest, directories } | Self::Move { digest, directories, .. } => {
-                let kind = match self {
-                    Self::Move { twice: true, .. } => "twice",
-                    Self::Move { .. } => "move",
-                    _ => "remove",
-                };
-                let _ = write!(text, "{kind} {digest}");
-                for directory in directories {
-                    let _ = write!(text, " {}", escaped(directory)?);
-                }
-                writeln!(text)
+            Self::Publish(digest) => writeln!(text, "publish {digest}"),
+            Self::Remove { old, directories } => {
+                let _ = write!(text, "remove {old}");
+                write_paths(text, directories)?
+            }
+            Self::Move { digest, key, directories } => {
+                let (device, inode) = (*key)?;
+                let _ = write!(text, "rename {digest} {device} {inode}");
+                write_paths(text, directories)?
             }
             Self::Stay => writeln!(text, "stay"),
         };
         Some(())
     }
 
-    fn read(line: &str) -> Option<Self> {
+    /// Reads a step and, of a move of an earlier version whose file was there under both names for a moment, that of the target, which
+    /// is the one before.
+    fn read(line: &str) -> Option<(Option<Self>, Self)> {
         let mut words = line.split(' ');
         let kind = words.next()?;
-        let mut change = || {
-            let (old, new) = (digest(words.next()?)?, digest(words.next()?)?);
-            Some(Change { old, new, key: (words.next()?.parse().ok()?, words.next()?.parse().ok()?) })
-        };
-        Some(match kind {
-            "exchange" => Self::Exchange(change()?),
-            "overwrite" => Self::Overwrite(change()?),
-            "remove" => {
-                let old = digest(words.next()?)?;
-                Self::Remove { old, directories: words.map(unescaped).collect::<Option<_>>()? }
+        let mut digest = || digest(words.next()?);
+        let step = match kind {
+            "exchange" | "overwrite" => {
+                let (old, new) = (digest()?, digest()?);
+                let change = Change { old, new, key: key(&mut words)? };
+                if kind == "exchange" { Self::Exchange(change) } else { Self::Overwrite(change) }
             }
-            "move" | "twice" => {
-                let digest = digest(words.next()?)?;
-                let directories = words.map(unescaped).collect::<Option<_>>()?;
-                Self::Move { digest, twice: kind == "twice", directories }
+            "publish" => Self::Publish(digest()?),
+            "rename" | "move" => {
+                let digest = digest()?;
+                let key = if kind == "rename" { Some(key(&mut words)?) } else { None };
+                Self::Move { digest, key, directories: words.map(unescaped).collect::<Option<_>>()? }
+            }
+            "remove" | "twice" => {
+                let old = digest()?;
+                let copy = (kind == "twice").then_some(Self::Publish(old));
+                return Some((
+                    copy,
+                    Self::Remove { old, directories: words.map(unescaped).collect::<Option<_>>()? },
+                ));
             }
             "stay" => Self::Stay,
             _ => return None,
-        })
+        };
+        Some((None, step))
     }
+}
+
+fn write_paths(text: &mut String, paths: &[PathBuf]) -> Option<std::fmt::Result> {
+    for path in paths {
+        let _ = write!(text, " {}", escaped(path)?);
+    }
+    Some(writeln!(text))
+}
+
+/// Device and inode.
+fn key<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<(u64, u64)> {
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }
 
 fn digest(word: &str) -> Option<Digest> {

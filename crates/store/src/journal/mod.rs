@@ -5,7 +5,7 @@
 //! so that a part that is not whole is recognised and ignored:
 //!
 //! ```text
-//! mcp-text-editor journal 1
+//! mcp-text-editor journal 3
 //! edit 9f86d081884c7d65 2049 1311 /home/me/project/a.txt
 //! end 60303ae22b998861
 //! exchange OLD NEW 2049 1312

@@ -11,7 +11,7 @@ use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::digest::Digest;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::journal::contents::{Step, Subject, head};
+use crate::journal::contents::{HEAD, Step, Subject};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
@@ -49,7 +49,7 @@ impl Record {
             };
             let identity = os::identity_of(&file).context(Operation::WriteJournal, &path)?;
             let directory = state.journal().clone();
-            let (text, subjects) = (head(subjects).to_owned(), subjects.len());
+            let (text, subjects) = (HEAD.to_owned(), subjects.len());
             let (is_in_doubt, is_kept) = (false, false);
             let record = Self { directory, name, path, file, identity, text, subjects, is_in_doubt, is_kept };
             match os::try_lock(&record.file) {
@@ -185,12 +185,22 @@ mod tests {
                 subject("/c", Intent::Create { directories: vec!["/x".into(), "/x/y z".into()] }),
                 subject("/d", Intent::Edit { key: (3, u64::MAX) }),
                 subject("/e", Intent::Remove),
+                subject("/to", Intent::MoveTo { directories: vec!["/x".into(), "/x/y z".into()] }),
+                subject("/from %", Intent::MoveFrom),
+                subject("/new", Intent::Create { directories: Vec::new() }),
             ],
             steps: Some(vec![
                 Step::Exchange(change()),
                 Step::Stay,
                 Step::Overwrite(change()),
                 Step::Remove { old: Digest::of(b""), directories: vec!["/x".into(), "/x/y z".into()] },
+                Step::Stay,
+                Step::Move {
+                    digest: Digest::of(b"old"),
+                    key: Some((7, 8)),
+                    directories: vec!["/was".into()],
+                },
+                Step::Publish(Digest::of(b"new")),
             ]),
             committed: true,
             of_later_form: None,
@@ -230,27 +240,58 @@ mod tests {
         }
     }
 
+    /// A whole record with these parts.
+    fn text_of(parts: &[&str]) -> String {
+        parts.iter().fold(String::new(), |text, part| {
+            let text = text + part;
+            let end = Digest::of(text.as_bytes()).short();
+            text + "end " + &end + "\n"
+        })
+    }
+
     #[test]
-    fn a_move_is_read_as_it_was_written_and_left_alone_by_who_knows_none() {
-        let subject = |path: &str, intent| Subject { path: path.into(), id: TemporaryId::draw(), intent };
-        for twice in [false, true] {
-            let all = Contents {
-                subjects: vec![
-                    subject("/to", Intent::MoveTo { directories: vec!["/x".into(), "/x/y z".into()] }),
-                    subject("/from %", Intent::MoveFrom),
-                ],
-                steps: Some(vec![
-                    Step::Stay,
-                    Step::Move { digest: Digest::of(b"old"), twice, directories: vec!["/was".into()] },
-                ]),
-                committed: true,
+    fn records_of_earlier_versions_are_read() {
+        let (id, digest) = ("0123456789abcdef", Digest::of(b"old"));
+        let subject =
+            |path: &str, intent| Subject { path: path.into(), id: TemporaryId::parse(id).unwrap(), intent };
+        let directories = || vec![PathBuf::from("/x"), PathBuf::from("/x/y z")];
+        let first = format!("mcp-text-editor journal 1\nedit {id} 1 2 /a%20b\nremove {id} /e\n");
+        let steps = format!("exchange {digest} {digest} 5 6\nremove {digest} /x /x/y%20z\n");
+        let change = Change { old: digest, new: digest, key: (5, 6) };
+        let expected = Contents {
+            subjects: vec![subject("/a b", Intent::Edit { key: (1, 2) }), subject("/e", Intent::Remove)],
+            steps: Some(vec![
+                Step::Exchange(change),
+                Step::Remove { old: digest, directories: directories() },
+            ]),
+            committed: true,
+            of_later_form: None,
+        };
+        assert_eq!(Contents::read(text_of(&[&first, &steps, "committed\n"]).as_bytes()), expected);
+        let first = format!(
+            "mcp-text-editor journal 2\nto {id} /to\nmade /x\nmade /x/y%20z\nmove {id} /from%20%25\n"
+        );
+        let subjects = vec![
+            subject("/to", Intent::MoveTo { directories: directories() }),
+            subject("/from %", Intent::MoveFrom),
+        ];
+        let was = || vec![PathBuf::from("/was")];
+        for (kind, steps) in [
+            ("move", [Step::Stay, Step::Move { digest, key: None, directories: was() }]),
+            // It was there under both names for a moment, as if it was copied.
+            ("twice", [Step::Publish(digest), Step::Remove { old: digest, directories: was() }]),
+        ] {
+            let text = text_of(&[&first, &format!("stay\n{kind} {digest} /was\n")]);
+            let expected = Contents {
+                subjects: subjects.clone(),
+                steps: Some(steps.into()),
+                committed: false,
                 of_later_form: None,
             };
-            let text = written(&all).0;
-            assert_eq!(Contents::read(text.as_bytes()), all);
-            // What such a program makes of it: the form has another number.
-            assert!(text.starts_with("mcp-text-editor journal 2\n"));
-            assert!(all.concerns(Path::new("/from %"), None) && all.concerns(Path::new("/to"), None));
+            assert_eq!(Contents::read(text.as_bytes()), expected);
+            assert!(
+                expected.concerns(Path::new("/from %"), None) && expected.concerns(Path::new("/to"), None)
+            );
         }
     }
 
@@ -258,7 +299,7 @@ mod tests {
     fn of_a_later_form_the_files_are_known() {
         let all = contents();
         let text = written(&all).0;
-        let part = "mcp-text-editor journal 3\nmoved 7 8 9 /a%20b\nby /c\n";
+        let part = "mcp-text-editor journal 4\nmoved 7 8 9 /a%20b\nby /c\n";
         let end = format!("end {}\nwhat nobody knows yet\n", Digest::of(part.as_bytes()).short());
         let read = |text: &str| Contents::read(text.as_bytes()).of_later_form;
         assert_eq!(read(&text), None);

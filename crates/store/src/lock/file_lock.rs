@@ -66,37 +66,20 @@ pub(crate) fn lock_all(
     places: &[&WritablePlace],
     wait: &LockTimeout<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_all_with(places, &mut Backoff::new(wait))
+    lock_all_with(places, &|_| true, &mut Backoff::new(wait))
 }
 
 /// Locks the files of a call, in the order of device and inode, so that two calls never wait for each other.
 ///
-/// Every place that cannot be opened is reported, by its index, before anything is locked; if one lock cannot be had,
-/// none is kept. Takes what is left of the call's backoff.
+/// Every place that cannot be opened is reported, by its index, before anything is locked, and so is one that `is_written` and may not
+/// be; if one lock cannot be had, none is kept. Takes what is left of the call's backoff.
 pub(crate) fn lock_all_with(
     places: &[&WritablePlace],
+    is_written: &dyn Fn(usize) -> bool,
     backoff: &mut Backoff<'_>,
-) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_each(places, backoff, |place| place.check_writable())
-}
-
-/// As [`lock_all_with`], without checking that the files are writable: for recovery, which puts old content back.
-pub(crate) fn lock_all_as_they_are(
-    places: &[&WritablePlace],
-    backoff: &mut Backoff<'_>,
-) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    lock_each(places, backoff, |_| Ok(()))
-}
-
-type Check = fn(&WritablePlace) -> Result<(), StoreError>;
-
-fn lock_each(
-    places: &[&WritablePlace],
-    backoff: &mut Backoff<'_>,
-    check: Check,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     loop {
-        if let Some(set) = lock_once(places, backoff, check)? {
+        if let Some(set) = lock_once(places, is_written, backoff)? {
             return Ok(set);
         }
         // A name means another file by now. That is no failure, but it must not repeat for ever.
@@ -109,12 +92,13 @@ fn lock_each(
 /// One round: `None` if, once all were locked, one of the names meant another file.
 fn lock_once(
     places: &[&WritablePlace],
+    is_written: &dyn Fn(usize) -> bool,
     backoff: &mut Backoff<'_>,
-    check: Check,
 ) -> Result<Option<LockedSet>, Vec<(usize, StoreError)>> {
     let (mut problems, mut opened, mut keys) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (at, place) in places.iter().enumerate() {
-        match place.open_file(false).and_then(|file| check(place).map(|()| file)) {
+        let check = || if is_written(at) { place.check_writable() } else { Ok(()) };
+        match place.open_file(false).and_then(|file| check().map(|()| file)) {
             Err(error) => problems.push((at, error)),
             Ok(file) => {
                 keys.push(file.identity().key());

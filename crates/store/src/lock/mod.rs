@@ -8,6 +8,6 @@ pub(crate) mod deferred_close;
 mod file_lock;
 
 pub(crate) use backoff::{Backoff, LockTimeout};
-pub(crate) use file_lock::{LockedFile, LockedSet, lock_all_as_they_are, lock_all_with, lock_directory};
+pub(crate) use file_lock::{LockedFile, LockedSet, lock_all_with, lock_directory};
 #[cfg(test)]
 pub(crate) use file_lock::{lock, lock_all};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::access::place::WritablePlace;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, Found};
-use crate::lock::{Backoff, LockedSet, lock_all_as_they_are, lock_all_with};
+use crate::lock::{Backoff, LockedSet, lock_all_with};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
 
@@ -14,31 +14,12 @@ use crate::workspace::Workspace;
 pub(crate) fn lock_settled(
     workspace: &Workspace,
     places: &[&WritablePlace],
+    is_written: &dyn Fn(usize) -> bool,
     backoff: &mut Backoff<'_>,
-) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    settled(workspace, places, backoff, lock_all_with)
-}
-
-/// As [`lock_settled`], whether or not the files may be written: for what leaves their bytes as they are.
-pub(crate) fn lock_settled_as_they_are(
-    workspace: &Workspace,
-    places: &[&WritablePlace],
-    backoff: &mut Backoff<'_>,
-) -> Result<LockedSet, Vec<(usize, StoreError)>> {
-    settled(workspace, places, backoff, lock_all_as_they_are)
-}
-
-type LockAll = fn(&[&WritablePlace], &mut Backoff<'_>) -> Result<LockedSet, Vec<(usize, StoreError)>>;
-
-fn settled(
-    workspace: &Workspace,
-    places: &[&WritablePlace],
-    backoff: &mut Backoff<'_>,
-    lock_all: LockAll,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     let mut given_up = GivenUp::new();
     loop {
-        let locked = lock_all(places, backoff)?;
+        let locked = lock_all_with(places, is_written, backoff)?;
         let concerns = |contents: &Contents| {
             let by_key =
                 locked.files.iter().map(|file| (file.file().path(), Some(file.file().identity().key())));

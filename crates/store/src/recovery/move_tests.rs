@@ -99,15 +99,15 @@ fn cut_off(cut: Cut, way: Way) -> World {
     ];
     let mut record = Record::begin(world.workspace.state_dir.as_ref().unwrap(), &subjects).unwrap();
     let (temporary, aside) = (to.with_file_name(of_to.name()), from.with_file_name(of_from.name()));
-    let step = Step::Move {
-        digest: Digest::of(OLD.as_bytes()),
-        twice: way != Way::Renamed,
-        directories: vec![world.root.join("was")],
+    let (digest, directories) = (Digest::of(OLD.as_bytes()), vec![world.root.join("was")]);
+    let steps = match way {
+        Way::Renamed => [Step::Stay, Step::Move { digest, key: Some((0, 0)), directories }],
+        Way::Linked | Way::Copied => [Step::Publish(digest), Step::Remove { old: digest, directories }],
     };
     let mut run = || {
         let steps: [(Cut, Work<'_>); 7] = [
             (Cut::Made, &mut |_| fs::create_dir(world.root.join("made")).unwrap()),
-            (Cut::Decided, &mut |record| record.prepared(&[Step::Stay, step.clone()], true).unwrap()),
+            (Cut::Decided, &mut |record| record.prepared(&steps, true).unwrap()),
             (Cut::Copied, &mut |_| {
                 if way == Way::Copied {
                     fs::write(&temporary, OLD).unwrap();
@@ -203,7 +203,7 @@ fn nobody_edits_a_file_before_its_move_is_recovered() {
             world.workspace.roots.resolve_for_writing(path.to_str().unwrap()).unwrap()
         };
         let mut backoff = crate::lock::Backoff::new(&crate::lock::LockTimeout::default());
-        drop(lock_settled(&world.workspace, &[&place("was/a")], &mut backoff).unwrap());
+        drop(lock_settled(&world.workspace, &[&place("was/a")], &|_| true, &mut backoff).unwrap());
         assert_eq!(world.names(), tree(&[("was/a", OLD)]), "{way:?}");
     }
 }

@@ -7,9 +7,9 @@ use crate::commit::remove::remove_directories;
 use crate::durability::Durability;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, Found, Intent, Step};
-use crate::lock::{Backoff, LockTimeout, lock_all_as_they_are};
+use crate::lock::{Backoff, LockTimeout, lock_all_with};
 use crate::os;
-use crate::recovery::site::{Site, end_move, place_of};
+use crate::recovery::site::{Site, place_of};
 use crate::workspace::Workspace;
 
 /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
@@ -112,7 +112,7 @@ fn recover_record(
             Err(error) => return Err(error),
         }
     }
-    let locked = lock_all_as_they_are(&there, backoff).map_err(|problems| {
+    let locked = lock_all_with(&there, &|_| false, backoff).map_err(|problems| {
         let first = problems.into_iter().next().map(|(_, error)| error);
         first.unwrap_or_else(|| StoreError::new(Operation::Lock, &record.path, StoreErrorKind::Changed))
     })?;
@@ -128,28 +128,38 @@ fn recover_record(
         .zip(&places)
         .map(|(subject, place)| Site { workspace, subject, place, locked: file_at(place) })
         .collect();
+    let step =
+        |index: usize| contents.steps.as_ref().and_then(|steps| steps.get(index)).unwrap_or(&Step::Stay);
+    // The file that gets the place of this index.
+    let from = |index: usize| sites.get(index + 1).filter(|from| from.subject.intent == Intent::MoveFrom);
+    // Names that were given are taken away before others come back, which may be the same.
     for (index, site) in sites.iter().enumerate() {
-        let step = contents.steps.as_ref().and_then(|steps| steps.get(index));
-        match (&site.subject.intent, step) {
-            // Its directories go last.
-            (Intent::Create { .. }, _) => site.discard()?,
-            (Intent::Remove, _) => site.put_back(contents.committed)?,
-            (Intent::Edit { .. }, Some(Step::Exchange(change))) => {
+        match (&site.subject.intent, step(index)) {
+            (Intent::Edit { .. }, Step::Exchange(change)) => {
                 site.exchange_back(change, contents.committed, is_alone)?;
             }
-            (Intent::Edit { .. }, Some(Step::Overwrite(change))) if contents.committed => {
+            (Intent::Edit { .. }, Step::Overwrite(change)) if contents.committed => {
                 site.write_again(change)?;
             }
-            // Nothing has been done to it, or nothing was to be done; or both places of a move are looked at together.
-            (Intent::Edit { .. } | Intent::MoveFrom | Intent::MoveTo { .. }, _) => {}
+            (Intent::Create { .. } | Intent::MoveTo { .. }, Step::Publish(digest))
+                if !contents.committed && !is_alone =>
+            {
+                site.take_away(*digest, from(index))?;
+            }
+            (Intent::MoveTo { .. }, _) if !contents.committed && !is_alone => {
+                if let (Some(from), Step::Move { digest, key, .. }) = (from(index), step(index + 1)) {
+                    site.move_aside(*digest, *key, from)?;
+                }
+            }
+            // Nothing has been done to it, or nothing is to be done.
+            _ => {}
         }
     }
-    let is_moved = match (sites.as_slice(), contents.steps.as_deref()) {
-        ([to, from], Some([_, Step::Move { digest, twice, .. }])) => {
-            contents.committed || end_move(from, to, *digest, *twice)?
+    for (index, site) in sites.iter().enumerate().filter(|_| !contents.committed) {
+        if let Intent::Remove | Intent::MoveFrom = site.subject.intent {
+            site.put_back(index.checked_sub(1).and_then(|to| sites.get(to)))?;
         }
-        _ => false,
-    };
+    }
     let sync = workspace.durability == Durability::Machine;
     if sync {
         for place in &places {
@@ -175,7 +185,10 @@ fn recover_record(
             Step::Remove { directories, .. } if contents.committed => {
                 remove_directories(workspace, directories)?;
             }
-            Step::Move { directories, .. } if is_moved => remove_directories(workspace, directories)?,
+            // One in which the file still is stays.
+            Step::Move { directories, .. } if contents.committed || is_alone => {
+                remove_directories(workspace, directories)?;
+            }
             _ => {}
         }
     }

@@ -13,6 +13,7 @@ use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::commit::displaced::{give_back, name_beside};
 use crate::commit::exchange::swap_until_out;
+use crate::commit::names::hand_over;
 use crate::commit::overwrite::write_over;
 use crate::commit::remove::take_away;
 use crate::error::{Context as _, Operation, StoreError};
@@ -194,17 +195,57 @@ impl Site<'_> {
         old.map_or(Ok(()), |old| self.keep(&old))
     }
 
-    /// Recovers a file that was to be removed and has been renamed: gives it its name back, unless the removal was committed.
-    pub(super) fn put_back(&self, committed: bool) -> Result<(), StoreError> {
-        if committed {
+    /// Takes the file away again that was given this name, and holds what it then did; or is the one that was to come `from` elsewhere,
+    /// which has two names. But if another program has taken the name there meanwhile, this one counts.
+    pub(super) fn take_away(&self, digest: Digest, from: Option<&Self>) -> Result<(), StoreError> {
+        let (Some(locked), Some(now)) = (self.locked, self.now()?) else { return Ok(()) };
+        let same = |other: &LockedFile| other.file().identity().same_file(locked.file().identity());
+        let is_same = from.and_then(|from| from.locked).is_some_and(same);
+        let is_needed = match from {
+            Some(from) => {
+                !from.place.is_free() && from.left(from.name())?.is_some_and(|aside| aside.digest == now)
+            }
+            None => false,
+        };
+        if is_needed || !(is_same || now == digest) {
             return Ok(());
         }
+        let (name, aside) = (Path::new(self.place.name()), self.name());
+        let gone = take_away(&self.place.directory, name, Path::new(&aside), now, locked.file().file());
+        gone.context(Operation::Recover, self.place.path())
+    }
+
+    /// Gives the file that has come here `from` elsewhere the name there from which it is put back.
+    pub(super) fn move_aside(
+        &self,
+        digest: Digest,
+        key: Option<(u64, u64)>,
+        from: &Self,
+    ) -> Result<(), StoreError> {
+        let Some(locked) = self.locked else { return Ok(()) };
+        if key != Some(locked.file().identity().key()) && self.now()? != Some(digest) {
+            return Ok(());
+        }
+        let moved = hand_over(&self.place.directory, self.place.name(), &from.place.directory, &from.name());
+        moved.context(Operation::Recover, self.place.path())
+    }
+
+    /// Recovers a file that was to go and has been renamed: gives it its name back. If another program has taken that, and the file is
+    /// not at the place `to` which it was to get, its bytes are kept.
+    pub(super) fn put_back(&self, to: Option<&Self>) -> Result<(), StoreError> {
         let Some(aside) = self.left(self.name())? else { return Ok(()) };
         let name = Path::new(self.place.name());
-        give_back(&aside.directory, Path::new(&aside.name), name).or_else(|error| match error.kind() {
-            ErrorKind::AlreadyExists => self.keep(&aside),
-            _ => Err(StoreError::from_io(Operation::Recover, self.place.path(), error)),
-        })
+        let Err(error) = give_back(&aside.directory, Path::new(&aside.name), name) else { return Ok(()) };
+        if error.kind() != ErrorKind::AlreadyExists {
+            return Err(StoreError::from_io(Operation::Recover, self.place.path(), error));
+        }
+        let is_there = match to {
+            Some(to) => {
+                to.place.open_file(false).and_then(|file| digest_of(&file)).ok() == Some(aside.digest)
+            }
+            None => false,
+        };
+        if is_there { Ok(()) } else { self.keep(&aside) }
     }
 
     /// Keeps bytes that no file holds any more: in the history or, failing that, in their file, which gets a name that is not cleaned up.
@@ -228,39 +269,6 @@ impl Site<'_> {
         tracing::warn!(file = %path.display(), ?name, "another program's write met an edit that was cut off; what it displaced is beside it");
         Ok(())
     }
-}
-
-/// Recovers a file that was to get another place, and whose move was not committed. Returns whether it has that place, and only that.
-///
-/// In one step it is at the one or at the other. Else its old name counts, and what has the new one goes, if it is the same; but if another
-/// program has taken the old name meanwhile, the new one counts.
-pub(super) fn end_move(
-    from: &Site<'_>,
-    to: &Site<'_>,
-    digest: Digest,
-    twice: bool,
-) -> Result<bool, StoreError> {
-    let now = to.now()?;
-    if !twice {
-        return Ok(from.locked.is_none() && to.locked.is_some());
-    }
-    let is_whole = |aside: &Left| aside.digest == digest && now == Some(digest);
-    if !from.place.is_free() && from.left(from.name())?.as_ref().is_some_and(is_whole) {
-        return Ok(true);
-    }
-    from.put_back(false)?;
-    // The same file, whatever has been written to it, or a copy.
-    let same =
-        |one: &LockedFile, other: &LockedFile| one.file().identity().same_file(other.file().identity());
-    let is_same = from.locked.zip(to.locked).is_some_and(|(from, to)| same(from, to));
-    if let Some((held, open)) = now.filter(|now| is_same || *now == digest).zip(to.locked)
-        && !from.place.is_free()
-    {
-        let (name, aside) = (Path::new(to.place.name()), to.name());
-        let gone = take_away(&to.place.directory, name, Path::new(&aside), held, open.file().file());
-        gone.context(Operation::Recover, to.place.path())?;
-    }
-    Ok(false)
 }
 
 /// Whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old or the new one at its place, or

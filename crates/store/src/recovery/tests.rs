@@ -245,6 +245,7 @@ fn an_edit_of_such_a_file_comes_after_recovery() {
         let locked = lock_settled(
             &world.workspace,
             &[&places[0], &places[1]],
+            &|_| true,
             &mut Backoff::new(&LockTimeout::default()),
         )
         .unwrap();
@@ -367,7 +368,8 @@ fn files_of_other_roots_are_left_to_others() {
     std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
     let place = other.roots.resolve_for_writing(real(world.root.path()).join("narrow/b").to_str().unwrap());
     let problems =
-        lock_settled(&other, &[&place.unwrap()], &mut Backoff::new(&LockTimeout::default())).unwrap_err();
+        lock_settled(&other, &[&place.unwrap()], &|_| true, &mut Backoff::new(&LockTimeout::default()))
+            .unwrap_err();
     assert!(matches!(problems[0].1.kind, StoreErrorKind::Unfinished { .. }), "{problems:?}");
 }
 
@@ -376,7 +378,7 @@ fn what_a_later_version_has_left_is_left_to_it() {
     let world = World::new(&["a", "b"]);
     let path = world.place("a").path().to_owned();
     // As records have it: a blank would end it.
-    let part = format!("mcp-text-editor journal 3\nby-other-means {}\n", escaped(&path).unwrap());
+    let part = format!("mcp-text-editor journal 4\nby-other-means {}\n", escaped(&path).unwrap());
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
     let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
     std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();
@@ -384,7 +386,8 @@ fn what_a_later_version_has_left_is_left_to_it() {
     assert_eq!(world.records(), 1);
     let attempt = |name| {
         let place = world.place(name);
-        lock_settled(&world.workspace, &[&place], &mut Backoff::new(&LockTimeout::default())).map(drop)
+        lock_settled(&world.workspace, &[&place], &|_| true, &mut Backoff::new(&LockTimeout::default()))
+            .map(drop)
     };
     attempt("b").unwrap();
     let kind = StoreErrorKind::Unfinished { paths: vec![path], is_of_later_form: true };
@@ -405,8 +408,13 @@ fn a_record_that_cannot_be_unlinked_stops_nobody() {
         return eprintln!("skipped: this user may write anywhere");
     }
     drop(
-        lock_settled(&world.workspace, &[&world.place("a")], &mut Backoff::new(&LockTimeout::default()))
-            .unwrap(),
+        lock_settled(
+            &world.workspace,
+            &[&world.place("a")],
+            &|_| true,
+            &mut Backoff::new(&LockTimeout::default()),
+        )
+        .unwrap(),
     );
     permit(0o700);
     assert_eq!(world.names(), all(OLD));
@@ -421,7 +429,7 @@ fn why_an_edit_could_not_be_taken_back_is_told() {
     let before = world.names();
     let attempt = || {
         let wait = LockTimeout { limit: std::time::Duration::from_millis(30), ..LockTimeout::default() };
-        lock_settled(&world.workspace, &[&world.place("a")], &mut Backoff::new(&wait)).map(drop)
+        lock_settled(&world.workspace, &[&world.place("a")], &|_| true, &mut Backoff::new(&wait)).map(drop)
     };
     let other = std::fs::File::open(world.root.path().join("b")).unwrap();
     os::try_lock(&other).unwrap();

@@ -2,7 +2,7 @@ use std::io::Write as _;
 use std::sync::Barrier;
 
 use crate::access::place::WritablePlace;
-use crate::commit::publish_new::{Created, Creation};
+use crate::commit::publish_new::{Created, Creation, check_free};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::stage::temporary::TemporaryId;
 use mcp_text_editor_core::source::Source as _;
@@ -10,17 +10,17 @@ use mcp_text_editor_core::source::Source as _;
 use crate::tests::world::World;
 
 fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Created, StoreError> {
-    let mut creation = Creation::begin(place, TemporaryId::draw())?;
-    creation.write_all(bytes).unwrap();
-    creation.sync()?;
-    creation.commit(true)
+    check_free(place)?;
+    let mut creation = Creation::begin(place, TemporaryId::draw(), 0o666)?;
+    creation.temporary_mut().write_all(bytes).unwrap();
+    creation.publish()
 }
 
 #[test]
 fn a_file_and_its_parents_are_made() {
     let world = World::new();
     let created = create(&world.place("@/root/a/b/c.txt"), b"content").unwrap();
-    assert_eq!(created.directories, [world.path("@/root/a"), world.path("@/root/a/b")]);
+    assert_eq!(created.directories(), [world.path("@/root/a"), world.path("@/root/a/b")]);
     assert_eq!(created.file.path(), world.path("@/root/a/b/c.txt"));
     assert_eq!(created.file.size(), 7);
     assert_eq!(world.content("@/root/a/b/c.txt"), "content");
@@ -30,7 +30,7 @@ fn a_file_and_its_parents_are_made() {
     assert_eq!(permissions("@/root/a/b/c.txt"), permissions("@/outside/x/y"));
     assert_eq!(permissions("@/root/a"), permissions("@/outside/x"));
     let created = create(&world.place("@/root/a/d"), b"").unwrap();
-    assert!(created.directories.is_empty());
+    assert!(created.directories().is_empty());
     assert_eq!(std::fs::read_dir(world.path("@/root/a/b")).unwrap().count(), 1);
 }
 
@@ -72,19 +72,20 @@ fn the_file_system_decides_and_parents_are_unmade() {
         &|| world.link("@/root/a/b/c", "nothing"),
     ];
     for other in &others[..if has_links { 3 } else { 2 }] {
-        let mut creation = Creation::begin(&world.place("@/root/a/b/c"), TemporaryId::draw()).unwrap();
-        creation.write_all(b"ours").unwrap();
+        let mut creation = Creation::begin(&world.place("@/root/a/b/c"), TemporaryId::draw(), 0o666).unwrap();
+        creation.temporary_mut().write_all(b"ours").unwrap();
         other();
-        assert_eq!(creation.commit(true).unwrap_err().kind, StoreErrorKind::AlreadyExists);
+        assert_eq!(creation.publish().unwrap_err().kind, StoreErrorKind::AlreadyExists);
         // Somebody else's file is in them, so the directories stay.
         assert_eq!(world.names(), ["outside", "root", "root/a", "root/a/b", "root/a/b/c"]);
         std::fs::remove_dir_all(world.path("@/root/a")).unwrap();
     }
-    drop(Creation::begin(&world.place("@/root/a/b/c"), TemporaryId::draw()).unwrap());
+    drop(Creation::begin(&world.place("@/root/a/b/c"), TemporaryId::draw(), 0o666).unwrap());
     assert_eq!(world.names(), ["outside", "root"]);
     let name = "n".repeat(300);
-    let creation = Creation::begin(&world.place(&format!("@/root/a/b/{name}")), TemporaryId::draw()).unwrap();
-    assert_eq!(creation.commit(false).unwrap_err().kind, StoreErrorKind::NameTooLong);
+    let creation =
+        Creation::begin(&world.place(&format!("@/root/a/b/{name}")), TemporaryId::draw(), 0o666).unwrap();
+    assert_eq!(creation.publish().unwrap_err().kind, StoreErrorKind::NameTooLong);
     let error = create(&world.place(&format!("@/root/a/{name}/c")), b"").unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::NameTooLong);
     assert_eq!(world.names(), ["outside", "root"]);

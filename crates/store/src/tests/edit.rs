@@ -38,7 +38,7 @@ fn the_digest_is_that_of_the_new_bytes_wherever_the_first_of_them_is() {
                     file.set_modified(SystemTime::now() - age).unwrap();
                     drop(file);
                     let file_path = path.to_str().unwrap();
-                    let edits = [Edit { file_path, encoding: None, file_hash: None, change }];
+                    let edits = [Edit::new(file_path, change)];
                     let done = edit(&world.workspace, &edits, options("test")).unwrap();
                     let now = std::fs::read(&path).unwrap();
                     let told = &done.files[0];

@@ -4,11 +4,14 @@ use std::fs::File;
 #[cfg(unix)]
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 
-use crate::access::patterns::Patterns;
+use mcp_text_editor_core::resolve::Patch;
 
-use crate::tests::world::World;
+use crate::access::patterns::Patterns;
+use crate::commit::in_place::InPlace;
+use crate::edit::{Change, Edit, Warning, edit};
 #[cfg(unix)]
 use crate::tests::world::as_user;
+use crate::tests::world::{World, options};
 
 #[cfg(unix)]
 const NOBODY: u32 = 65534;
@@ -86,8 +89,19 @@ fn a_file_is_asked_for_by_any_of_its_names() {
     // By its own name it is not; by both in one call it is.
     assert_eq!(world.append(&["@/root/a"]), ["[]"]);
     let before = world.file("@/root/a");
-    assert_eq!(world.append(&["@/root/a", "@/root/mounted"]), ["[EditedInPlace(Asked)]"]);
+    let patches = [Patch {
+        old_string: Some("old".into()),
+        new_string: "new".into(),
+        ranges: Vec::new(),
+        replace_all: true,
+    }];
+    let paths = ["@/root/a", "@/root/mounted"].map(|path| world.path(path));
+    let edits = [0, 1].map(|at| Edit::new(paths[at].to_str().unwrap(), Change::Patch(&patches[..1 - at])));
+    let done = edit(&world.workspace, &edits, options("patch_text_file_contents")).unwrap();
+    assert_eq!(done.files[0].warnings[0], Warning::EditedInPlace(InPlace::Asked));
     assert_eq!(world.file("@/root/a"), before);
+    assert_eq!(world.append(&["@/root/a", "@/root/mounted"]), ["Differs(Fate { first: 0 })"]);
+    assert_eq!(world.content("@/root/a"), "new\nadded\nadded\n");
 }
 
 #[test]

@@ -7,10 +7,7 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 
-use crate::edit::create::{NewFile, create};
-use crate::edit::move_file::move_file;
-use crate::edit::remove_file::remove_file;
-use crate::edit::{EditProblem, Options, Reason};
+use crate::edit::{Change, Edit, Options, edit};
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::tests::world::{World, options, reason};
@@ -99,17 +96,19 @@ fn a_file_that_nobody_may_change_is_neither_moved_nor_removed() {
         world.write("@/root/a", "old\n");
         let Some(_marked) = Marked::new(&world, "@/root/a", mark) else { return };
         let at = |path: &str| world.path(path).to_str().unwrap().to_owned();
-        let said =
-            |refused: Vec<EditProblem>| refused.iter().map(|one| reason(&one.reason)).collect::<Vec<_>>();
+        let said = |refused: Vec<crate::edit::EditProblem>| {
+            refused.iter().map(|one| reason(&one.reason)).collect::<Vec<_>>()
+        };
         for dry_run in [false, true] {
             let options = |tool| Options { dry_run, ..options(tool) };
-            let refused =
-                move_file(&world.workspace, &at("@/root/a"), &at("@/root/b"), options("move_text_file"));
+            let (a, b) = (at("@/root/a"), at("@/root/b"));
+            let moved = Edit { move_to: Some(&b), ..Edit::new(&a, Change::Keep { after: None }) };
+            let refused = edit(&world.workspace, &[moved], options("move_text_file"));
             let expected = format!("Move Guarded {{ by: {by}, is_directory: false }}");
             assert_eq!(said(refused.unwrap_err()), [expected]);
             let hash = DigestPrefix::parse(&Digest::of(b"old\n").to_string()).unwrap();
-            let options = options("remove_text_file");
-            let refused = remove_file(&world.workspace, &at("@/root/a"), Some(&hash), options);
+            let gone = Edit { file_hash: Some(&hash), ..Edit::new(&a, Change::Remove) };
+            let refused = edit(&world.workspace, &[gone], options("remove_text_file"));
             let expected = format!("Open Guarded {{ by: {by}, is_directory: false }}");
             assert_eq!(said(refused.unwrap_err()), [expected]);
         }
@@ -130,11 +129,10 @@ fn in_a_directory_whose_names_must_stay_a_file_is_edited_in_place_and_none_is_ma
         for path in ["@/root/new", "@/root/deep/new"] {
             for dry_run in [false, true] {
                 let path = world.path(path);
-                let new = NewFile { file_path: path.to_str().unwrap(), contents: "new\n", encoding: None };
-                let mut options = options("create_text_file");
-                options.dry_run = dry_run;
-                let refused = create(&world.workspace, new, options).unwrap_err();
-                let refused: Vec<String> = refused.iter().map(reason).collect();
+                let new = Edit::new(path.to_str().unwrap(), Change::Create("new\n"));
+                let options = Options { dry_run, ..options("create_text_file") };
+                let refused = edit(&world.workspace, &[new], options).unwrap_err();
+                let refused: Vec<String> = refused.iter().map(|one| reason(&one.reason)).collect();
                 assert_eq!(refused, [format!("Create Guarded {{ by: {by}, is_directory: true }}")]);
             }
         }
@@ -170,10 +168,9 @@ fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
         .iter()
         .flat_map(|name| {
             let path = mount.join(name);
-            let new = NewFile { file_path: path.to_str().unwrap(), contents: "new\n", encoding: None };
-            let refused: Vec<Reason> =
-                create(&world.workspace, new, options("create_text_file")).unwrap_err();
-            refused.iter().map(reason).collect::<Vec<_>>()
+            let new = Edit::new(path.to_str().unwrap(), Change::Create("new\n"));
+            let refused = edit(&world.workspace, &[new], options("create_text_file")).unwrap_err();
+            refused.iter().map(|one| reason(&one.reason)).collect::<Vec<_>>()
         })
         .collect();
     let content = world.content("@/root/fixed/a");

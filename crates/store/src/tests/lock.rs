@@ -9,7 +9,7 @@ use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
 use crate::cancellation::Cancellation;
 use crate::commit::exchange::exchange;
-use crate::commit::staged::{NewContent, Staged};
+use crate::commit::staged::{NewContent, Replacement};
 use crate::error::StoreErrorKind;
 use crate::lock::{LockTimeout, lock, lock_all};
 use crate::observer::Observer;
@@ -43,7 +43,7 @@ fn increment(place: &WritablePlace) {
     let (new, old) = (Digest::of(text.as_bytes()), Digest::of(number.to_string().as_bytes()));
     let _ = temporary.keep_metadata(file).unwrap();
     let content = NewContent { temporary, in_place: None, old, new, unsettled: None };
-    drop(exchange(vec![Staged { place: place.clone(), content, locked }]).unwrap().finish());
+    drop(exchange(vec![Replacement { place: place.clone(), content, locked }]).unwrap().finish());
 }
 
 #[test]

@@ -3,8 +3,7 @@ use crate::access::patterns::Patterns;
 use crate::access::policy::Policy;
 use crate::access::protection::Protection;
 use crate::access::roots::{PathError, Roots};
-use crate::edit::Options;
-use crate::edit::create::{NewFile, create};
+use crate::edit::{Change, Edit, Options, Reason, edit};
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
@@ -89,10 +88,10 @@ fn what_is_protected_is_not_created() {
     ] {
         for dry_run in [false, true] {
             let path = world.path(path);
-            let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-            let reasons = create(&world.workspace, new, Options { dry_run, ..options("create_text_file") })
-                .unwrap_err();
-            assert!(format!("{reasons:?}").starts_with("[Path(Protected("), "{reasons:?}");
+            let new = Edit::new(path.to_str().unwrap(), Change::Create("x"));
+            let options = Options { dry_run, ..options("create_text_file") };
+            let problems = edit(&world.workspace, &[new], options).unwrap_err();
+            assert!(matches!(problems[0].reason, Reason::Path(PathError::Protected(_))), "{problems:?}");
         }
     }
     assert_eq!(world.names(), before);

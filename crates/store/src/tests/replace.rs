@@ -3,7 +3,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use crate::commit::exchange::{Method, exchange};
-use crate::commit::staged::{NewContent, Staged};
+use crate::commit::staged::{NewContent, Replacement};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lock::{LockTimeout, lock};
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -12,7 +12,7 @@ use mcp_text_editor_core::source::{Source as _, read_range};
 
 use crate::tests::world::World;
 
-fn prepare(world: &World, name: &str, content: &str) -> Staged {
+fn prepare(world: &World, name: &str, content: &str) -> Replacement {
     let place = world.place(name);
     let locked = lock(&place, &LockTimeout::default()).unwrap();
     let mut temporary = Temporary::create(&place, TemporaryId::draw()).unwrap();
@@ -22,10 +22,10 @@ fn prepare(world: &World, name: &str, content: &str) -> Staged {
     let old = read_range(locked.file(), 0..locked.file().size()).unwrap();
     let (new, old) = (Digest::of(content.as_bytes()), Digest::of(&old));
     let content = NewContent { temporary, in_place: None, old, new, unsettled: None };
-    Staged { place, content, locked }
+    Replacement { place, content, locked }
 }
 
-fn commit(prepared: Vec<Staged>) -> Result<Vec<Method>, StoreError> {
+fn commit(prepared: Vec<Replacement>) -> Result<Vec<Method>, StoreError> {
     let exchanged = exchange(prepared)?;
     if let Err(error) = exchanged.sync_directories() {
         return Err(exchanged.roll_back(error));

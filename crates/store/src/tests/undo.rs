@@ -6,7 +6,6 @@ use crate::access::policy::Policy;
 use crate::access::roots::{PathError, Roots};
 use crate::cancellation::Cancellation;
 use crate::commit::in_place::InPlace;
-use crate::edit::create::{NewFile, create};
 use crate::edit::undo::{self, UndoError, undo};
 use crate::edit::{self, Change, Edit, Options, Outcome, Reason, Warning, edit};
 use crate::history::{EditId, History, Kind, NotKept, Settings};
@@ -45,19 +44,14 @@ fn patch(world: &World, paths: &[&str], old: &str, new: &str) -> EditId {
         replace_all: true,
     }];
     let paths: Vec<PathBuf> = paths.iter().map(|path| world.path(path)).collect();
-    let edits = paths.iter().map(|path| Edit {
-        file_path: path.to_str().unwrap(),
-        encoding: None,
-        file_hash: None,
-        change: Change::Patch(&patches),
-    });
+    let edits = paths.iter().map(|path| Edit::new(path.to_str().unwrap(), Change::Patch(&patches)));
     id(edit(&world.workspace, &edits.collect::<Vec<_>>(), options("patch_text_file_contents")).unwrap())
 }
 
 fn make(world: &World, path: &str, contents: &str) -> EditId {
     let path = world.path(path);
-    let new = NewFile { file_path: path.to_str().unwrap(), contents, encoding: None };
-    id(create(&world.workspace, new, options("patch_text_file_contents")).unwrap())
+    let new = Edit::new(path.to_str().unwrap(), Change::Create(contents));
+    id(edit(&world.workspace, &[new], options("patch_text_file_contents")).unwrap())
 }
 
 fn back(world: &World, id: &EditId) -> EditId {
@@ -125,12 +119,7 @@ fn what_was_edited_in_place_comes_back_in_place() {
         ranges: vec![],
         replace_all: false,
     }];
-    let call = Edit {
-        file_path: path.to_str().unwrap(),
-        encoding: None,
-        file_hash: None,
-        change: Change::Patch(&patches),
-    };
+    let call = Edit::new(path.to_str().unwrap(), Change::Patch(&patches));
     let done = edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap();
     assert_eq!(done.files[0].warnings, [Warning::EditedInPlace(InPlace::Asked)]);
     let undone = undo(&world.workspace, &done.edit_id.unwrap(), options("undo")).unwrap().outcome;
@@ -388,6 +377,8 @@ fn bytes_that_are_no_text_are_no_hindrance() {
         file_path: path.to_str().unwrap(),
         encoding: Some("latin1"),
         file_hash: None,
+        move_to: None,
+        directories: &[],
         change: Change::Patch(&patches),
     };
     let edit = id(edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap());
@@ -438,6 +429,8 @@ fn a_large_binary_file_that_is_what_an_edit_left_comes_back() {
         file_path: path.to_str().unwrap(),
         encoding: Some("utf-16le"),
         file_hash: None,
+        move_to: None,
+        directories: &[],
         change: Change::Patch(&patches),
     };
     let edit = id(edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap());
@@ -549,6 +542,8 @@ fn what_is_kept_of_a_call_is_bounded_over_all_its_files() {
             file_path: paths[at].to_str().unwrap(),
             encoding: None,
             file_hash: None,
+            move_to: None,
+            directories: &[],
             change: Change::Restore {
                 after: Digest::of(&std::fs::read(&paths[at]).unwrap()),
                 splices: splices[at],
@@ -611,8 +606,8 @@ fn a_history_that_cannot_be_written_is_told_and_stops_nothing() {
     keep_history(&mut world, &[]);
     let made = crate::tests::world::as_user(65_534, || {
         let path = world.path("@/root/new");
-        let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-        create(&world.workspace, new, options("patch_text_file_contents")).unwrap()
+        let new = Edit::new(path.to_str().unwrap(), Change::Create("x"));
+        edit(&world.workspace, &[new], options("patch_text_file_contents")).unwrap()
     });
     let Some(made) = made else { return };
     assert_eq!(made.edit_id, None);
@@ -638,8 +633,8 @@ fn a_full_disk_is_told_and_stops_nothing() {
     let mut told = None;
     for number in 0..50 {
         let path = world.path(&format!("@/root/{number}"));
-        let new = NewFile { file_path: path.to_str().unwrap(), contents: "x", encoding: None };
-        let made = create(&world.workspace, new, options("patch_text_file_contents")).unwrap();
+        let new = Edit::new(path.to_str().unwrap(), Change::Create("x"));
+        let made = edit(&world.workspace, &[new], options("patch_text_file_contents")).unwrap();
         told = made.files[0].warnings.iter().find_map(|warning| match warning {
             Warning::NotInHistory(NotKept::Unavailable { reason, .. }) => Some(reason.clone()),
             _ => None,
@@ -673,11 +668,11 @@ fn a_secret_by_any_of_its_names_is_not_kept() {
             replace_all: false,
         };
         let paths: Vec<PathBuf> = names.iter().map(|path| world.path(path)).collect();
-        let edits = paths.iter().enumerate().map(|(index, path)| Edit {
-            file_path: path.to_str().unwrap(),
-            encoding: None,
-            file_hash: None,
-            change: Change::Patch(if index == 0 { std::slice::from_ref(&replace) } else { &[] }),
+        let edits = paths.iter().enumerate().map(|(index, path)| {
+            Edit::new(
+                path.to_str().unwrap(),
+                Change::Patch(if index == 0 { std::slice::from_ref(&replace) } else { &[] }),
+            )
         });
         let done =
             edit::edit(&world.workspace, &edits.collect::<Vec<_>>(), options("patch_text_file_contents"))

@@ -79,7 +79,7 @@ impl Place {
         let path = self.path(name);
         let change = Change::Append("added\n");
         let file_path = path.to_str().unwrap();
-        let edits = [Edit { file_path, encoding: None, file_hash: None, change }];
+        let edits = [Edit::new(file_path, change)];
         let done = edit(&self.workspace, &edits, options("patch_text_file_contents"));
         assert_eq!(self.names(), names, "nothing is left");
         let journal = self.workspace.state_dir.as_ref().unwrap().journal();
@@ -106,14 +106,14 @@ fn a_locked_file_can_be_read_and_written_by_everybody() {
     let world = Place::new();
     let path = world.write("a", "text\n");
     let place = world.place("a");
-    let locked = lock_all_with(&[&place], &mut Backoff::new(&LockTimeout::default())).unwrap();
+    let locked = lock_all_with(&[&place], &|_| true, &mut Backoff::new(&LockTimeout::default())).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"text\n");
     OpenOptions::new().append(true).open(&path).unwrap().write_all(b"more\n").unwrap();
     let short = LockTimeout { limit: Duration::from_millis(20), ..LockTimeout::default() };
-    let busy = lock_all_with(&[&place], &mut Backoff::new(&short)).unwrap_err();
+    let busy = lock_all_with(&[&place], &|_| true, &mut Backoff::new(&short)).unwrap_err();
     assert_eq!(busy.into_iter().map(|(_, error)| error.kind).collect::<Vec<_>>(), [StoreErrorKind::Busy]);
     drop(locked);
-    drop(lock_all_with(&[&place], &mut Backoff::new(&short)).unwrap());
+    drop(lock_all_with(&[&place], &|_| true, &mut Backoff::new(&short)).unwrap());
     assert_eq!(world.read("a"), "text\nmore\n");
 }
 
@@ -127,7 +127,7 @@ fn twelve_edits_and_six_reads_at_once_all_succeed() {
         let path = world.path(name);
         let file_path = path.to_str().unwrap();
         let change = Change::Append("added\n");
-        let edits = [Edit { file_path, encoding: None, file_hash: None, change }];
+        let edits = [Edit::new(file_path, change)];
         edit(&world.workspace, &edits, options("patch_text_file_contents")).unwrap();
     };
     let read_one = |name: &str| {

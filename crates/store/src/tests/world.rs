@@ -95,12 +95,7 @@ impl World {
     /// Appends a line to files, in one call; what it warns of, file by file, or why it is refused.
     pub(crate) fn append(&self, paths: &[&str]) -> Vec<String> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| self.path(path)).collect();
-        let edits = paths.iter().map(|path| Edit {
-            file_path: path.to_str().unwrap(),
-            encoding: None,
-            file_hash: None,
-            change: Change::Append("added\n"),
-        });
+        let edits = paths.iter().map(|path| Edit::new(path.to_str().unwrap(), Change::Append("added\n")));
         let edits: Vec<_> = edits.collect();
         let options = options("append_text_file_contents");
         let done = edit(&self.workspace, &edits, options);

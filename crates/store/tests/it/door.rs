@@ -128,7 +128,7 @@ fn each_change_is_made() {
     assert_eq!(text(&path), "zero\none\ntwo\n");
     let error = apply(Change::Create("again")).unwrap_err();
     let [problem] = error.problems.as_slice() else { panic!("{error:?}") };
-    assert!(!matches!(problem.reason, Reason::NotAlone));
+    assert!(matches!(problem.reason, Reason::Exists(_)));
     let guard = DigestPrefix::parse(&Digest::of(b"something else").to_string());
     let edit = FileEdit { file_hash: guard.as_ref(), ..FileEdit::new(&path, Change::Append("x")) };
     let error = world.workspace.apply(&[edit], Control::default()).unwrap_err();
@@ -138,18 +138,6 @@ fn each_change_is_made() {
     assert!(is_stale(&error.problems[0].reason), "{error:?}");
     let unchanged = apply(Change::Patch(&[Patch::text("one", "one")])).unwrap();
     assert_eq!(unchanged.files[0].warnings, [Warning::Unchanged]);
-}
-
-/// That is not built: a file is created by a transaction of its own.
-#[test]
-fn a_file_is_created_alone() {
-    let world = World::new();
-    let (old, new) = (world.write("old", "a\n"), world.path("new"));
-    let edits = [FileEdit::new(&old, Change::Append("b")), FileEdit::new(&new, Change::Create("c"))];
-    let error = world.workspace.apply(&edits, Control::default()).unwrap_err();
-    assert!(matches!(error.problems.as_slice(), [problem] if problem.entry == 1), "{error:?}");
-    assert_eq!(error.to_string(), "a file is created, moved or removed in a call of its own");
-    assert_eq!((text(&old), world.files_in_root().len()), ("a\n".to_owned(), 1));
 }
 
 #[test]

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod door;
 #[cfg(test)]
+mod mixed;
+#[cfg(test)]
 mod moving;
 #[cfg(test)]
 mod stopping;

@@ -239,13 +239,13 @@ fn other_edits_are_stopped() {
     check("move", |world, size| {
         guarded(world, size, |world, path, _, control| {
             let to = world.path("moved");
-            apply(world, &[FileEdit::new(path, Change::Move(&to))], control)
+            apply(world, &[FileEdit::new(path, Change::Move { to: &to, patches: &[] })], control)
         })
     });
     check("move to where a file is", |world, size| {
         guarded(world, size, |world, path, _, control| {
             let from = world.path("other");
-            apply(world, &[FileEdit::new(&from, Change::Move(path))], control)
+            apply(world, &[FileEdit::new(&from, Change::Move { to: path, patches: &[] })], control)
         })
     });
     check("create where a file is", |world, size| {

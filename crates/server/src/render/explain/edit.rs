@@ -34,15 +34,7 @@ pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Prob
         Reason::IsALink { target } => link(call, named, target),
         Reason::Taken { by, inside } => taken(call, named.file_path, by, inside.as_deref()),
         Reason::OfTarget(reason) => problem(call, named, reason),
-        Reason::NotAlone => Problem::new(
-            Code::InvalidArguments,
-            format!(
-                "{} is to be created, moved or removed in a call that has other files, too",
-                named.file_path
-            ),
-            "create, move or remove each file in a call of its own",
-        ),
-        Reason::Differs(what) => differs(named, *what),
+        Reason::Differs(what) => differs(named, what),
         Reason::TooLarge { bytes, becomes } => {
             let what = if *becomes { "would have" } else { "has" };
             limits::too_large(call.limits, Limit::File, format!("{} {what} {bytes} bytes", named.file_path))
@@ -61,11 +53,28 @@ pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Prob
     .of_file(named.file_path)
 }
 
-/// Makes the problem of two entries of a call that name one file and do not agree.
-fn differs(named: Named<'_>, what: Differing) -> Problem {
+/// Makes the problem of two entries of a call that do not agree.
+fn differs(named: Named<'_>, what: &Differing) -> Problem {
     let (key, first) = match what {
         Differing::Encoding { first } => ("encoding", first),
         Differing::FileHash { first } => ("file_hash", first),
+        Differing::Fate { first } => {
+            return Problem::new(
+                Code::InvalidArguments,
+                format!(
+                    "{} is the same file as files[{first}], which the call moves, removes or edits otherwise",
+                    named.file_path
+                ),
+                "give each file one entry: `patches` beside `move_to` edit a file that is moved",
+            );
+        }
+        Differing::Result { first, path } => {
+            return Problem::new(
+                Code::InvalidArguments,
+                format!("{} is to be at {}, and so is files[{first}]", named.file_path, path.display()),
+                "give each file a path of its own; a path is free for another file if the call moves or removes the one that has it",
+            );
+        }
     };
     Problem::new(
         Code::InvalidArguments,

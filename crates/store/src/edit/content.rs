@@ -1,0 +1,323 @@
+//! Other content for a file: what is to be replaced in it, and the new content, written beside it.
+
+use std::io::Write as _;
+use std::time::SystemTime;
+
+use mcp_text_editor_core::digest::{Digest, Hasher};
+use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::preview::Preview;
+use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::resolve::{self, Plan, Resolution, SpliceInfo};
+use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_core::splice::Spliced;
+
+use crate::access::windows_paths::in_diff;
+use crate::cancellation::Cancellation;
+use crate::commit::in_place::InPlace;
+use crate::commit::publish_new::Creation;
+use crate::commit::staged::NewContent;
+use crate::edit::group::{Aim, Group};
+use crate::edit::move_file::{self, Arriving, moved_rows, renamed};
+use crate::edit::outcome::{Became, Edited, Warning};
+use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::request::{Change, Options};
+use crate::edit::task::{Prepared, Ready, Task};
+use crate::error::{Context as _, Operation, ReadFault, StoreError, StoreErrorKind};
+use crate::history::{FileEdit, NotKept, Undo};
+use crate::os::clock::now;
+use crate::os::inode_flags::Lost;
+use crate::read::document::{Document, Extent};
+use crate::read::hash::{SMALL, read_and_hash};
+use crate::stage::temporary::Temporary;
+
+/// Reads the file, decides what is to be replaced in it, and writes the new content beside it or its new place, unless there is a reason
+/// against it.
+pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
+    let (workspace, group, options) = (task.workspace, task.group, task.options);
+    let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
+    let Some(locked) = &group.locked else { return Ok(Err(Vec::new())) };
+    let file = locked.file();
+    let bytes = file.size();
+    if bytes > workspace.max_file_bytes {
+        return refuse(Reason::TooLarge { bytes, becomes: false });
+    }
+    let began = now();
+    let extent = match group.edit.change {
+        Change::Restore { .. } => Extent::Whole,
+        _ => Extent::Text,
+    };
+    let encoding = group.label.map(|label| label.encoding);
+    let document = Document::of_one_state(file, encoding, extent, options.cancellation)?;
+    let plan = match plan(group, &document, options)? {
+        Ok(plan) => plan,
+        Err(reasons) => return Ok(Err(reasons)),
+    };
+    let new_size = Spliced::new(&document, &plan.splices).size();
+    if new_size > workspace.max_file_bytes {
+        return refuse(Reason::TooLarge { bytes: new_size, becomes: true });
+    }
+    let arriving = match &group.aim {
+        // Its bytes stay.
+        Aim::Elsewhere(_) if plan.unchanged => return move_file::prepare(task),
+        Aim::Elsewhere(target) => match Arriving::at(task, target)? {
+            Ok(arriving) => Some(arriving),
+            Err(reason) => return refuse(reason),
+        },
+        _ => None,
+    };
+    let write = !plan.unchanged && task.begin();
+    let work = Work { document: &document, plan: &plan, new_size, began, arriving: arriving.as_ref() };
+    let mut prepared = work.carry_out(task, write)?;
+    if let Some((Ready::Replaced(content), _)) = &mut prepared.written {
+        let is_settled = file.identity().has_settled_content(began);
+        content.unsettled = (!is_settled).then(|| document.into_content());
+    }
+    Ok(Ok(prepared))
+}
+
+/// What is to be replaced in a file, or every reason why not.
+fn plan(
+    group: &Group<'_>,
+    document: &Document<'_>,
+    options: Options<'_>,
+) -> Result<Result<Plan, Vec<EditProblem>>, StoreError> {
+    if let Change::Restore { after, splices } = group.edit.change {
+        let digest = document.digest();
+        if digest != Some(after) {
+            let reason = Reason::ChangedSince { digest };
+            return Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
+        }
+        let facts = vec![SpliceInfo::of(Tier::Exact); splices.as_slice().len()];
+        let splices = splices.clone();
+        return Ok(Ok(Plan { splices, facts, adds_final_newline: false, unchanged: false }));
+    }
+    if let Some(fault) = document.not_text().context(Operation::Read, group.place.path())? {
+        return Ok(Err(vec![EditProblem { entry: group.entry, reason: Reason::NotText(fault) }]));
+    }
+    let (file, hash) = (document.scanned(), group.file_hash);
+    let resolution = match group.edit.change {
+        Change::Patch(_) => resolve::patch(file, hash, &group.patches, options.matching),
+        Change::Append(contents) => resolve::append(file, hash, contents),
+        Change::Insert(contents, position) => resolve::insert(file, hash, contents, position),
+        Change::Delete(ranges) => resolve::delete(file, hash, ranges),
+        // Done above.
+        _ => return Ok(Err(Vec::new())),
+    };
+    let resolution: Resolution = resolution.context(Operation::Read, group.place.path())?;
+    Ok(resolution.map_err(|rejections| {
+        let refusals = rejections.into_iter().map(|mut rejection| {
+            let entry = group.origin(&mut rejection);
+            let (digest, total_lines) = (Some(file.scan.digest), file.scan.lines.count());
+            EditProblem { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
+        });
+        refusals.collect()
+    }))
+}
+
+/// What is to be done to one file.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    document: &'a Document<'a>,
+    plan: &'a Plan,
+    /// How many bytes the file is to have.
+    new_size: u64,
+    /// When the document was about to be read.
+    began: SystemTime,
+    /// Where it is to be, if that is elsewhere.
+    arriving: Option<&'a Arriving<'a>>,
+}
+
+/// New content in the making: beside the file, or at its new place.
+enum Making {
+    Beside(Temporary),
+    Elsewhere(Creation),
+}
+
+impl Making {
+    fn temporary(&mut self) -> &mut Temporary {
+        match self {
+            Self::Beside(temporary) => temporary,
+            Self::Elsewhere(creation) => creation.temporary_mut(),
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Writes the new content, if it is to be written, and tells what is to be told of it.
+    fn carry_out(self, task: &mut Task<'_, '_>, write: bool) -> Result<Prepared, StoreError> {
+        let Self { document, plan, new_size, began, .. } = self;
+        let (group, options) = (task.group, task.options);
+        let path = group.place.path();
+        let (mut making, mut lost) = (None, Lost::default());
+        if write {
+            let made = if let Some(arriving) = self.arriving {
+                Making::Elsewhere(arriving.begin_copy(document.file())?)
+            } else {
+                let most = new_size.max(document.size());
+                let state = task.workspace.state_dir.as_ref();
+                Making::Beside(Temporary::create_anywhere(&group.place, group.id, most, state)?)
+            };
+            let made = making.insert(made).temporary();
+            if made.is_beside() {
+                lost = made.keep_flags(document.file());
+            }
+        }
+        let preview = Preview::read_by(document.scanned(), plan, |new, scanner| {
+            let same = plan.splices.as_slice().first().map_or(0, |splice| splice.at.start);
+            let hasher = document.hasher_before(same, began);
+            copy(new, hasher, scanner, making.as_mut().map(Making::temporary), options.cancellation)
+        });
+        let preview = preview.map_err(|fault| {
+            // If there is no space, the error names the disk that was written to.
+            let elsewhere = making.as_mut().map(Making::temporary).filter(|temporary| {
+                let has_no_room =
+                    matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
+                has_no_room && !temporary.is_beside()
+            });
+            let path = elsewhere.map_or(path, |temporary| temporary.path());
+            StoreError::from_fault(Operation::WriteTemporary, path, fault)
+        })?;
+        let edited = self.told(&preview, group, options)?;
+        let mut prepared = Prepared { edited, written: None };
+        let Some(making) = making else { return Ok(prepared) };
+        let warnings = &mut prepared.edited.warnings;
+        let (old, new) = (document.scan.digest, preview.new_file().scan.digest);
+        let ready = match making {
+            Making::Beside(temporary) => {
+                let in_place = self.in_place(group, &temporary)?;
+                warnings.extend(
+                    (in_place.is_none() && !lost.is_nothing()).then_some(Warning::FlagsNotKept(lost)),
+                );
+                // `unsettled` is set by the caller, who can take the content out of the document.
+                Ready::Replaced(NewContent { temporary, in_place, old, new, unsettled: None })
+            }
+            Making::Elsewhere(creation) => {
+                let copied = Arriving::complete(&creation, document.file(), lost)?;
+                warnings.extend(copied.lacks_something().then_some(Warning::Rewritten(copied)));
+                let is_settled = document.file().identity().has_settled_content(began);
+                Ready::Copied { creation, digest: new, old, is_settled }
+            }
+        };
+        let kept = self.kept(task, &preview, &prepared.edited.regions, &ready)?;
+        prepared.written = Some((ready, kept));
+        Ok(prepared)
+    }
+
+    /// What is told of the file.
+    fn told(
+        self,
+        preview: &Preview<'_, Document<'_>>,
+        group: &Group<'_>,
+        options: Options<'_>,
+    ) -> Result<Edited, StoreError> {
+        let (scan, path) = (preview.new_file().scan, group.place.path());
+        let became = match group.edit.move_to {
+            Some(_) => Became::Moved { from: group.edit.file_path.to_owned() },
+            None => Became::Edited,
+        };
+        let mut edited = Edited {
+            entry: group.entry,
+            became,
+            digest: Some(scan.digest),
+            total_lines: scan.lines.count(),
+            regions: preview.regions().context(Operation::Read, path)?,
+            diff: None,
+            warnings: Vec::new(),
+        };
+        if preview.is_unchanged() {
+            edited.warnings.push(Warning::Unchanged);
+        }
+        if preview.adds_final_newline() {
+            edited.warnings.push(Warning::FinalNewlineAdded);
+        }
+        let indentation = preview.indentation().context(Operation::Read, path)?;
+        edited.warnings.extend(indentation.map(Warning::Indentation));
+        edited.warnings.extend(preview.joined().context(Operation::Read, path)?.map(Warning::Joined));
+        edited.warnings.extend(preview.omission().context(Operation::Read, path)?.map(Warning::Omission));
+        if options.dry_run {
+            let name = group.edit.move_to.unwrap_or(group.edit.file_path);
+            let text = preview.diff(&edited.regions, &in_diff(name)).context(Operation::Read, path)?;
+            let from = group.edit.move_to.map(|to| renamed(group.edit.file_path.as_ref(), to.as_ref()));
+            (edited.diff, edited.digest) =
+                (Some(from.unwrap_or_default() + &text), Some(self.document.scan.digest));
+        }
+        Ok(edited)
+    }
+
+    /// Why new content must be written over the file. If there is no reason, the temporary gets the file's metadata.
+    fn in_place(self, group: &Group<'_>, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
+        let file = self.document.file();
+        if let Some(known) = group.in_place.or_else(|| InPlace::before(file)) {
+            return Ok(Some(known));
+        }
+        if !temporary.is_beside() {
+            let guard = group.place.guard_of_directory();
+            return Ok(Some(guard.map_or(InPlace::DirectoryNotWritable, InPlace::DirectoryGuarded)));
+        }
+        Ok(InPlace::after(file, temporary.keep_metadata(file)?))
+    }
+
+    /// What the history is to keep of the edit.
+    fn kept(
+        self,
+        task: &mut Task<'_, '_>,
+        preview: &Preview<'_, Document<'_>>,
+        regions: &[Region],
+        ready: &Ready,
+    ) -> Result<Result<Vec<FileEdit>, NotKept>, StoreError> {
+        let (workspace, group) = (task.workspace, task.group);
+        let place = self.arriving.map_or(&group.place, |arriving| arriving.to);
+        let mut named = group.named.iter().chain(self.arriving.map(|arriving| arriving.to));
+        if let Err(reason) = named.try_for_each(|place| workspace.history.keeps_place(place)) {
+            return Ok(Err(reason));
+        }
+        if !task.keeps(self.plan.splices.removed()) {
+            return Ok(Err(NotKept::TooLarge));
+        }
+        let undo = Undo::Splices(preview.inverse().context(Operation::Read, place.path())?);
+        let diff = preview.diff(regions, &in_diff(&place.path().to_string_lossy()));
+        let before = self.document.scan.digest;
+        let mut rows = match ready {
+            Ready::Copied { creation, .. } => {
+                moved_rows(&group.place, place, before, creation.directories()).into()
+            }
+            _ => Vec::new(),
+        };
+        rows.push(FileEdit {
+            path: place.path().to_owned(),
+            relative: place.relative().to_owned(),
+            encoding: self.document.scan.encoding,
+            before: Some(before),
+            after: Some(preview.new_file().scan.digest),
+            undo,
+            diff: diff.context(Operation::Read, place.path())?,
+        });
+        Ok(Ok(rows))
+    }
+}
+
+/// Reads the new content once: through the scanner, into the temporary, if there is one, and through the hasher, for its digest.
+fn copy(
+    new: &Spliced<'_, Document<'_>>,
+    mut hasher: Hasher,
+    scanner: &mut Scanner,
+    mut temporary: Option<&mut Temporary>,
+    cancellation: Cancellation<'_>,
+) -> Result<Digest, ReadFault> {
+    if new.size() <= SMALL {
+        let bytes = read_range(new, 0..new.size())?;
+        scanner.feed(&bytes);
+        hasher.update_at(0, &bytes);
+        if let Some(temporary) = temporary {
+            temporary.write_all(&bytes)?;
+        }
+        return Ok(hasher.digest());
+    }
+    let hasher = read_and_hash(new, hasher, |bytes| {
+        scanner.feed(bytes);
+        cancellation.check()?;
+        temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes)).map_err(ReadFault::Io)
+    })?;
+    Ok(hasher.digest())
+}

@@ -1,0 +1,286 @@
+//! The entries of a call, each with its places, and all that mean one file: [`Group`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::DigestPrefix;
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::file_names::same_name;
+use mcp_text_editor_core::rejection::{At, Rejection};
+use mcp_text_editor_core::resolve::Patch;
+
+use crate::access::place::WritablePlace;
+use crate::commit::in_place::InPlace;
+use crate::edit::problem::{Differing, EditProblem, Reason};
+use crate::edit::request::{Change, Edit};
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::journal::{Intent, Subject};
+use crate::lock::{LockedFile, LockedSet};
+use crate::os;
+use crate::stage::temporary::TemporaryId;
+
+/// An entry of a call whose path has been resolved.
+pub(super) struct NamedFile<'a> {
+    pub(super) entry: usize,
+    pub(super) edit: Edit<'a>,
+    pub(super) place: WritablePlace,
+    /// Where it is to be, if that is elsewhere.
+    pub(super) target: Option<WritablePlace>,
+    pub(super) label: Option<Label>,
+    /// Why it is to be written over, if the configuration asks for that or an earlier attempt has shown it.
+    pub(super) in_place: Option<InPlace>,
+    pub(super) way: Way,
+}
+
+/// How a file gets another place.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Way {
+    /// It is renamed, if the name is free.
+    #[default]
+    OneStep,
+    /// It loses its name, and then gets the other.
+    Linked,
+    /// It is copied, and goes.
+    Copied,
+}
+
+impl Way {
+    /// The next way, if the error of this one says that the file system does not have it.
+    pub(super) fn after(self, error: &StoreError) -> Option<Self> {
+        let source = error.source.as_ref().filter(|_| error.operation == Operation::Move)?;
+        if error.kind == StoreErrorKind::Changed {
+            return None;
+        }
+        match self {
+            Self::OneStep if source.kind() == std::io::ErrorKind::CrossesDevices => Some(Self::Copied),
+            Self::OneStep if os::is_unsupported(source) || os::keeps_its_name(source) => Some(Self::Linked),
+            // A copy shows whether the file system has no second names, or a permission is lacking.
+            Self::Linked => Some(Self::Copied),
+            Self::OneStep | Self::Copied => None,
+        }
+    }
+}
+
+/// What another path of a file means.
+#[derive(Debug)]
+pub(super) enum Aim {
+    /// No other.
+    Here,
+    /// Another place.
+    Elsewhere(WritablePlace),
+    /// The name that it has.
+    Itself,
+    /// The name that it has, to be spelled so: the file system takes both for one.
+    Spelling(PathBuf),
+}
+
+/// All entries of a call that mean one file.
+pub(super) struct Group<'a> {
+    pub(super) id: TemporaryId,
+    /// What the record calls its new place.
+    pub(super) id_of_target: TemporaryId,
+    pub(super) entry: usize,
+    /// What the first entry asks.
+    pub(super) edit: Edit<'a>,
+    pub(super) place: WritablePlace,
+    pub(super) aim: Aim,
+    pub(super) label: Option<Label>,
+    pub(super) in_place: Option<InPlace>,
+    pub(super) way: Way,
+    pub(super) file_hash: Option<&'a DigestPrefix>,
+    /// Whether another file of the call gets its name.
+    pub(super) is_followed: bool,
+    /// Whether another file of the call has the name that it gets, and loses it.
+    pub(super) follows: bool,
+    /// The patches of all entries, if it is to be patched.
+    pub(super) patches: Vec<Patch>,
+    /// For each patch, the entry that it came from, and its index there.
+    origins: Vec<(usize, usize)>,
+    /// The place by which each entry has named it.
+    pub(super) named: Vec<WritablePlace>,
+    /// The file, unless there is to be none.
+    pub(super) locked: Option<LockedFile>,
+}
+
+impl<'a> Group<'a> {
+    fn new(file: &NamedFile<'a>, locked: Option<LockedFile>) -> Self {
+        let mut group = Self {
+            id: TemporaryId::draw(),
+            id_of_target: TemporaryId::draw(),
+            entry: file.entry,
+            edit: file.edit,
+            place: file.place.clone(),
+            aim: aim(file),
+            label: file.label,
+            in_place: file.in_place,
+            way: file.way,
+            file_hash: file.edit.file_hash,
+            is_followed: false,
+            follows: false,
+            patches: Vec::new(),
+            origins: Vec::new(),
+            named: Vec::new(),
+            locked,
+        };
+        group.add(file);
+        group
+    }
+
+    fn add(&mut self, file: &NamedFile<'a>) {
+        self.in_place = self.in_place.or(file.in_place);
+        self.named.push(file.place.clone());
+        if let Change::Patch(patches) = file.edit.change {
+            self.patches.extend_from_slice(patches);
+            self.origins.extend((0..patches.len()).map(|patch| (file.entry, patch)));
+        }
+    }
+
+    /// The place that the file has when the call is over; `None` if it goes.
+    fn result(&self) -> Option<&Path> {
+        match &self.aim {
+            _ if self.edit.change.removes() => None,
+            Aim::Elsewhere(target) => Some(target.path()),
+            Aim::Here | Aim::Itself | Aim::Spelling(_) => Some(self.place.path()),
+        }
+    }
+
+    /// The place that it leaves.
+    fn source(&self) -> Option<&Path> {
+        let leaves = self.edit.change.removes() || matches!(self.aim, Aim::Elsewhere(_));
+        leaves.then(|| self.place.path())
+    }
+
+    /// What the record says of the file before anything is written. Whether it will be is not known yet.
+    pub(super) fn subjects(&self) -> impl Iterator<Item = Subject> {
+        let subject =
+            |place: &WritablePlace, id, intent| Subject { path: place.path().to_owned(), id, intent };
+        let (from, to) = match (&self.aim, self.edit.change, &self.locked) {
+            (_, change, _) if change.creates() => {
+                let directories = missing(&self.place);
+                (None, Some(subject(&self.place, self.id, Intent::Create { directories })))
+            }
+            (_, change, _) if change.removes() => (Some(subject(&self.place, self.id, Intent::Remove)), None),
+            (Aim::Elsewhere(target), ..) => {
+                let intent = Intent::MoveTo { directories: missing(target) };
+                let to = subject(target, self.id_of_target, intent);
+                (Some(subject(&self.place, self.id, Intent::MoveFrom)), Some(to))
+            }
+            (Aim::Here, _, Some(locked)) => {
+                let key = locked.file().identity().key();
+                (Some(subject(&self.place, self.id, Intent::Edit { key })), None)
+            }
+            _ => (None, None),
+        };
+        to.into_iter().chain(from)
+    }
+
+    /// Translates the places in a rejection from the joined entries of a file to those of the call; returns the first entry.
+    pub(super) fn origin(&self, rejection: &mut Rejection) -> usize {
+        rejection.for_each_at(|at: &mut At| {
+            let (entry, patch) = self.origins.get(at.patch).copied().unwrap_or((self.entry, at.patch));
+            (at.entry, at.patch) = (entry, patch);
+        });
+        rejection.at().map_or(self.entry, |at| at.entry)
+    }
+}
+
+/// The directories that have to be made for a place, outermost first.
+fn missing(place: &WritablePlace) -> Vec<PathBuf> {
+    let above = place.path().ancestors().skip(1).take(place.missing.len());
+    let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
+    directories.reverse();
+    directories
+}
+
+/// What the new path means. Where letter case does not count, a file has one place, however it is spelled.
+fn aim(file: &NamedFile<'_>) -> Aim {
+    let (source, Some(target), Some(to)) = (&file.place, &file.target, file.edit.move_to) else {
+        return Aim::Here;
+    };
+    let elsewhere = || Aim::Elsewhere(target.clone());
+    if target.is_named_by_link() || target.ends_in_slash {
+        return elsewhere();
+    }
+    let wanted = Path::new(to).file_name().unwrap_or_default();
+    let is_respelled = || source.name() != wanted && same_name(source.name(), wanted);
+    let respelled = || Aim::Spelling(source.path().with_file_name(wanted));
+    if source.path() == target.path() {
+        return if is_respelled() { respelled() } else { Aim::Itself };
+    }
+    // Here the two may be hard links, or names between which only this directory makes no difference.
+    let is_same_place = source.path().parent() == target.path().parent()
+        && is_respelled()
+        && source.key().is_some_and(|key| target.key() == Some(key));
+    let is_listed = || {
+        let mut entries = target.directory.read_dir(".").into_iter().flatten().flatten();
+        entries.any(|entry| entry.file_name() == wanted)
+    };
+    if is_same_place && !is_listed() { respelled() } else { elsewhere() }
+}
+
+/// Joins entries that mean one file, and sees to it that no name is given twice.
+pub(super) fn group<'a>(
+    named: &[NamedFile<'a>],
+    locked: LockedSet,
+    refusals: &mut Vec<EditProblem>,
+) -> Vec<Group<'a>> {
+    let mut files = locked.files.into_iter().map(Some).collect::<Vec<_>>();
+    let mut file_of = locked.file_of.into_iter();
+    let mut of_file: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for file in named {
+        if file.edit.change.creates() {
+            groups.push(Group::new(file, None));
+            continue;
+        }
+        let Some(index) = file_of.next() else { continue };
+        let known = of_file.get(&index).and_then(|known| groups.get_mut(*known));
+        let Some(group) = known else {
+            of_file.insert(index, groups.len());
+            groups.push(Group::new(file, files.get_mut(index).and_then(Option::take)));
+            continue;
+        };
+        let first = group.entry;
+        let mut refuse =
+            |what| refusals.push(EditProblem { entry: file.entry, reason: Reason::Differs(what) });
+        let is_patched = |edit: &Edit<'_>| edit.move_to.is_none() && matches!(edit.change, Change::Patch(_));
+        if !(is_patched(&group.edit) && is_patched(&file.edit)) {
+            refuse(Differing::Fate { first });
+            continue;
+        }
+        match (group.label, file.label) {
+            (Some(one), Some(other)) if one.encoding != other.encoding => {
+                refuse(Differing::Encoding { first });
+            }
+            (None, label) => group.label = label,
+            _ => {}
+        }
+        match (group.file_hash, file.edit.file_hash) {
+            (Some(one), Some(other)) if !one.agrees_with(other) => refuse(Differing::FileHash { first }),
+            (None, hash) => group.file_hash = hash,
+            _ => {}
+        }
+        group.add(file);
+    }
+    follow(&mut groups, refusals);
+    groups
+}
+
+/// Finds the files that get names of others, and those that get one name.
+fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
+    let (mut sources, mut results) = (BTreeMap::new(), BTreeMap::new());
+    for (index, group) in groups.iter().enumerate() {
+        sources.extend(group.source().map(|source| (source.to_owned(), index)));
+        let Some(result) = group.result() else { continue };
+        let first = *results.entry(result.to_owned()).or_insert(index);
+        if let Some(first) = groups.get(first).filter(|_| first != index) {
+            let reason = Reason::Differs(Differing::Result { first: first.entry, path: result.to_owned() });
+            refusals.push(EditProblem { entry: group.entry, reason });
+        }
+    }
+    for (index, group) in groups.iter_mut().enumerate() {
+        let others = |of: &BTreeMap<PathBuf, usize>, path: &Path| of.get(path).is_some_and(|at| *at != index);
+        group.is_followed = group.source().is_some_and(|source| others(&results, source));
+        group.follows = group.result().is_some_and(|result| others(&sources, result));
+    }
+}

@@ -1,0 +1,254 @@
+//! Calls that make, edit, move and remove files: all of it or nothing.
+
+use std::collections::BTreeMap;
+
+use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
+use mcp_text_editor_store::core::resolve::Patch;
+use mcp_text_editor_store::{Became, Change, Control, Differing, FileEdit, Reason};
+use proptest::prelude::*;
+
+use crate::moving::refusal;
+use crate::world::World;
+
+/// What a call is to do with one file.
+#[derive(Clone, Debug)]
+enum Step {
+    Create(&'static str, String),
+    Patch(&'static str, String),
+    Move(&'static str, &'static str),
+    Edit(&'static str, &'static str, String),
+    Remove(&'static str),
+}
+
+impl Step {
+    /// The place that the file has, and is to have.
+    fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
+        match self {
+            Self::Create(name, _) => (None, Some(name)),
+            Self::Patch(name, _) => (Some(name), Some(name)),
+            Self::Move(from, to) | Self::Edit(from, to, _) => (Some(from), Some(to)),
+            Self::Remove(name) => (Some(name), None),
+        }
+    }
+}
+
+type Tree = BTreeMap<String, String>;
+
+/// What the files are after a call; `None` if it is to be refused.
+fn model(before: &Tree, steps: &[Step]) -> Option<Tree> {
+    let mut after = before.clone();
+    for from in steps.iter().filter_map(|step| step.ends().0) {
+        // Twice the same, or none.
+        after.remove(from)?;
+    }
+    for step in steps {
+        let Some(to) = step.ends().1 else { continue };
+        let old = step.ends().0.map(|from| before[from].clone()).unwrap_or_default();
+        let text = match step {
+            Step::Create(_, text) | Step::Patch(_, text) | Step::Edit(_, _, text) => text.clone(),
+            Step::Move(..) | Step::Remove(_) => old,
+        };
+        if after.insert(to.to_owned(), text).is_some() {
+            return None;
+        }
+    }
+    Some(after)
+}
+
+/// Carries a call out.
+fn apply(world: &World, before: &Tree, steps: &[Step], dry_run: bool) -> Result<Option<String>, String> {
+    let path = |name: &str| world.path(name);
+    let paths: Vec<(String, String)> = steps
+        .iter()
+        .map(|step| {
+            let (from, to) = step.ends();
+            (path(from.or(to).unwrap()), path(to.or(from).unwrap()))
+        })
+        .collect();
+    let whole = |name: &str, text: &String| {
+        vec![Patch::text(before.get(name).map_or("none", String::as_str), text.as_str())]
+    };
+    let patches: Vec<Vec<Patch>> = steps
+        .iter()
+        .map(|step| match step {
+            Step::Patch(name, text) | Step::Edit(name, _, text) => whole(name, text),
+            _ => Vec::new(),
+        })
+        .collect();
+    let hashes: Vec<Option<DigestPrefix>> = steps
+        .iter()
+        .map(|step| match step {
+            Step::Remove(name) => {
+                let text = before.get(*name).map_or("", String::as_str);
+                DigestPrefix::parse(&Digest::of(text.as_bytes()).to_string())
+            }
+            _ => None,
+        })
+        .collect();
+    let edits: Vec<FileEdit<'_>> = steps
+        .iter()
+        .enumerate()
+        .map(|(index, step)| {
+            let change = match step {
+                Step::Create(_, text) => Change::Create(text),
+                Step::Patch(..) => Change::Patch(&patches[index]),
+                Step::Move(..) | Step::Edit(..) => {
+                    Change::Move { to: &paths[index].1, patches: &patches[index] }
+                }
+                Step::Remove(_) => Change::Remove,
+            };
+            FileEdit { file_hash: hashes[index].as_ref(), ..FileEdit::new(&paths[index].0, change) }
+        })
+        .collect();
+    let control = Control::of("test");
+    let done =
+        if dry_run { world.workspace.plan(&edits, control) } else { world.workspace.apply(&edits, control) };
+    done.map(|done| done.edit_id.map(|id| id.to_string())).map_err(|error| error.to_string())
+}
+
+/// The files without the directories.
+fn files(world: &World) -> Tree {
+    world.tree().into_iter().filter(|(name, _)| !name.ends_with('/')).collect()
+}
+
+const NAMES: [&str; 7] = ["a", "b", "c", "d/e", "d/f", "g/h/i", "g/j"];
+
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec("[xyz]{1,3}", 1..4).prop_map(|lines| lines.join("\n") + "\n")
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let name = || proptest::sample::select(&NAMES[..]);
+    prop_oneof![
+        (name(), text()).prop_map(|(name, text)| Step::Create(name, text)),
+        (name(), text()).prop_map(|(name, text)| Step::Patch(name, text)),
+        (name(), name()).prop_map(|(from, to)| Step::Move(from, to)),
+        (name(), name(), text()).prop_map(|(from, to, text)| Step::Edit(from, to, text)),
+        name().prop_map(Step::Remove),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    /// Any call does what a map of names to texts does, or nothing; and is undone, and done again.
+    #[test]
+    fn any_call_is_all_or_nothing(
+        there in proptest::collection::btree_map(proptest::sample::select(&NAMES[..]), text(), 0..7),
+        steps in proptest::collection::vec(step(), 1..6),
+    ) {
+        let world = World::new();
+        let before: Tree = there.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+        for (name, text) in &before {
+            world.write(name, text);
+        }
+        let whole = world.tree();
+        // A move to itself is nothing, and a patch of a text by itself is none.
+        prop_assume!(steps.iter().all(|step| !matches!(step, Step::Move(from, to) | Step::Edit(from, to, _) if from == to)));
+        let expected = model(&before, &steps);
+        let planned = apply(&world, &before, &steps, true);
+        prop_assert_eq!(planned.is_ok(), expected.is_some(), "{:?}", planned);
+        prop_assert_eq!(&world.tree(), &whole);
+        let done = apply(&world, &before, &steps, false);
+        let Some(expected) = expected else {
+            prop_assert!(done.is_err(), "{:?}", done);
+            prop_assert_eq!(&world.tree(), &whole);
+            return Ok(());
+        };
+        prop_assert!(done.is_ok(), "{:?}", done);
+        prop_assert_eq!(&files(&world), &expected);
+        #[cfg(feature = "history")]
+        if let Some(mut id) = done.unwrap() {
+            let after = world.tree();
+            for turn in 0..4 {
+                let id_now = mcp_text_editor_store::EditId::parse(&id).unwrap();
+                let undone = world.workspace.undo(&id_now, Control::of("test"));
+                prop_assert!(undone.is_ok(), "{}", undone.unwrap_err());
+                prop_assert_eq!(&world.tree(), if turn % 2 == 0 { &whole } else { &after });
+                id = undone.unwrap().outcome.edit_id.unwrap().to_string();
+            }
+        }
+    }
+}
+
+#[test]
+fn two_files_change_names() {
+    let world = World::new();
+    world.write("a", "one\n");
+    world.write("b", "two\n");
+    let before = files(&world);
+    let id = apply(&world, &before, &[Step::Move("a", "b"), Step::Move("b", "a")], false).unwrap();
+    assert_eq!(
+        files(&world),
+        [("a".to_owned(), "two\n".to_owned()), ("b".to_owned(), "one\n".to_owned())].into()
+    );
+    assert_eq!(id.is_some(), cfg!(feature = "history"));
+}
+
+#[test]
+fn no_file_is_named_twice() {
+    let world = World::new();
+    let (a, b, c) = (world.write("a", "one\n"), world.write("b", "two\n"), world.path("c"));
+    let before = world.tree();
+    let patches = [Patch::text("one", "three")];
+    let moved = |from, to| FileEdit::new(from, Change::Move { to, patches: &[] });
+    let replaced = || FileEdit::new(&a, Change::Patch(&patches));
+    for (edits, is_result) in [
+        ([moved(&a, &c), moved(&b, &c)], true),
+        ([moved(&a, &c), FileEdit::new(&c, Change::Create("x"))], true),
+        ([moved(&a, &c), replaced()], false),
+        ([replaced(), moved(&a, &c)], false),
+        ([moved(&a, &c), moved(&a, &b)], false),
+    ] {
+        let error = world.apply(&edits).unwrap_err();
+        let is_it = |reason: &Reason| match reason {
+            Reason::Differs(Differing::Result { first: 0, .. }) => is_result,
+            Reason::Differs(Differing::Fate { first: 0 }) => !is_result,
+            _ => false,
+        };
+        let told = error.problems.iter().any(|problem| problem.entry == 1 && is_it(&problem.reason));
+        assert!(told, "{error}");
+        assert_eq!(world.tree(), before);
+    }
+}
+
+#[test]
+fn every_reason_is_told_at_once() {
+    let world = World::new();
+    let (a, b, c) = (world.write("a", "one\n"), world.write("b", "two\n"), world.path("c"));
+    let before = world.tree();
+    let patches = [Patch::text("none", "three")];
+    let edits = [
+        FileEdit::new(&a, Change::Create("x")),
+        FileEdit::new(&a, Change::Move { to: &c, patches: &patches }),
+        FileEdit::new(&b, Change::Remove),
+    ];
+    let error = world.apply(&edits).unwrap_err();
+    let entries: Vec<usize> = error.problems.iter().map(|problem| problem.entry).collect();
+    assert_eq!(entries, [1, 2], "{error}");
+    assert!(refusal(Err(error)).starts_with("the text"));
+    assert_eq!(world.tree(), before);
+}
+
+/// A file that is edited and moved is what it was besides its bytes.
+#[cfg(unix)]
+#[test]
+fn an_edit_on_the_way_keeps_the_mode_there_and_back() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let (a, b) = (world.write("a", "one\n"), world.path("d/b"));
+    std::fs::set_permissions(&a, std::fs::Permissions::from_mode(0o751)).unwrap();
+    let mode = |path: &str| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let patches = [Patch::text("one", "two")];
+    let done = world.apply(&[FileEdit::new(&a, Change::Move { to: &b, patches: &patches })]).unwrap();
+    assert_eq!((mode(&b), std::fs::read_to_string(&b).unwrap().as_str()), (0o751, "two\n"));
+    let told = &done.files[0];
+    assert_eq!((told.digest, told.total_lines), (Some(Digest::of(b"two\n")), 1));
+    assert_eq!(told.became, Became::Moved { from: a.clone() });
+    #[cfg(feature = "history")]
+    {
+        world.workspace.undo(&done.edit_id.unwrap(), Control::of("test")).unwrap();
+        assert_eq!((mode(&a), std::fs::read_to_string(&a).unwrap().as_str()), (0o751, "one\n"));
+        assert!(!std::path::Path::new(&world.path("d")).exists());
+    }
+}
