@@ -215,6 +215,8 @@ mod tests {
         let said = |texts: &[String]| Patterns::new(texts).unwrap_err().to_string();
         assert_eq!(said(&["?".repeat(3_000_000)]), "patterns of 3000000 bytes, and the limit is 65536");
         assert_eq!(said(&vec!["a".to_owned(); 1_001]), "1001 patterns, and the limit is 1000");
+        // What takes most memory is taken, too.
+        assert!(Patterns::new(&["?".repeat(MOST_BYTES)]).is_ok());
         // What is the slowest to match is matched in the time of a path times that of the pattern.
         let slow = Patterns::new(&[format!("{}b", "*a".repeat(2_000)), "{a,b}".repeat(2_000)]).unwrap();
         let path = format!("/{}", "a".repeat(255));
