@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::access::place::WritablePlace;
 use crate::commit::aside::Aside;
@@ -342,7 +343,7 @@ impl Exchanged {
     ///
     /// Returns the locks on them, and whether all are gone.
     #[must_use = "dropping them lets go of the files"]
-    pub(crate) fn finish(mut self) -> (Vec<LockedFile>, bool) {
+    pub(crate) fn finish(mut self) -> (Vec<Arc<LockedFile>>, bool) {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
         let mut is_clean = true;
         let finish = |Replaced { staged, old }: Replaced| {
@@ -474,7 +475,7 @@ mod tests {
             Replacement {
                 place,
                 content: NewContent { temporary, in_place: None, old, new, unsettled: None },
-                locked,
+                locked: locked.into(),
             }
         });
         (directory, staged.into())

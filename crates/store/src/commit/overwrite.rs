@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
@@ -98,7 +99,7 @@ impl Overwriting {
     }
 
     /// Removes what was needed on the way; returns the locks, and whether all of it is gone.
-    pub(crate) fn finish(self) -> (Vec<LockedFile>, bool) {
+    pub(crate) fn finish(self) -> (Vec<Arc<LockedFile>>, bool) {
         let mut is_clean = true;
         let finish = |Target { staged: Replacement { content, locked, .. }, copy, .. }: Target| {
             is_clean &= content.temporary.remove() & copy.remove();
@@ -241,7 +242,7 @@ mod tests {
                         let (old, new) = (Digest::of(old.as_bytes()), Digest::of(new.as_bytes()));
                         let in_place = Some(InPlace::Asked);
                         let content = NewContent { temporary, in_place, old, new, unsettled: None };
-                        Replacement { place, content, locked }
+                        Replacement { place, content, locked: locked.into() }
                     });
                     LEFT.set(left);
                     let mut overwriting = Overwriting::prepare(files.into(), None, true).unwrap();

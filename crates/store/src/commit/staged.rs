@@ -1,6 +1,7 @@
 //! One file of a call that is about to change: [`Staged`]. An edit makes it, and the transaction takes it from there.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use mcp_text_editor_core::digest::Digest;
 
@@ -35,7 +36,7 @@ pub(crate) struct Replacement {
     /// What it is to hold.
     pub content: NewContent,
     /// The file as it is, with the identity that it had before it was read.
-    pub locked: LockedFile,
+    pub locked: Arc<LockedFile>,
 }
 
 /// New content that is complete, and what it was made from.
@@ -61,7 +62,7 @@ pub(crate) struct Departure {
     /// What it is called between the two, or before it is unlinked.
     pub id: TemporaryId,
     /// The file, with the identity that it had before it was read.
-    pub locked: LockedFile,
+    pub locked: Arc<LockedFile>,
     /// The digest of what it holds.
     pub digest: Digest,
     /// Whether its times can tell whether it still holds that.

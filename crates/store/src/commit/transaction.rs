@@ -67,9 +67,9 @@ struct Carried<T> {
     landed: Vec<Landed>,
     noted: T,
     /// Old files that were exchanged; they have no names any more.
-    exchanged: Vec<LockedFile>,
+    exchanged: Vec<Arc<LockedFile>>,
     /// Files that were written over.
-    overwritten: Vec<LockedFile>,
+    overwritten: Vec<Arc<LockedFile>>,
     /// The directories that were made for files that have gone.
     around: Vec<PathBuf>,
     /// Whether all temporaries are gone.
@@ -147,7 +147,7 @@ impl<'a> Transaction<'a> {
     pub(crate) fn commit<T>(
         mut self,
         files: Vec<Staged>,
-        kept: Vec<LockedFile>,
+        kept: Vec<Arc<LockedFile>>,
         cancellation: Cancellation<'_>,
         note: impl FnOnce(&[Landed]) -> T,
     ) -> Result<Done<'a, T>, StoreError> {
@@ -167,7 +167,9 @@ impl<'a> Transaction<'a> {
                 }
                 // The locks are released last.
                 drop((overwritten, kept));
-                self.workspace.deferred_close.close(exchanged);
+                self.workspace
+                    .deferred_close
+                    .close(exchanged.into_iter().filter_map(Arc::into_inner).collect());
                 Ok(Done { landed, noted, around })
             }
             Err(error) => {

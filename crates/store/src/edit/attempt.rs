@@ -2,13 +2,13 @@
 
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::Method;
-use crate::commit::staged::{Arrival, Departure, NewContent, Replacement, Staged};
+use crate::commit::staged::{Arrival, Staged};
 use crate::commit::transaction::{Around, Landed};
-use crate::edit::group::{Group, NamedFile, Way, group};
+use crate::edit::group::{Group, NamedFile, group};
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::Options;
-use crate::edit::task::{Prepared, Ready, Staging, Task};
+use crate::edit::task::{Prepared, Staging, Task};
 use crate::edit::{content, create, move_file, remove_file};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, FileEdit, NewEdit, NotKept};
@@ -32,7 +32,7 @@ pub(super) fn attempt<'w>(
     let groups = group(named, locked, refusals);
     let mut staging = Staging::new(workspace);
     let result = prepare(workspace, &groups, &mut staging, refusals, may_write, options);
-    let first = groups.first().map_or(0, |group| group.entry);
+    let first = groups.first().map_or(0, |group| group.first.entry);
     let Staging { prepared, transaction, .. } = staging;
     let transaction = match (result, transaction) {
         (Ok(()), Some(transaction)) if refusals.is_empty() => transaction,
@@ -54,20 +54,15 @@ pub(super) fn attempt<'w>(
     // Files that stay as they are keep their locks until the others are committed.
     let (mut edited, mut staged, mut stay) = (Vec::new(), Vec::new(), Vec::new());
     let (mut of_staged, mut kept) = (Vec::new(), Vec::new());
-    for (index, (group, Prepared { edited: mut file, written })) in
+    for (index, (group, Prepared { edited: mut file, staged: ready })) in
         groups.into_iter().zip(prepared).enumerate()
     {
-        if let Some((ready, of_file)) = written {
-            if let Ready::Replaced(NewContent { in_place: Some(why), .. }) = &ready {
-                file.warnings.push(Warning::EditedInPlace(*why));
-            }
+        if let Some((ready, of_file)) = ready {
             let is_unlocked = group.locked.as_ref().is_some_and(|locked| !locked.is_guarded());
             file.warnings.extend(is_unlocked.then_some(Warning::NotLocked));
-            if let Some(one) = stage(group, ready) {
-                of_staged.push(index);
-                kept.push(of_file);
-                staged.push(one);
-            }
+            of_staged.push(index);
+            kept.push(of_file);
+            staged.push(ready);
         } else {
             stay.extend(group.locked);
         }
@@ -109,7 +104,7 @@ fn prepare<'w>(
     for group in groups {
         let may_write = may_write && refusals.is_empty();
         let mut task = Task { workspace, group, options, staging, groups, may_write };
-        let change = group.edit.change;
+        let change = group.first.edit.change;
         let prepared = if change.creates() {
             create::prepare(&mut task)
         } else if change.removes() {
@@ -119,34 +114,12 @@ fn prepare<'w>(
         } else {
             content::prepare(&mut task)
         };
-        match prepared.map_err(|error| (group.entry, error))? {
+        match prepared.map_err(|error| (group.first.entry, error))? {
             Ok(prepared) => staging.prepared.push(prepared),
             Err(reasons) => refusals.extend(reasons),
         }
     }
     Ok(())
-}
-
-/// A file that is ready, with its place and its lock.
-fn stage(group: Group<'_>, ready: Ready) -> Option<Staged> {
-    let Group { place, id, edit, way, is_followed, locked, .. } = group;
-    let (ready, digest, is_settled) = match ready {
-        Ready::Created { creation, digest } => {
-            return Some(Staged::Named { from: None, to: Some(Arrival::New { creation, digest }) });
-        }
-        Ready::Replaced(content) => {
-            return Some(Staged::Replaced(Replacement { place, content, locked: locked? }));
-        }
-        Ready::Removed { digest, is_settled } => (None, digest, is_settled),
-        Ready::Moved { digest, is_settled, to } => (Some(to), digest, is_settled),
-        Ready::Copied { creation, digest, old, is_settled } => {
-            (Some(Arrival::New { creation, digest }), old, is_settled)
-        }
-    };
-    let is_linked = way == Way::Linked && matches!(ready, Some(Arrival::Same { .. }));
-    let (goes_first, directories) = (is_followed || is_linked, edit.directories.to_vec());
-    let from = Departure { place, id, locked: locked?, digest, is_settled, directories, goes_first };
-    Some(Staged::Named { from: Some(from), to: ready })
 }
 
 /// Whether a crash in the middle could leave something half done.

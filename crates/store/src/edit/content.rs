@@ -1,6 +1,8 @@
 //! Other content for a file: what is to be replaced in it, and the new content, written beside it.
 
 use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::{Digest, Hasher};
@@ -16,15 +18,16 @@ use crate::access::windows_paths::in_diff;
 use crate::cancellation::Cancellation;
 use crate::commit::in_place::InPlace;
 use crate::commit::publish_new::Creation;
-use crate::commit::staged::NewContent;
+use crate::commit::staged::{Arrival, NewContent, Replacement, Staged};
 use crate::edit::group::{Aim, Group};
 use crate::edit::move_file::{self, Arriving, moved_rows, renamed};
 use crate::edit::outcome::{Became, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Change, Options};
-use crate::edit::task::{Prepared, Ready, Task};
+use crate::edit::task::{Prepared, Task};
 use crate::error::{Context as _, Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, NotKept, Undo};
+use crate::lock::LockedFile;
 use crate::os::clock::now;
 use crate::os::inode_flags::Lost;
 use crate::read::document::{Document, Extent};
@@ -35,7 +38,7 @@ use crate::stage::temporary::Temporary;
 /// against it.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
-    let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
+    let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
     let Some(locked) = &group.locked else { return Ok(Err(Vec::new())) };
     let file = locked.file();
     let bytes = file.size();
@@ -43,7 +46,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         return refuse(Reason::TooLarge { bytes, becomes: false });
     }
     let began = now();
-    let extent = match group.edit.change {
+    let extent = match group.first.edit.change {
         Change::Restore { .. } => Extent::Whole,
         _ => Extent::Text,
     };
@@ -67,11 +70,12 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         _ => None,
     };
     let write = !plan.unchanged && task.begin();
-    let work = Work { document: &document, plan: &plan, new_size, began, arriving: arriving.as_ref() };
+    let work =
+        Work { locked, document: &document, plan: &plan, new_size, began, arriving: arriving.as_ref() };
     let mut prepared = work.carry_out(task, write)?;
-    if let Some((Ready::Replaced(content), _)) = &mut prepared.written {
+    if let Some((Staged::Replaced(replacement), _)) = &mut prepared.staged {
         let is_settled = file.identity().has_settled_content(began);
-        content.unsettled = (!is_settled).then(|| document.into_content());
+        replacement.content.unsettled = (!is_settled).then(|| document.into_content());
     }
     Ok(Ok(prepared))
 }
@@ -82,21 +86,21 @@ fn plan(
     document: &Document<'_>,
     options: Options<'_>,
 ) -> Result<Result<Plan, Vec<EditProblem>>, StoreError> {
-    if let Change::Restore { after, splices } = group.edit.change {
+    if let Change::Restore { after, splices } = group.first.edit.change {
         let digest = document.digest();
         if digest != Some(after) {
             let reason = Reason::ChangedSince { digest };
-            return Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
+            return Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
         }
         let facts = vec![SpliceInfo::of(Tier::Exact); splices.as_slice().len()];
         let splices = splices.clone();
         return Ok(Ok(Plan { splices, facts, adds_final_newline: false, unchanged: false }));
     }
-    if let Some(fault) = document.not_text().context(Operation::Read, group.place.path())? {
-        return Ok(Err(vec![EditProblem { entry: group.entry, reason: Reason::NotText(fault) }]));
+    if let Some(fault) = document.not_text().context(Operation::Read, group.first.place.path())? {
+        return Ok(Err(vec![EditProblem { entry: group.first.entry, reason: Reason::NotText(fault) }]));
     }
     let (file, hash) = (document.scanned(), group.file_hash);
-    let resolution = match group.edit.change {
+    let resolution = match group.first.edit.change {
         Change::Patch(_) => resolve::patch(file, hash, &group.patches, options.matching),
         Change::Append(contents) => resolve::append(file, hash, contents),
         Change::Insert(contents, position) => resolve::insert(file, hash, contents, position),
@@ -104,7 +108,7 @@ fn plan(
         // Done above.
         _ => return Ok(Err(Vec::new())),
     };
-    let resolution: Resolution = resolution.context(Operation::Read, group.place.path())?;
+    let resolution: Resolution = resolution.context(Operation::Read, group.first.place.path())?;
     Ok(resolution.map_err(|rejections| {
         let refusals = rejections.into_iter().map(|mut rejection| {
             let entry = group.origin(&mut rejection);
@@ -118,6 +122,7 @@ fn plan(
 /// What is to be done to one file.
 #[derive(Clone, Copy)]
 struct Work<'a> {
+    locked: &'a Arc<LockedFile>,
     document: &'a Document<'a>,
     plan: &'a Plan,
     /// How many bytes the file is to have.
@@ -148,7 +153,7 @@ impl Work<'_> {
     fn carry_out(self, task: &mut Task<'_, '_>, write: bool) -> Result<Prepared, StoreError> {
         let Self { document, plan, new_size, began, .. } = self;
         let (group, options) = (task.group, task.options);
-        let path = group.place.path();
+        let path = group.first.place.path();
         let (mut making, mut lost) = (None, Lost::default());
         if write {
             let made = if let Some(arriving) = self.arriving {
@@ -156,7 +161,7 @@ impl Work<'_> {
             } else {
                 let most = new_size.max(document.size());
                 let state = task.workspace.state_dir.as_ref();
-                Making::Beside(Temporary::create_anywhere(&group.place, group.id, most, state)?)
+                Making::Beside(Temporary::create_anywhere(&group.first.place, group.id, most, state)?)
             };
             let made = making.insert(made).temporary();
             if made.is_beside() {
@@ -179,28 +184,30 @@ impl Work<'_> {
             StoreError::from_fault(Operation::WriteTemporary, path, fault)
         })?;
         let edited = self.told(&preview, group, options)?;
-        let mut prepared = Prepared { edited, written: None };
+        let mut prepared = Prepared::told(edited);
         let Some(making) = making else { return Ok(prepared) };
         let warnings = &mut prepared.edited.warnings;
         let (old, new) = (document.scan.digest, preview.new_file().scan.digest);
-        let ready = match making {
+        let (staged, directories) = match making {
             Making::Beside(temporary) => {
                 let in_place = self.in_place(group, &temporary)?;
-                warnings.extend(
-                    (in_place.is_none() && !lost.is_nothing()).then_some(Warning::FlagsNotKept(lost)),
-                );
+                let lost = (in_place.is_none() && !lost.is_nothing()).then_some(Warning::FlagsNotKept(lost));
+                warnings.extend(in_place.map(Warning::EditedInPlace).or(lost));
                 // `unsettled` is set by the caller, who can take the content out of the document.
-                Ready::Replaced(NewContent { temporary, in_place, old, new, unsettled: None })
+                let content = NewContent { temporary, in_place, old, new, unsettled: None };
+                let (place, locked) = (group.first.place.clone(), self.locked.clone());
+                (Staged::Replaced(Replacement { place, content, locked }), None)
             }
             Making::Elsewhere(creation) => {
                 let copied = Arriving::complete(&creation, document.file(), lost)?;
                 warnings.extend(copied.lacks_something().then_some(Warning::Rewritten(copied)));
-                let is_settled = document.file().identity().has_settled_content(began);
-                Ready::Copied { creation, digest: new, old, is_settled }
+                let directories = creation.directories();
+                let to = Arrival::New { creation, digest: new };
+                (task.depart(self.locked, (old, began), Some(to)), Some(directories))
             }
         };
-        let kept = self.kept(task, &preview, &prepared.edited.regions, &ready)?;
-        prepared.written = Some((ready, kept));
+        let kept = self.kept(task, &preview, &prepared.edited.regions, directories)?;
+        prepared.staged = Some((staged, kept));
         Ok(prepared)
     }
 
@@ -211,13 +218,13 @@ impl Work<'_> {
         group: &Group<'_>,
         options: Options<'_>,
     ) -> Result<Edited, StoreError> {
-        let (scan, path) = (preview.new_file().scan, group.place.path());
-        let became = match group.edit.move_to {
-            Some(_) => Became::Moved { from: group.edit.file_path.to_owned() },
+        let (scan, path) = (preview.new_file().scan, group.first.place.path());
+        let became = match group.first.edit.move_to {
+            Some(_) => Became::Moved { from: group.first.edit.file_path.to_owned() },
             None => Became::Edited,
         };
         let mut edited = Edited {
-            entry: group.entry,
+            entry: group.first.entry,
             became,
             digest: Some(scan.digest),
             total_lines: scan.lines.count(),
@@ -236,9 +243,10 @@ impl Work<'_> {
         edited.warnings.extend(preview.joined().context(Operation::Read, path)?.map(Warning::Joined));
         edited.warnings.extend(preview.omission().context(Operation::Read, path)?.map(Warning::Omission));
         if options.dry_run {
-            let name = group.edit.move_to.unwrap_or(group.edit.file_path);
+            let name = group.first.edit.move_to.unwrap_or(group.first.edit.file_path);
             let text = preview.diff(&edited.regions, &in_diff(name)).context(Operation::Read, path)?;
-            let from = group.edit.move_to.map(|to| renamed(group.edit.file_path.as_ref(), to.as_ref()));
+            let from =
+                group.first.edit.move_to.map(|to| renamed(group.first.edit.file_path.as_ref(), to.as_ref()));
             (edited.diff, edited.digest) =
                 (Some(from.unwrap_or_default() + &text), Some(self.document.scan.digest));
         }
@@ -252,7 +260,7 @@ impl Work<'_> {
             return Ok(Some(known));
         }
         if !temporary.is_beside() {
-            let guard = group.place.guard_of_directory();
+            let guard = group.first.place.guard_of_directory();
             return Ok(Some(guard.map_or(InPlace::DirectoryNotWritable, InPlace::DirectoryGuarded)));
         }
         Ok(InPlace::after(file, temporary.keep_metadata(file)?))
@@ -264,11 +272,11 @@ impl Work<'_> {
         task: &mut Task<'_, '_>,
         preview: &Preview<'_, Document<'_>>,
         regions: &[Region],
-        ready: &Ready,
+        directories: Option<Vec<PathBuf>>,
     ) -> Result<Result<Vec<FileEdit>, NotKept>, StoreError> {
         let (workspace, group) = (task.workspace, task.group);
-        let place = self.arriving.map_or(&group.place, |arriving| arriving.to);
-        let mut named = group.named.iter().chain(self.arriving.map(|arriving| arriving.to));
+        let place = self.arriving.map_or(&group.first.place, |arriving| arriving.to);
+        let mut named = group.named.iter().copied().chain(self.arriving.map(|arriving| arriving.to));
         if let Err(reason) = named.try_for_each(|place| workspace.history.keeps_place(place)) {
             return Ok(Err(reason));
         }
@@ -278,12 +286,8 @@ impl Work<'_> {
         let undo = Undo::Splices(preview.inverse().context(Operation::Read, place.path())?);
         let diff = preview.diff(regions, &in_diff(&place.path().to_string_lossy()));
         let before = self.document.scan.digest;
-        let mut rows = match ready {
-            Ready::Copied { creation, .. } => {
-                moved_rows(&group.place, place, before, creation.directories()).into()
-            }
-            _ => Vec::new(),
-        };
+        let moved = directories.map(|directories| moved_rows(&group.first.place, place, before, directories));
+        let mut rows: Vec<FileEdit> = moved.into_iter().flatten().collect();
         rows.push(FileEdit {
             path: place.path().to_owned(),
             relative: place.relative().to_owned(),

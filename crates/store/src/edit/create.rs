@@ -11,12 +11,13 @@ use mcp_text_editor_core::scanned::Scanned;
 
 use crate::access::windows_paths::in_diff;
 use crate::commit::publish_new::{Creation, check_directory, check_free};
+use crate::commit::staged::{Arrival, Staged};
 use crate::edit::existing::Existing;
 use crate::edit::group::NamedFile;
 use crate::edit::outcome::{Became, Edited};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Change, Options};
-use crate::edit::task::{Prepared, Ready, Task};
+use crate::edit::task::{Prepared, Task};
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, Undo};
 use crate::workspace::Workspace;
@@ -26,10 +27,10 @@ const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 /// Writes the new file beside where it is to be, unless there is a reason against it; makes the directories above it that are missing.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
-    let place = &group.place;
-    let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
+    let place = &group.first.place;
+    let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
     let label = group.label.unwrap_or(UTF_8);
-    let bytes = match group.edit.change {
+    let bytes = match group.first.edit.change {
         Change::Recreate(bytes) => Ok(bytes.to_vec()),
         Change::Create(contents) => encoded(contents, label),
         _ => return Ok(Err(Vec::new())),
@@ -54,7 +55,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let (nothing, file) = (Scanned::new(&[][..], &none), Scanned::new(&*bytes, &scan));
     let region = regions::whole(nothing, file).unwrap_or_else(|never| match never {});
     let mut edited = Edited {
-        entry: group.entry,
+        entry: group.first.entry,
         became: Became::Edited,
         digest: Some(scan.digest),
         total_lines: scan.lines.count(),
@@ -68,7 +69,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     };
     if !task.begin() {
         if options.dry_run {
-            (edited.diff, edited.digest) = (Some(diff(group.edit.file_path)), None);
+            (edited.diff, edited.digest) = (Some(diff(group.first.edit.file_path)), None);
         }
         return Ok(Ok(Prepared::told(edited)));
     }
@@ -85,8 +86,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             diff: diff(&place.path().to_string_lossy()),
         }]
     });
-    let ready = Ready::Created { creation, digest: scan.digest };
-    Ok(Ok(Prepared { edited, written: Some((ready, kept)) }))
+    let to = Some(Arrival::New { creation, digest: scan.digest });
+    Ok(Ok(Prepared { edited, staged: Some((Staged::Named { from: None, to }, kept)) }))
 }
 
 /// Why a file is not made that failed with this error.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::encoding::Label;
@@ -79,14 +80,11 @@ pub(super) struct Group<'a> {
     pub(super) id: TemporaryId,
     /// What the record calls its new place.
     pub(super) id_of_target: TemporaryId,
-    pub(super) entry: usize,
-    /// What the first entry asks.
-    pub(super) edit: Edit<'a>,
-    pub(super) place: WritablePlace,
+    /// The first entry.
+    pub(super) first: &'a NamedFile<'a>,
     pub(super) aim: Aim,
     pub(super) label: Option<Label>,
     pub(super) in_place: Option<InPlace>,
-    pub(super) way: Way,
     pub(super) file_hash: Option<&'a DigestPrefix>,
     /// Whether another file of the call gets its name.
     pub(super) is_followed: bool,
@@ -97,38 +95,35 @@ pub(super) struct Group<'a> {
     /// For each patch, the entry that it came from, and its index there.
     origins: Vec<(usize, usize)>,
     /// The place by which each entry has named it.
-    pub(super) named: Vec<WritablePlace>,
+    pub(super) named: Vec<&'a WritablePlace>,
     /// The file, unless there is to be none.
-    pub(super) locked: Option<LockedFile>,
+    pub(super) locked: Option<Arc<LockedFile>>,
 }
 
 impl<'a> Group<'a> {
-    fn new(file: &NamedFile<'a>, locked: Option<LockedFile>) -> Self {
+    fn new(first: &'a NamedFile<'a>, locked: Option<LockedFile>) -> Self {
         let mut group = Self {
             id: TemporaryId::draw(),
             id_of_target: TemporaryId::draw(),
-            entry: file.entry,
-            edit: file.edit,
-            place: file.place.clone(),
-            aim: aim(file),
-            label: file.label,
-            in_place: file.in_place,
-            way: file.way,
-            file_hash: file.edit.file_hash,
+            first,
+            aim: aim(first),
+            label: first.label,
+            in_place: None,
+            file_hash: first.edit.file_hash,
             is_followed: false,
             follows: false,
             patches: Vec::new(),
             origins: Vec::new(),
             named: Vec::new(),
-            locked,
+            locked: locked.map(Arc::new),
         };
-        group.add(file);
+        group.add(first);
         group
     }
 
-    fn add(&mut self, file: &NamedFile<'a>) {
+    fn add(&mut self, file: &'a NamedFile<'a>) {
         self.in_place = self.in_place.or(file.in_place);
-        self.named.push(file.place.clone());
+        self.named.push(&file.place);
         if let Change::Patch(patches) = file.edit.change {
             self.patches.extend_from_slice(patches);
             self.origins.extend((0..patches.len()).map(|patch| (file.entry, patch)));
@@ -138,36 +133,38 @@ impl<'a> Group<'a> {
     /// The place that the file has when the call is over; `None` if it goes.
     fn result(&self) -> Option<&Path> {
         match &self.aim {
-            _ if self.edit.change.removes() => None,
+            _ if self.first.edit.change.removes() => None,
             Aim::Elsewhere(target) => Some(target.path()),
-            Aim::Here | Aim::Itself | Aim::Spelling(_) => Some(self.place.path()),
+            Aim::Here | Aim::Itself | Aim::Spelling(_) => Some(self.first.place.path()),
         }
     }
 
     /// The place that it leaves.
     fn source(&self) -> Option<&Path> {
-        let leaves = self.edit.change.removes() || matches!(self.aim, Aim::Elsewhere(_));
-        leaves.then(|| self.place.path())
+        let leaves = self.first.edit.change.removes() || matches!(self.aim, Aim::Elsewhere(_));
+        leaves.then(|| self.first.place.path())
     }
 
     /// What the record says of the file before anything is written. Whether it will be is not known yet.
     pub(super) fn subjects(&self) -> impl Iterator<Item = Subject> {
         let subject =
             |place: &WritablePlace, id, intent| Subject { path: place.path().to_owned(), id, intent };
-        let (from, to) = match (&self.aim, self.edit.change, &self.locked) {
+        let (from, to) = match (&self.aim, self.first.edit.change, &self.locked) {
             (_, change, _) if change.creates() => {
-                let directories = missing(&self.place);
-                (None, Some(subject(&self.place, self.id, Intent::Create { directories })))
+                let directories = missing(&self.first.place);
+                (None, Some(subject(&self.first.place, self.id, Intent::Create { directories })))
             }
-            (_, change, _) if change.removes() => (Some(subject(&self.place, self.id, Intent::Remove)), None),
+            (_, change, _) if change.removes() => {
+                (Some(subject(&self.first.place, self.id, Intent::Remove)), None)
+            }
             (Aim::Elsewhere(target), ..) => {
                 let intent = Intent::MoveTo { directories: missing(target) };
                 let to = subject(target, self.id_of_target, intent);
-                (Some(subject(&self.place, self.id, Intent::MoveFrom)), Some(to))
+                (Some(subject(&self.first.place, self.id, Intent::MoveFrom)), Some(to))
             }
             (Aim::Here, _, Some(locked)) => {
                 let key = locked.file().identity().key();
-                (Some(subject(&self.place, self.id, Intent::Edit { key })), None)
+                (Some(subject(&self.first.place, self.id, Intent::Edit { key })), None)
             }
             _ => (None, None),
         };
@@ -177,10 +174,10 @@ impl<'a> Group<'a> {
     /// Translates the places in a rejection from the joined entries of a file to those of the call; returns the first entry.
     pub(super) fn origin(&self, rejection: &mut Rejection) -> usize {
         rejection.for_each_at(|at: &mut At| {
-            let (entry, patch) = self.origins.get(at.patch).copied().unwrap_or((self.entry, at.patch));
+            let (entry, patch) = self.origins.get(at.patch).copied().unwrap_or((self.first.entry, at.patch));
             (at.entry, at.patch) = (entry, patch);
         });
-        rejection.at().map_or(self.entry, |at| at.entry)
+        rejection.at().map_or(self.first.entry, |at| at.entry)
     }
 }
 
@@ -220,7 +217,7 @@ fn aim(file: &NamedFile<'_>) -> Aim {
 
 /// Joins entries that mean one file, and sees to it that no name is given twice.
 pub(super) fn group<'a>(
-    named: &[NamedFile<'a>],
+    named: &'a [NamedFile<'a>],
     locked: LockedSet,
     refusals: &mut Vec<EditProblem>,
 ) -> Vec<Group<'a>> {
@@ -240,11 +237,11 @@ pub(super) fn group<'a>(
             groups.push(Group::new(file, files.get_mut(index).and_then(Option::take)));
             continue;
         };
-        let first = group.entry;
+        let first = group.first.entry;
         let mut refuse =
             |what| refusals.push(EditProblem { entry: file.entry, reason: Reason::Differs(what) });
         let is_patched = |edit: &Edit<'_>| edit.move_to.is_none() && matches!(edit.change, Change::Patch(_));
-        if !(is_patched(&group.edit) && is_patched(&file.edit)) {
+        if !(is_patched(&group.first.edit) && is_patched(&file.edit)) {
             refuse(Differing::Fate { first });
             continue;
         }
@@ -274,8 +271,9 @@ fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
         let Some(result) = group.result() else { continue };
         let first = *results.entry(result.to_owned()).or_insert(index);
         if let Some(first) = groups.get(first).filter(|_| first != index) {
-            let reason = Reason::Differs(Differing::Result { first: first.entry, path: result.to_owned() });
-            refusals.push(EditProblem { entry: group.entry, reason });
+            let reason =
+                Reason::Differs(Differing::Result { first: first.first.entry, path: result.to_owned() });
+            refusals.push(EditProblem { entry: group.first.entry, reason });
         }
     }
     for (index, group) in groups.iter_mut().enumerate() {

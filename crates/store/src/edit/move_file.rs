@@ -18,7 +18,7 @@ use crate::edit::group::{Aim, Group, NamedFile, Way};
 use crate::edit::outcome::{Became, Copied, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Change, Options};
-use crate::edit::task::{Prepared, Ready, Task};
+use crate::edit::task::{Prepared, Task};
 use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, Undo};
 use crate::lock::LockedFile;
@@ -36,12 +36,14 @@ const PIECE: u64 = 16 * 1024 * 1024;
 /// the copy.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
-    let (Some(locked), Some(to)) = (&group.locked, group.edit.move_to) else { return Ok(Err(Vec::new())) };
-    let source = &group.place;
-    let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.entry, reason }]));
+    let (Some(locked), Some(to)) = (&group.locked, group.first.edit.move_to) else {
+        return Ok(Err(Vec::new()));
+    };
+    let source = &group.first.place;
+    let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
     let began = now();
     let digest = digest_of(locked, options)?;
-    if let Change::Keep { after: Some(after) } = group.edit.change
+    if let Change::Keep { after: Some(after) } = group.first.edit.change
         && after != digest
     {
         return refuse(Reason::ChangedSince { digest: Some(digest) });
@@ -54,16 +56,15 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         source.check_may_go(Operation::Move)?;
     }
     let mut edited = Edited {
-        entry: group.entry,
-        became: Became::Moved { from: group.edit.file_path.to_owned() },
+        entry: group.first.entry,
+        became: Became::Moved { from: group.first.edit.file_path.to_owned() },
         digest: Some(digest),
         total_lines: 0,
         regions: Vec::new(),
-        diff: options.dry_run.then(|| renamed(group.edit.file_path.as_ref(), to.as_ref())),
+        diff: options.dry_run.then(|| renamed(group.first.edit.file_path.as_ref(), to.as_ref())),
         warnings: Vec::new(),
     };
-    let is_settled = || locked.file().identity().has_settled_content(began);
-    let (ready, rows) = match &group.aim {
+    let (to, rows) = match &group.aim {
         Aim::Here | Aim::Itself => {
             edited.warnings.push(Warning::Unchanged);
             return Ok(Ok(Prepared::told(edited)));
@@ -72,10 +73,9 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             if !task.begin() {
                 return Ok(Ok(Prepared::told(edited)));
             }
-            let to = Arrival::Respelled(path.file_name().unwrap_or_default().into());
-            let relative = source.relative().with_file_name(path.file_name().unwrap_or_default());
-            let rows = rows(source, (path, &relative), digest, Vec::new());
-            (Ready::Moved { digest, is_settled: is_settled(), to }, rows)
+            let name = path.file_name().unwrap_or_default();
+            let relative = source.relative().with_file_name(name);
+            (Arrival::Respelled(name.into()), rows(source, (path, &relative), digest, Vec::new()))
         }
         Aim::Elsewhere(target) => {
             let arriving = match Arriving::at(task, target)? {
@@ -85,24 +85,24 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             if !task.begin() {
                 return Ok(Ok(Prepared::told(edited)));
             }
-            let (ready, directories) = if group.way == Way::Copied {
+            let (to, directories) = if group.first.way == Way::Copied {
                 let (creation, copied) = arriving.copy(locked.file(), options)?;
                 edited.warnings.push(Warning::Copied(copied));
                 let directories = creation.directories();
-                (Ready::Copied { creation, digest, old: digest, is_settled: is_settled() }, directories)
+                (Arrival::New { creation, digest }, directories)
             } else {
                 let made = Made::below(target)?;
                 let directories = made.paths();
-                let to = Arrival::Same { place: target.clone(), made };
-                (Ready::Moved { digest, is_settled: is_settled(), to }, directories)
+                (Arrival::Same { place: target.clone(), made }, directories)
             };
-            (ready, moved_rows(source, target, digest, directories))
+            (to, moved_rows(source, target, digest, directories))
         }
     };
     let keeps = |place: &WritablePlace| workspace.history.keeps_place(place);
     let target = if let Aim::Elsewhere(target) = &group.aim { keeps(target) } else { Ok(()) };
     let kept = keeps(source).and(target).map(|()| rows.into());
-    Ok(Ok(Prepared { edited, written: Some((ready, kept)) }))
+    let staged = task.depart(locked, (digest, began), Some(to));
+    Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
 }
 
 /// The digest of the file, which must not change meanwhile.
@@ -129,14 +129,14 @@ impl<'a> Arriving<'a> {
     /// Checks that nothing has the new place, as far as can be seen without trying, unless the call takes it away.
     pub(super) fn at(task: &Task<'a, '_>, to: &'a WritablePlace) -> Result<Result<Self, Reason>, StoreError> {
         let (workspace, group, options) = (task.workspace, task.group, task.options);
-        let against = against(workspace, &group.place, (to, group.follows), options)?;
+        let against = against(workspace, &group.first.place, (to, group.follows), options)?;
         Ok(against.map_or(Ok(Self { group, to }), Err))
     }
 
     /// An empty file there, for what is to be the same but for its bytes.
     pub(super) fn begin_copy(&self, file: &OpenFile) -> Result<Creation, StoreError> {
         if os::is_open_for_writing(file.file()) == Some(true) {
-            let path = self.group.place.path();
+            let path = self.group.first.place.path();
             return Err(StoreError::new(Operation::Move, path, StoreErrorKind::HeldOpen));
         }
         Creation::begin(self.to, self.group.id_of_target, 0o600)
@@ -159,7 +159,7 @@ impl<'a> Arriving<'a> {
         let mut offset = 0;
         while offset < bytes {
             if options.cancellation.is_cancelled() {
-                let path = self.group.place.path();
+                let path = self.group.first.place.path();
                 return Err(StoreError::new(Operation::Move, path, StoreErrorKind::Cancelled));
             }
             let end = bytes.min(offset + PIECE);

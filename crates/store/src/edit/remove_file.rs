@@ -16,7 +16,7 @@ use crate::edit::group::Group;
 use crate::edit::outcome::{Became, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::Change;
-use crate::edit::task::{Prepared, Ready, Task};
+use crate::edit::task::{Prepared, Task};
 use crate::error::{Operation, ReadFault, StoreError};
 use crate::history::{FileEdit, NotKept, Undo};
 use crate::os::clock::now;
@@ -27,10 +27,10 @@ use crate::read::document::{Document, Extent, NotText};
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let Some(locked) = &group.locked else { return Ok(Err(Vec::new())) };
-    let place = &group.place;
+    let place = &group.first.place;
     let fail = |fault| StoreError::from_fault(Operation::Read, place.path(), fault);
     let began = now();
-    let (label, extent, became, warnings) = match group.edit.change {
+    let (label, extent, became, warnings) = match group.first.edit.change {
         Change::Unmake { .. } => {
             let encoding = group.label.map(|label| label.encoding);
             (encoding, Extent::Whole, Became::Edited, vec![Warning::Removed])
@@ -40,7 +40,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let document = Document::of_one_state(locked.file(), label, extent, options.cancellation)?;
     let digest = match check(group, &document).map_err(fail)? {
         Ok(digest) => digest,
-        Err(reason) => return Ok(Err(vec![EditProblem { entry: group.entry, reason }])),
+        Err(reason) => return Ok(Err(vec![EditProblem { entry: group.first.entry, reason }])),
     };
     place.check_may_go(Operation::Remove)?;
     // What does not decode is shown as what any bytes are.
@@ -56,7 +56,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     };
     let text = text.map_err(fail)?;
     let edited = Edited {
-        entry: group.entry,
+        entry: group.first.entry,
         became,
         digest: options.dry_run.then_some(digest),
         total_lines: 0,
@@ -81,13 +81,13 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         }]),
         Err(reason) => Err(reason),
     };
-    let is_settled = locked.file().identity().has_settled_content(began);
-    Ok(Ok(Prepared { edited, written: Some((Ready::Removed { digest, is_settled }, kept)) }))
+    let staged = task.depart(locked, (digest, began), None);
+    Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
 }
 
 /// The digest of a file that holds what it must.
 fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Reason>, ReadFault> {
-    if let Change::Unmake { after } = group.edit.change {
+    if let Change::Unmake { after } = group.first.edit.change {
         let digest = document.digest();
         return Ok(digest.filter(|_| digest == after).ok_or(Reason::ChangedSince { digest }));
     }

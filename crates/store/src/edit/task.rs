@@ -1,42 +1,31 @@
 //! The work on one file of a call, and what has been made ready: [`Task`].
 
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use mcp_text_editor_core::digest::Digest;
 
-use crate::commit::publish_new::Creation;
-use crate::commit::staged::{Arrival, NewContent};
+use crate::commit::staged::{Arrival, Departure, Staged};
 use crate::commit::transaction::Transaction;
-use crate::edit::group::Group;
+use crate::edit::group::{Group, Way};
 use crate::edit::outcome::Edited;
 use crate::edit::request::Options;
 use crate::history::{FileEdit, NotKept};
+use crate::lock::LockedFile;
 use crate::workspace::Workspace;
 
 /// One file of a call, as far as it is prepared.
 pub(super) struct Prepared {
     pub(super) edited: Edited,
     /// What is ready to be put in place, and what the history is to keep, or why nothing; `None` if the file stays as it is.
-    pub(super) written: Option<(Ready, Result<Vec<FileEdit>, NotKept>)>,
+    pub(super) staged: Option<(Staged, Result<Vec<FileEdit>, NotKept>)>,
 }
 
 impl Prepared {
     /// A file of which nothing is written.
     pub(super) fn told(edited: Edited) -> Self {
-        Self { edited, written: None }
+        Self { edited, staged: None }
     }
-}
-
-/// What is ready to be put in place.
-pub(super) enum Ready {
-    /// Other content.
-    Replaced(NewContent),
-    /// A new file.
-    Created { creation: Creation, digest: Digest },
-    /// A file that goes.
-    Removed { digest: Digest, is_settled: bool },
-    /// A file that gets another place.
-    Moved { digest: Digest, is_settled: bool, to: Arrival },
-    /// A file of which a new one, which holds `digest`, is at another place, and that goes.
-    Copied { creation: Creation, digest: Digest, old: Digest, is_settled: bool },
 }
 
 /// The work on one file of a call.
@@ -60,6 +49,27 @@ impl Task<'_, '_> {
             self.staging.transaction = Some(Transaction::begin(self.workspace, subjects));
         }
         writes
+    }
+
+    /// The file, which is to have no name, or the one that `to` has.
+    pub(super) fn depart(
+        &self,
+        locked: &Arc<LockedFile>,
+        (digest, began): (Digest, SystemTime),
+        to: Option<Arrival>,
+    ) -> Staged {
+        let Group { first, id, is_followed, .. } = self.group;
+        let is_linked = first.way == Way::Linked && matches!(to, Some(Arrival::Same { .. }));
+        let from = Departure {
+            place: first.place.clone(),
+            id: *id,
+            locked: locked.clone(),
+            digest,
+            is_settled: locked.file().identity().has_settled_content(began),
+            directories: first.edit.directories.to_vec(),
+            goes_first: *is_followed || is_linked,
+        };
+        Staged::Named { from: Some(from), to }
     }
 
     /// Whether the history may keep so many bytes more of this call, which are taken then.

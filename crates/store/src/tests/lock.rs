@@ -43,7 +43,11 @@ fn increment(place: &WritablePlace) {
     let (new, old) = (Digest::of(text.as_bytes()), Digest::of(number.to_string().as_bytes()));
     let _ = temporary.keep_metadata(file).unwrap();
     let content = NewContent { temporary, in_place: None, old, new, unsettled: None };
-    drop(exchange(vec![Replacement { place: place.clone(), content, locked }]).unwrap().finish());
+    drop(
+        exchange(vec![Replacement { place: place.clone(), content, locked: locked.into() }])
+            .unwrap()
+            .finish(),
+    );
 }
 
 #[test]

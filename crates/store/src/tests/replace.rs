@@ -22,7 +22,7 @@ fn prepare(world: &World, name: &str, content: &str) -> Replacement {
     let old = read_range(locked.file(), 0..locked.file().size()).unwrap();
     let (new, old) = (Digest::of(content.as_bytes()), Digest::of(&old));
     let content = NewContent { temporary, in_place: None, old, new, unsettled: None };
-    Replacement { place, content, locked }
+    Replacement { place, content, locked: locked.into() }
 }
 
 fn commit(prepared: Vec<Replacement>) -> Result<Vec<Method>, StoreError> {
