@@ -207,9 +207,18 @@ fn otherwise_next(named: &mut [NamedFile<'_>], entry: usize, error: &StoreError)
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
 mod tests {
+    use mcp_text_editor_core::resolve::Patch;
+
     use super::*;
+    use crate::edit::outcome::Warning;
+    use crate::edit::request::Change;
     use crate::error::StoreErrorKind;
+    use crate::tests::world::{World, options};
 
     #[test]
     fn an_error_of_a_move_leads_to_another_way_at_most_twice() {
@@ -223,5 +232,97 @@ mod tests {
         assert_eq!(Way::Copied.after(&other), None);
         let changed = StoreError::new(Operation::Move, "/a".as_ref(), StoreErrorKind::Changed);
         assert_eq!(Way::Linked.after(&changed), None);
+    }
+
+    /// Moves files as where the file system has no other way, each with these patches.
+    fn moved(
+        world: &World,
+        way: Way,
+        ends: &[(&str, &str)],
+        patches: &[Patch],
+    ) -> Result<Outcome, StoreErrorKind> {
+        let paths: Vec<[PathBuf; 2]> = ends
+            .iter()
+            .map(|(from, to)| [from, to].map(|name| world.path(&format!("@/root/{name}"))))
+            .collect();
+        let edits = paths.iter().map(|[from, to]| {
+            let change =
+                if patches.is_empty() { Change::Keep { after: None } } else { Change::Patch(patches) };
+            Edit { move_to: to.to_str(), ..Edit::new(from.to_str().unwrap(), change) }
+        });
+        let edits: Vec<_> = edits.collect();
+        let named =
+            edits.iter().enumerate().map(|(entry, edit)| resolve(&world.workspace, entry, edit).unwrap());
+        let mut named: Vec<_> = named.map(|file| NamedFile { way, ..file }).collect();
+        let (mut found, wait) = (Vec::new(), LockTimeout::default());
+        let mut backoff = Backoff::new(&wait);
+        let done =
+            attempt(&world.workspace, &mut named, &mut found, true, options("move_text_file"), &mut backoff);
+        let (outcome, around) = done.map_err(|(_, error)| error.kind)?;
+        drop(named);
+        around.remove();
+        if found.is_empty() { Ok(outcome) } else { Err(StoreErrorKind::AlreadyExists) }
+    }
+
+    const WAYS: [Way; 3] = [Way::OneStep, Way::Linked, Way::Copied];
+
+    #[test]
+    fn a_file_is_moved_whatever_the_file_system_lacks() {
+        for way in if cfg!(windows) { &WAYS[1..] } else { &WAYS[..] } {
+            let world = World::new();
+            world.write("@/root/a", "content\n");
+            world.write("@/root/b", "another\n");
+            let before = world.file("@/root/a");
+            let outcome = moved(&world, *way, &[("a", "x/y/c")], &[]).unwrap();
+            let is_copied =
+                outcome.files[0].warnings.iter().any(|warning| matches!(warning, Warning::Copied(_)));
+            assert_eq!(is_copied, *way == Way::Copied);
+            assert_eq!(world.content("@/root/x/y/c"), "content\n");
+            assert_eq!(
+                world.file("@/root/x/y/c") == before,
+                !is_copied,
+                "only what is copied is another file"
+            );
+            moved(&world, *way, &[("x/y/c", "b"), ("b", "x/y/c")], &[]).unwrap();
+            assert_eq!(world.content("@/root/x/y/c"), "another\n");
+            moved(&world, *way, &[("x/y/c", "d")], &[Patch::text("another", "new")]).unwrap();
+            assert_eq!(world.content("@/root/d"), "new\n");
+            let names = ["outside", "root", "root/b", "root/d", "root/x", "root/x/y"];
+            assert_eq!(world.names(), names);
+        }
+    }
+
+    #[test]
+    fn what_has_the_new_name_stays_whatever_the_file_system_lacks() {
+        for way in WAYS {
+            let world = World::new();
+            world.write("@/root/a", "content\n");
+            world.write("@/root/x/b", "theirs\n");
+            assert_eq!(moved(&world, way, &[("a", "x/b")], &[]).unwrap_err(), StoreErrorKind::AlreadyExists);
+            assert_eq!(
+                (world.content("@/root/a"), world.content("@/root/x/b")),
+                ("content\n".into(), "theirs\n".into())
+            );
+            assert_eq!(world.names().len(), 5);
+        }
+    }
+
+    /// While another program writes to the file, a new one could lack what it writes.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_open_for_writing_is_not_made_anew() {
+        let world = World::new();
+        world.write("@/root/a", "content\n");
+        let writer = std::fs::OpenOptions::new().append(true).open(world.path("@/root/a")).unwrap();
+        let patches = [Patch::text("content", "new")];
+        for (way, patches) in [(Way::Copied, &[][..]), (Way::OneStep, &patches)] {
+            assert_eq!(moved(&world, way, &[("a", "x/b")], patches).unwrap_err(), StoreErrorKind::HeldOpen);
+        }
+        assert_eq!(moved(&world, Way::Linked, &[("a", "x/b")], &[]).unwrap_err(), StoreErrorKind::Changed);
+        assert_eq!(world.names(), ["outside", "root", "root/a"], "no directory is left");
+        moved(&world, Way::OneStep, &[("a", "x/b")], &[]).unwrap();
+        drop(writer);
+        moved(&world, Way::Copied, &[("x/b", "a")], &patches).unwrap();
+        assert_eq!(world.content("@/root/a"), "new\n");
     }
 }
