@@ -207,10 +207,6 @@ fn otherwise_next(named: &mut [NamedFile<'_>], entry: usize, error: &StoreError)
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test sets its files up, and looks at them, without the store"
-)]
 mod tests {
     use mcp_text_editor_core::resolve::Patch;
 
