@@ -198,92 +198,91 @@ const OF_CODEX: Passes = Passes::Only(&[
     "PWSH",
 ]);
 
+/// What holds for most of them. What each has to say for itself is empty here, or the least.
+const USUAL: Client = Client {
+    name: "",
+    program: "",
+    syntax: Syntax::Json,
+    servers: MCP_SERVERS,
+    shape: PLAIN,
+    remote: Remote::No,
+    user: |_, _| Vec::new(),
+    project: None,
+    starts: Starts::Anywhere,
+    tools: PATCH,
+    approval: |_, _| Vec::new(),
+    asks: None,
+    user_step: None,
+    project_step: None,
+    passes: Passes::All,
+    programs: &[],
+    known: Known::Documentation(""),
+};
+
 /// Every client, in the order in which they are listed.
 pub static CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
         program: "Claude Code",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
         shape: STDIO,
         remote: remote::CLAUDE_CODE,
         user: |machine, _| vec![machine.named_or_home("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
         project: Some(".mcp.json"),
         starts: Starts::InProject,
-        tools: PATCH,
         approval: claude_code,
-        asks: None,
-        user_step: None,
         project_step: Some(
             "everybody else who opens the project is asked whether to use the server, and before it edits",
         ),
-        passes: Passes::All,
         programs: &["claude"],
         known: Known::Tried("2.1.197"),
+        ..USUAL
     },
     Client {
         name: "claude-desktop",
         program: "Claude Desktop",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
-        shape: PLAIN,
         remote: Remote::No,
         user: claude_desktop,
-        project: None,
         starts: Starts::Anywhere,
         tools: "all",
-        approval: nothing,
-        asks: None,
         user_step: Some(
             "quit Claude Desktop and start it again; it asks before it uses a tool, once for each if you choose so",
         ),
-        project_step: None,
         passes: OF_THE_SDK,
         programs: &[],
         known: Known::Documentation("https://modelcontextprotocol.io/docs/develop/connect-local-servers"),
+        ..USUAL
     },
     Client {
         name: "cursor",
         program: "Cursor",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
-        shape: PLAIN,
         remote: remote::CURSOR,
         user: |machine, _| vec![machine.home.join(".cursor").join("mcp.json")],
         project: Some(".cursor/mcp.json"),
         starts: Starts::Names("${workspaceFolder}"),
-        tools: PATCH,
-        approval: nothing,
         asks: Some(
             "Cursor asks before it calls the tool; to have it run unasked, put `text-editor:*` into the MCP allowlist of its settings, or \
              into `mcpAllowlist` of ~/.cursor/permissions.json, which then takes that list's place",
         ),
-        user_step: None,
         project_step: Some("switch the server on in Cursor's settings, under MCP"),
-        passes: Passes::All,
         programs: &["cursor", "cursor-agent"],
         known: Known::Documentation("https://cursor.com/docs/mcp"),
+        ..USUAL
     },
     Client {
         name: "vscode",
         program: "VS Code",
-        syntax: Syntax::Json,
         servers: &["servers"],
         shape: STDIO,
         remote: remote::VSCODE,
         user: |machine, _| vec![machine.application_data().join("Code").join("User").join("mcp.json")],
         project: Some(".vscode/mcp.json"),
         starts: Starts::Names("${workspaceFolder}"),
-        tools: PATCH,
-        approval: nothing,
-        asks: None,
         user_step: Some(
             "VS Code asks whether to trust the server when it first starts it, and before it calls the tool",
         ),
-        project_step: None,
-        passes: Passes::All,
         programs: &["code"],
         known: Known::Documentation("https://code.visualstudio.com/docs/copilot/customization/mcp-servers"),
+        ..USUAL
     },
     Client {
         name: "codex",
@@ -295,22 +294,17 @@ pub static CLIENTS: &[Client] = &[
         user: |machine, _| vec![machine.named_or_home("CODEX_HOME", ".codex").join("config.toml")],
         project: Some(".codex/config.toml"),
         starts: Starts::InProject,
-        tools: PATCH,
-        approval: nothing,
-        asks: None,
-        user_step: None,
         project_step: Some(
             "Codex reads the file only in a project that it trusts: start `codex` in it once and say so",
         ),
         passes: OF_CODEX,
         programs: &["codex"],
         known: Known::Tried("0.169.0"),
+        ..USUAL
     },
     Client {
         name: "gemini",
         program: "Gemini CLI",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
         shape: TRUSTED,
         remote: remote::GEMINI,
         user: |machine, _| {
@@ -318,19 +312,16 @@ pub static CLIENTS: &[Client] = &[
         },
         project: Some(".gemini/settings.json"),
         starts: Starts::InProject,
-        tools: PATCH,
-        approval: nothing,
-        asks: None,
         user_step: Some(GEMINI_TRUST),
         project_step: Some(GEMINI_TRUST),
         passes: Passes::AllButSecrets,
         programs: &["gemini"],
         known: Known::Tried("0.61.0"),
+        ..USUAL
     },
     Client {
         name: "zed",
         program: "Zed",
-        syntax: Syntax::Json,
         servers: &["context_servers"],
         shape: CUSTOM,
         remote: remote::ZED,
@@ -341,41 +332,29 @@ pub static CLIENTS: &[Client] = &[
         },
         project: Some(".zed/settings.json"),
         starts: Starts::Anywhere,
-        tools: PATCH,
-        approval: nothing,
         asks: Some(
             "Zed asks before it calls the tool; `\"mcp:text-editor:patch_text_file_contents\": {\"default\": \"allow\"}` under \
              agent.tool_permissions.tools has it run unasked",
         ),
-        user_step: None,
         project_step: Some("Zed starts the server only in a worktree that you trust"),
-        passes: Passes::All,
         programs: &["zed", "zeditor"],
         known: Known::Documentation("https://zed.dev/docs/ai/mcp"),
+        ..USUAL
     },
     Client {
         name: "windsurf",
         program: "Windsurf",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
-        shape: PLAIN,
         remote: remote::WINDSURF,
         user: |machine, _| vec![machine.home.join(".codeium").join("windsurf").join("mcp_config.json")],
-        project: None,
         starts: Starts::Anywhere,
-        tools: PATCH,
-        approval: nothing,
-        asks: None,
         user_step: Some("press Refresh in Cascade's list of MCP servers"),
-        project_step: None,
-        passes: Passes::All,
         programs: &["windsurf"],
         known: Known::Documentation("https://docs.windsurf.com/windsurf/cascade/mcp"),
+        ..USUAL
     },
     Client {
         name: "opencode",
         program: "opencode",
-        syntax: Syntax::Json,
         servers: &["mcp"],
         shape: Shape::CommandList,
         remote: remote::OPENCODE,
@@ -386,62 +365,44 @@ pub static CLIENTS: &[Client] = &[
         },
         project: Some("opencode.json"),
         starts: Starts::InProject,
-        tools: PATCH,
-        approval: nothing,
-        asks: None,
-        user_step: None,
-        project_step: None,
-        passes: Passes::All,
         programs: &["opencode"],
         known: Known::Tried("1.18.33"),
+        ..USUAL
     },
     Client {
         name: "copilot",
         program: "Copilot CLI",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
         shape: COPILOT,
         remote: remote::COPILOT,
         user: |machine, _| vec![machine.named_or_home("COPILOT_HOME", ".copilot").join("mcp-config.json")],
         project: Some(".github/mcp.json"),
         starts: Starts::InProject,
-        tools: PATCH,
-        approval: nothing,
         asks: Some(
             "where nobody can be asked, Copilot edits with it only if it is started with `--allow-tool text-editor`",
         ),
-        user_step: None,
         project_step: Some(
             "Copilot reads the file only in a folder that it was told to trust: start `copilot` in it once and say so",
         ),
         passes: Passes::AllButSecrets,
         programs: &["copilot"],
         known: Known::Tried("1.0.102"),
+        ..USUAL
     },
     Client {
         name: "qwen",
         program: "Qwen Code",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
         shape: TRUSTED,
         remote: remote::GEMINI,
         user: |machine, _| vec![machine.named_or_home("QWEN_HOME", ".qwen").join("settings.json")],
         project: Some(".qwen/settings.json"),
         starts: Starts::InProject,
-        tools: PATCH,
-        approval: nothing,
-        asks: None,
-        user_step: None,
-        project_step: None,
-        passes: Passes::All,
         programs: &["qwen"],
         known: Known::Tried("0.15.10"),
+        ..USUAL
     },
     Client {
         name: "cline",
         program: "Cline",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
         shape: Shape::CommandAndArgs { before: "{}", behind: r#"{"disabled": false, "autoApprove": []}"# },
         remote: remote::CLINE,
         user: |machine, is_there| {
@@ -455,38 +416,26 @@ pub static CLIENTS: &[Client] = &[
                 (false, _) => vec![file(own.join("data"))],
             }
         },
-        project: None,
         starts: Starts::Anywhere,
-        tools: PATCH,
-        approval: nothing,
-        asks: None,
-        user_step: None,
-        project_step: None,
         passes: OF_THE_SDK,
         programs: &["cline"],
         known: Known::Documentation("https://docs.cline.bot/mcp/configuring-mcp-servers"),
+        ..USUAL
     },
     Client {
         name: "jetbrains",
         program: "JetBrains Junie",
-        syntax: Syntax::Json,
-        servers: MCP_SERVERS,
-        shape: PLAIN,
         remote: Remote::No,
         user: |machine, _| vec![machine.home.join(".junie").join("mcp").join("mcp.json")],
         project: Some(".junie/mcp/mcp.json"),
         starts: Starts::Anywhere,
-        tools: PATCH,
-        approval: nothing,
-        asks: None,
         user_step: Some(
             "Junie asks before it calls the tool, unless its Action Allowlist says otherwise; AI Assistant takes the same entry in its \
              settings, under Model Context Protocol",
         ),
-        project_step: None,
-        passes: Passes::All,
         programs: &["junie"],
         known: Known::Documentation("https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html"),
+        ..USUAL
     },
 ];
 
@@ -580,10 +529,6 @@ fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
         all.push(directory);
     }
     all.into_iter().map(|directory| directory.join("claude_desktop_config.json")).collect()
-}
-
-fn nothing(_: &Machine, _: Option<&Path>) -> Vec<Item> {
-    Vec::new()
 }
 
 /// Claude Code asks before each call, reads included, unless its settings allow it; in a project these are the ones that
