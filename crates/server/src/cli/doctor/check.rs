@@ -81,32 +81,22 @@ fn check_own(entry: &Entry<'_>, there: &Value) -> Report {
         wrong(missing, step.unwrap_or("say so in the client").to_owned());
     }
     if let Some(leads) = leads {
-        let asked = led::ask(entry, &leads);
-        report.done.extend(asked.done);
-        report.wrong.extend(asked.wrong);
-        report.is_unasked = asked.is_unasked;
-        report.done.extend(client.asks.map(|asks| format!("besides: {asks}")));
-        report.wrong.dedup();
-        return report;
-    }
-    let variables = variables(entry, there);
-    for name in STATE_VARIABLES {
-        let (own, of_server) = (machine.variable(name), variables.get(&OsString::from(name)));
-        if own.is_some() && own != of_server {
-            wrong(
-                format!(
-                    "the server keeps its history elsewhere than your `mcp-text-editor history` looks: it does not get {name}"
-                ),
-                format!("give it {name} in the entry: in `env`, or for Codex by its name in `env_vars`"),
-            );
+        report.add(led::ask(entry, &leads));
+    } else {
+        let variables = variables(entry, there);
+        for name in STATE_VARIABLES {
+            let (own, of_server) = (machine.variable(name), variables.get(&OsString::from(name)));
+            if own.is_some() && own != of_server {
+                wrong(
+                    format!(
+                        "the server keeps its history elsewhere than your `mcp-text-editor history` looks: it does not get {name}"
+                    ),
+                    format!("give it {name} in the entry: in `env`, or for Codex by its name in `env_vars`"),
+                );
+            }
         }
-    }
-    match start(entry, there, &own, &variables, again) {
-        Ok(started) => {
-            report.done.extend(started.done);
-            report.wrong.extend(started.wrong);
-        }
-        Err(wrong) => report.wrong.push(wrong),
+        let started = start(entry, there, &own, &variables, again);
+        report.add(started.unwrap_or_else(Report::from));
     }
     report.done.extend(client.asks.map(|asks| format!("besides: {asks}")));
     report.wrong.dedup();

@@ -49,6 +49,12 @@ impl Entry<'_> {
         let needs = if self.is_written { self.client.needs(self.is_project) } else { "" };
         format!("{}{needs}", self.again)
     }
+
+    /// What has all that is the project's tried.
+    pub(super) fn trusting(&self) -> String {
+        let (client, project) = (self.client.name, self.project.display());
+        format!("look at it; then mcp-text-editor doctor {client} --project {project} --trust-project")
+    }
 }
 
 /// What was found of an entry.
@@ -59,4 +65,19 @@ pub(super) struct Report {
     pub(super) wrong: Vec<Wrong>,
     /// Whether nobody was asked that the entry leads to, so that what is not wrong need not be well.
     pub(super) is_unasked: bool,
+}
+
+impl From<Wrong> for Report {
+    fn from(wrong: Wrong) -> Self {
+        Self { wrong: vec![wrong], ..Self::default() }
+    }
+}
+
+impl Report {
+    /// Takes in what was found besides.
+    pub(super) fn add(&mut self, other: Self) {
+        self.done.extend(other.done);
+        self.wrong.extend(other.wrong);
+        self.is_unasked |= other.is_unasked;
+    }
 }

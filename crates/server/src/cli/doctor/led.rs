@@ -55,11 +55,7 @@ fn asked(entry: &Entry<'_>, leads: &Leads<'_>) -> Result<Option<Answers>, Stoppe
         return Err(wrong(
             "it is the project's: nobody is asked there unasked, since whoever made the project would choose who is, and what is sent"
                 .to_owned(),
-            format!(
-                "look at it; then mcp-text-editor doctor {} --project {} --trust-project",
-                client.name,
-                entry.project.display()
-            ),
+            entry.trusting(),
         ));
     }
     if leads.is_sse {

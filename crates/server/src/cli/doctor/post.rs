@@ -12,7 +12,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::cli::install::at;
+use super::session::{REVISION, initialize, initialized, request, text_at, tools_of};
 
 /// How long all of it may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -22,9 +22,6 @@ const LONGEST: usize = 4 << 20;
 
 /// The most that is kept of an answer that is no message, in bytes.
 const SAID: usize = 300;
-
-/// The revision that is spoken.
-const REVISION: &str = "2025-06-18";
 
 /// What a server has answered.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -66,12 +63,7 @@ pub(super) fn ask(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<An
 
 async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<Answers, Failure> {
     let mut headers = headers.to_vec();
-    let hello = json!({
-        "protocolVersion": REVISION, "capabilities": {},
-        "clientInfo": {"name": "mcp-text-editor-doctor", "version": env!("CARGO_PKG_VERSION")},
-    });
-    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello});
-    let response = post(uri, &headers, &message).await?;
+    let response = post(uri, &headers, &initialize(1)).await?;
     let session = HeaderName::from_static("mcp-session-id");
     if let Some(id) = response.headers().get(&session) {
         headers.push((session, id.clone()));
@@ -79,16 +71,12 @@ async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<An
     let hello = answer(response, 1).await?;
     headers.push((HeaderName::from_static("mcp-protocol-version"), HeaderValue::from_static(REVISION)));
     // Whatever is answered to it means nothing.
-    post(uri, &headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
-    let message = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    let listed = answer(post(uri, &headers, &message).await?, 2).await?;
-    let text =
-        |value: &Value, path: &[&str]| at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let tools = listed.get("tools").and_then(Value::as_array).into_iter().flatten();
+    post(uri, &headers, &initialized()).await?;
+    let listed = post(uri, &headers, &request(2, "tools/list", &json!({}))).await?;
     Ok(Answers {
-        name: text(&hello, &["serverInfo", "name"]),
-        version: text(&hello, &["serverInfo", "version"]),
-        tools: tools.map(|tool| text(tool, &["name"])).collect(),
+        name: text_at(&hello, &["serverInfo", "name"]),
+        version: text_at(&hello, &["serverInfo", "version"]),
+        tools: tools_of(&answer(listed, 2).await?),
     })
 }
 
@@ -150,7 +138,7 @@ async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, Fail
                 messages(&body, is_stream).find(|message| message.get("id") == Some(&json!(id)))
         {
             return message.get("result").cloned().ok_or_else(|| {
-                let why = at(&message, &["error", "message"]).and_then(Value::as_str).unwrap_or_default();
+                let why = text_at(&message, &["error", "message"]);
                 Failure::NoServer(format!("it answers with an error: {why}"))
             });
         }

@@ -64,13 +64,7 @@ pub fn doctor(
                     is_trusted,
                     read: &read,
                 }),
-                Err(what) => {
-                    let what = what.clone();
-                    Some(Report {
-                        wrong: vec![Wrong { what, mend: mend_file(&scope.file) }],
-                        ..Report::default()
-                    })
-                }
+                Err(what) => Some(Wrong { what: what.clone(), mend: mend_file(&scope.file) }.into()),
             };
             let Some(mut report) = report else { continue };
             if let Some((_, there)) = entries.iter().find(|(own, _)| own == scope) {

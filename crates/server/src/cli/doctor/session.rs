@@ -121,37 +121,53 @@ fn converse(
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         sent => sent.map_err(|error| format!("it does not read what it is sent: {error}")),
     };
-    let hello = json!({
-        "protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": {"name": "mcp-text-editor-doctor", "version": env!("CARGO_PKG_VERSION")},
-    });
-    send(&request(1, "initialize", &hello))?;
+    send(&initialize(1))?;
     let hello = answer(lines, 1)?;
-    send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+    send(&initialized())?;
     send(&request(2, "tools/list", &json!({})))?;
     let listed = answer(lines, 2)?;
-    let text =
-        |value: &Value, path: &[&str]| at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let tools: Vec<String> = listed
-        .get("tools")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .map(|tool| text(tool, &["name"]))
-        .collect();
-    let mut answers =
-        Answers { version: text(&hello, &["serverInfo", "version"]), tools, ..Answers::default() };
+    let version = text_at(&hello, &["serverInfo", "version"]);
+    let mut answers = Answers { version, tools: tools_of(&listed), ..Answers::default() };
     if let Some((name, arguments)) = call(&answers.tools) {
         send(&request(3, "tools/call", &json!({"name": name, "arguments": arguments})))?;
         let result = answer(lines, 3)?;
         let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
-        answers.result = blocks.map(|block| text(block, &["text"])).collect::<Vec<_>>().join("\n");
+        answers.result = blocks.map(|block| text_at(block, &["text"])).collect::<Vec<_>>().join("\n");
     }
     Ok(answers)
 }
 
-fn request(id: u32, method: &str, params: &Value) -> Value {
+/// The revision that is spoken.
+pub(super) const REVISION: &str = "2025-06-18";
+
+/// The message with which a session begins.
+pub(super) fn initialize(id: u32) -> Value {
+    let hello = json!({
+        "protocolVersion": REVISION, "capabilities": {},
+        "clientInfo": {"name": "mcp-text-editor-doctor", "version": env!("CARGO_PKG_VERSION")},
+    });
+    request(id, "initialize", &hello)
+}
+
+/// The message that follows the answer to it.
+pub(super) fn initialized() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+/// A request.
+pub(super) fn request(id: u32, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// The text at a place in an answer; empty if there is none.
+pub(super) fn text_at(value: &Value, path: &[&str]) -> String {
+    at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// The names of the tools in the answer to `tools/list`.
+pub(super) fn tools_of(listed: &Value) -> Vec<String> {
+    let tools = listed.get("tools").and_then(Value::as_array).into_iter().flatten();
+    tools.map(|tool| text_at(tool, &["name"])).collect()
 }
 
 /// Waits for the answer to a request; all else that comes is skipped.

@@ -43,11 +43,7 @@ pub(super) fn start(
             "it is the project's, and starts {}: that is not started unasked, since {why}",
             words.join(" ")
         ),
-        mend: format!(
-            "look at it; then mcp-text-editor doctor {} --project {} --trust-project",
-            client.name,
-            entry.project.display()
-        ),
+        mend: entry.trusting(),
     })?;
     let of_client =
         if client.starts == Starts::Anywhere { machine.home.clone() } else { entry.project.to_owned() };

@@ -269,6 +269,5 @@ pub(super) fn by_hand(wanted: &Wanted<'_>) -> String {
     let tools = Some(wanted.tools.unwrap_or(client.tools).to_owned());
     let mut words = Words { start: wanted.start.clone(), tools, options: Vec::new(), directories };
     words.set_options(wanted.options);
-    let value: Value = Value::Object(client.members(&words).into_iter().collect());
-    client.syntax.set("", &client.entry(), &value).unwrap_or_else(|_| json!(value).to_string())
+    client.alone(&Value::Object(client.members(&words).into_iter().collect()))
 }

@@ -470,6 +470,12 @@ impl Client {
         self.servers.iter().copied().chain([NAME]).collect()
     }
 
+    /// A configuration with this entry alone, for a person who adds it by hand.
+    #[must_use]
+    pub fn alone(&self, entry: &Value) -> String {
+        self.syntax.set("", &self.entry(), entry).unwrap_or_else(|_| entry.to_string())
+    }
+
     /// What a fresh entry is to be told besides the client, for a person at a shell: directories, where nothing else says them.
     #[must_use]
     pub fn needs(&self, is_project: bool) -> &'static str {

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::broken::at;
 use super::change::{Refused, Wanted};
-use super::clients::{Client, NAME};
+use super::clients::Client;
 use super::error::InstallError;
 use super::leads::{self, Leads, Target, is_as_written};
 use super::remote::{Remote, Token, URLS};
@@ -33,8 +33,6 @@ pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Op
             )))
         }
         (Remote::Entry { token: Token::Literal, .. }, Some(_)) => {
-            let entry = Value::Object(leads::members(client, target).unwrap_or_default());
-            let added = client.syntax.set("", &client.entry(), &entry);
             let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
             Some(InstallError::ByHand {
                 why: format!(
@@ -44,7 +42,7 @@ pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Op
                 ),
                 added: format!(
                     "By hand, with the token in the place of TOKEN, this is to be added:\n{}\n",
-                    added.unwrap_or_else(|_| entry.to_string()).trim_end()
+                    by_hand(client, target).trim_end()
                 ),
             })
         }
@@ -88,18 +86,12 @@ fn led_anew(
     members: &Map<String, Value>,
 ) -> Result<String, Refused> {
     let entry = client.entry();
-    let of = |name: &str| -> Vec<String> {
-        entry.iter().map(|key| (*key).to_owned()).chain([name.to_owned()]).collect()
-    };
     let mut new = text.to_owned();
-    let set = |text: &str, path: &[String], value: &Value| {
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        client.syntax.set(text, &path, value)
+    let set = |text: &str, names: &[&str], value: &Value| {
+        client.syntax.set(text, &[entry.as_slice(), names].concat(), value)
     };
     for other in URLS.iter().filter(|name| !members.contains_key(**name) && there.get(**name).is_some()) {
-        let path = of(other);
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        new = client.syntax.unset(&new, &path)?;
+        new = client.syntax.unset(&new, &[entry.as_slice(), &[*other]].concat())?;
     }
     for (name, value) in members {
         let old = there.get(name);
@@ -110,13 +102,11 @@ fn led_anew(
                 let known = headers.keys().find(|name| name.eq_ignore_ascii_case("authorization"));
                 let name = known.map_or("Authorization", String::as_str);
                 if headers.get(name) != Some(&ours) {
-                    let mut path = of("headers");
-                    path.push(name.to_owned());
-                    new = set(&new, &path, &ours)?;
+                    new = set(&new, &["headers", name], &ours)?;
                 }
             }
             _ if old == Some(value) || (old.is_some() && !says_where && name != "headers") => {}
-            _ => new = set(&new, &of(name), value)?,
+            _ => new = set(&new, &[name], value)?,
         }
     }
     Ok(new)
@@ -170,7 +160,5 @@ pub(super) fn explain(
 
 /// The entry as text, for a person who adds it by hand.
 pub(super) fn by_hand(client: &Client, target: &Target) -> String {
-    let value = Value::Object(leads::members(client, target).unwrap_or_default());
-    let text = client.syntax.set("", &client.entry(), &value);
-    text.unwrap_or_else(|_| json!({NAME: value}).to_string())
+    client.alone(&Value::Object(leads::members(client, target).unwrap_or_default()))
 }
