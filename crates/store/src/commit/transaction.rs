@@ -12,6 +12,7 @@
 //! An error up to step 5 takes all of it back. If the process is killed up to step 4, recovery takes the call back; after that it ends
 //! the call. A single file that is exchanged, created, or renamed is old or new at any time, so its record is never synced.
 
+use std::collections::HashMap;
 use std::io;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
@@ -185,11 +186,8 @@ impl<'a> Transaction<'a> {
 
     /// What becomes of each file that the record names.
     fn steps(&self, files: &[Staged]) -> Vec<Step> {
-        let steps: Vec<(TemporaryId, Step)> = files.iter().flat_map(Staged::steps).collect();
-        let step = |subject: &Subject| {
-            let staged = steps.iter().find(|(id, _)| *id == subject.id);
-            staged.map_or(Step::Stay, |(_, step)| step.clone())
-        };
+        let mut steps: HashMap<TemporaryId, Step> = files.iter().flat_map(Staged::steps).collect();
+        let step = |subject: &Subject| steps.remove(&subject.id).unwrap_or(Step::Stay);
         self.subjects.iter().map(step).collect()
     }
 
