@@ -42,7 +42,7 @@ struct Name {
 enum To {
     Nowhere,
     Due(Arrival),
-    Published(Created, Digest),
+    Published(Box<Created>, Digest),
     /// What it holds now: another program that has it open may have written to it.
     Renamed {
         place: WritablePlace,
@@ -203,7 +203,9 @@ impl Name {
             }
         };
         match (due, &self.from) {
-            (Arrival::New { creation, digest }, _) => self.to = To::Published(creation.publish()?, digest),
+            (Arrival::New { creation, digest }, _) => {
+                self.to = To::Published(creation.publish()?.into(), digest);
+            }
             (Arrival::Same { place, made, .. }, Some(from)) => {
                 from.rename(self.is_aside, &place, made.innermost(&place))?;
                 let found = from.look(&place, made.innermost(&place));

@@ -79,7 +79,7 @@ pub(crate) enum Arrival {
     /// A new file.
     New {
         /// The file.
-        creation: Creation,
+        creation: Box<Creation>,
         /// The digest of what it holds.
         digest: Digest,
     },

@@ -202,7 +202,7 @@ impl Work<'_> {
                 let copied = Arriving::complete(&creation, document.file(), lost)?;
                 warnings.extend(copied.lacks_something().then_some(Warning::Rewritten(copied)));
                 let directories = creation.directories();
-                let to = Arrival::New { creation, digest: new };
+                let to = Arrival::New { creation: creation.into(), digest: new };
                 (task.depart(self.locked, (old, began), Some(to)), Some(directories))
             }
         };

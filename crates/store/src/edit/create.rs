@@ -86,7 +86,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             diff: diff(&place.path().to_string_lossy()),
         }]
     });
-    let to = Some(Arrival::New { creation, digest: scan.digest });
+    let to = Some(Arrival::New { creation: creation.into(), digest: scan.digest });
     Ok(Ok(Prepared { edited, staged: Some((Staged::Named { from: None, to }, kept)) }))
 }
 

@@ -89,7 +89,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
                 let (creation, copied) = arriving.copy(locked.file(), options)?;
                 edited.warnings.push(Warning::Copied(copied));
                 let directories = creation.directories();
-                (Arrival::New { creation, digest }, directories)
+                (Arrival::New { creation: creation.into(), digest }, directories)
             } else {
                 let made = Made::below(target)?;
                 let directories = made.paths();

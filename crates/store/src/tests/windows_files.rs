@@ -16,7 +16,6 @@ use crate::access::place::WritablePlace;
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
 use crate::commit::in_place::InPlace;
-use crate::edit::create::{NewFile, create};
 use crate::edit::{Change, Edit, Reason, Warning, edit, undo};
 use crate::error::StoreErrorKind;
 use crate::history::{History, NotKept, Settings};
@@ -264,8 +263,8 @@ fn undo_of_a_creation_takes_its_directories_along() {
     let history = History::new(world.workspace.state_dir.as_ref().unwrap(), Settings::default());
     let (directory, workspace) = (world.directory, Workspace { history, ..world.workspace });
     let file = without_verbatim_prefix(directory.path().canonicalize().unwrap()).join(r"made\below\new");
-    let new = NewFile { file_path: file.to_str().unwrap(), contents: "text\n", encoding: None };
-    let created = create(&workspace, new, options("patch_text_file_contents")).unwrap();
+    let new = Edit::new(file.to_str().unwrap(), Change::Create("text\n"));
+    let created = edit(&workspace, &[new], options("patch_text_file_contents")).unwrap();
     assert_eq!(std::fs::read(&file).unwrap(), b"text\n");
     undo::undo(&workspace, &created.edit_id.unwrap(), options("undo_text_file_edits")).unwrap();
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);

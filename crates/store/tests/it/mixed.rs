@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_store::core::resolve::Patch;
-use mcp_text_editor_store::{Became, Change, Control, Differing, FileEdit, Reason};
+use mcp_text_editor_store::{Change, Control, Differing, FileEdit, Reason};
 use proptest::prelude::*;
 
 use crate::moving::refusal;
@@ -244,7 +244,7 @@ fn an_edit_on_the_way_keeps_the_mode_there_and_back() {
     assert_eq!((mode(&b), std::fs::read_to_string(&b).unwrap().as_str()), (0o751, "two\n"));
     let told = &done.files[0];
     assert_eq!((told.digest, told.total_lines), (Some(Digest::of(b"two\n")), 1));
-    assert_eq!(told.became, Became::Moved { from: a.clone() });
+    assert_eq!(told.became, mcp_text_editor_store::Became::Moved { from: a.clone() });
     #[cfg(feature = "history")]
     {
         world.workspace.undo(&done.edit_id.unwrap(), Control::of("test")).unwrap();
