@@ -57,12 +57,12 @@ enum Place {
 impl Scan {
     /// Looks at the next bytes of the line.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
-        let mut next = self.lexer.resume(&mut bytes).or_else(|| self.lexer.next(&mut bytes));
-        while let Some(piece) = next
-            && !self.lost
+        let rest_of_string = self.lexer.resume(&mut bytes);
+        self.keep(rest_of_string);
+        while !self.lost
+            && let Some(piece) = self.lexer.next(&mut bytes)
         {
             self.take(piece);
-            next = self.lexer.next(&mut bytes);
         }
     }
 
@@ -79,8 +79,7 @@ impl Scan {
         self.batch
     }
 
-    fn take(&mut self, piece: Piece<'_>) {
-        let Piece { kind, bytes, depth } = piece;
+    fn take(&mut self, Piece { kind, bytes, depth }: Piece<'_>) {
         self.lost = match kind {
             Kind::Blank => {
                 // A blank between two parts of a token keeps them apart.
@@ -90,7 +89,7 @@ impl Scan {
                 return;
             }
             Kind::String => !matches!(self.last, None | Some(Kind::Open | Kind::Comma | Kind::Colon)),
-            Kind::Open | Kind::Other => matches!(self.last, Some(Kind::String | Kind::RestOfString)),
+            Kind::Open | Kind::Other => self.last == Some(Kind::String),
             _ => false,
         };
         match kind {

@@ -35,18 +35,14 @@ pub struct Piece<'a> {
 pub enum Kind {
     /// `{` or `[`.
     Open,
-    /// `}` or `]` behind an open one of either kind.
+    /// `}` or `]`, whether or not one is open, and of which kind that is.
     Close,
-    /// `}` or `]` where none is open.
-    Stray,
     /// `,`.
     Comma,
     /// `:`.
     Colon,
     /// A string with its quotes, or as much of it as the chunk has.
     String,
-    /// More of a string that began in a chunk before.
-    RestOfString,
     /// A byte of white space.
     Blank,
     /// Any other byte.
@@ -55,10 +51,8 @@ pub enum Kind {
 
 impl Lexer {
     /// Takes what belongs to a string that began in a chunk before. Each chunk but the first begins with this.
-    #[inline]
-    pub fn resume<'a>(&mut self, chunk: &mut &'a [u8]) -> Option<Piece<'a>> {
-        let state = self.string?;
-        Some(self.string(Kind::RestOfString, state, chunk))
+    pub fn resume<'a>(&mut self, chunk: &mut &'a [u8]) -> &'a [u8] {
+        self.string.map_or(&[], |state| self.string(state, chunk))
     }
 
     /// Takes the next piece from a chunk. Returns `None` if nothing is left of it.
@@ -72,14 +66,16 @@ impl Lexer {
         let mut depth = self.depth;
         let kind = match byte {
             // The quote itself ends nothing, like a byte behind a backslash.
-            b'"' => return Some(self.string(Kind::String, InString::AfterBackslash, chunk)),
+            b'"' => {
+                let bytes = self.string(InString::AfterBackslash, chunk);
+                return Some(Piece { kind: Kind::String, bytes, depth });
+            }
             b'{' | b'[' => {
                 self.depth += 1;
                 Kind::Open
             }
-            b'}' | b']' if depth == 0 => Kind::Stray,
             b'}' | b']' => {
-                depth -= 1;
+                depth = depth.saturating_sub(1);
                 self.depth = depth;
                 Kind::Close
             }
@@ -99,12 +95,12 @@ impl Lexer {
     }
 
     #[inline]
-    fn string<'a>(&mut self, kind: Kind, state: InString, chunk: &mut &'a [u8]) -> Piece<'a> {
+    fn string<'a>(&mut self, state: InString, chunk: &mut &'a [u8]) -> &'a [u8] {
         let (length, state) = end_of_string(chunk, state);
         self.string = state;
         let (bytes, rest) = chunk.split_at(length);
         *chunk = rest;
-        Piece { kind, bytes, depth: self.depth }
+        bytes
     }
 }
 
@@ -141,8 +137,9 @@ mod tests {
                 break;
             }
             let (mut chunk, after) = rest.split_at((*size).min(rest.len()));
-            if let Some(Piece { bytes, .. }) = lexer.resume(&mut chunk) {
-                all.last_mut().unwrap().2.extend_from_slice(bytes);
+            let rest_of_string = lexer.resume(&mut chunk);
+            if let Some((_, _, string)) = all.last_mut() {
+                string.extend_from_slice(rest_of_string);
             }
             while let Some(Piece { kind, bytes, depth }) = lexer.next(&mut chunk) {
                 all.push((kind, depth, bytes.to_vec()));
@@ -160,7 +157,7 @@ mod tests {
             .map(|(kind, depth, bytes)| format!("{kind:?} {depth} {}", bytes.escape_ascii()))
             .collect::<Vec<_>>();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        Stray 0 ]
+        Close 0 ]
         Open 0 {
         String 1 \"a\\\"\"
         Colon 1 :

@@ -17,26 +17,28 @@ pub(super) enum NoBatch {
 /// Splits a list into the texts of its items, by strings and nesting alone; what an item is, its own parsing tells.
 /// Returns `None` for what is no list.
 pub(super) fn items(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
-    let inside = text.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
+    let text = text.trim_ascii();
+    let inside = text.strip_prefix(b"[")?.strip_suffix(b"]")?;
     if inside.trim_ascii().is_empty() {
         return Some(Err(NoBatch::Empty));
     }
-    let (mut items, mut begin, mut at) = (Vec::new(), 0, 0);
-    let (mut lexer, mut rest) = (Lexer::default(), inside);
+    let (mut items, mut begin) = (Vec::new(), 1);
+    let (mut lexer, mut rest) = (Lexer::default(), text);
     while let Some(piece) = lexer.next(&mut rest) {
-        if piece.kind == Kind::Stray {
-            return None;
-        }
-        if piece.kind == Kind::Comma && piece.depth == 0 {
-            items.push(inside.get(begin..at)?);
-            begin = at + 1;
-            if items.len() == MAX {
-                return Some(Err(NoBatch::TooMany));
+        let at = text.len() - rest.len() - piece.bytes.len();
+        match (piece.kind, piece.depth) {
+            // The list ends before the text does.
+            (Kind::Close, 0) if !rest.is_empty() => return None,
+            (Kind::Close, 0) | (Kind::Comma, 1) => {
+                items.push(text.get(begin..at)?);
+                begin = at + 1;
+                if piece.kind == Kind::Comma && items.len() == MAX {
+                    return Some(Err(NoBatch::TooMany));
+                }
             }
+            _ => {}
         }
-        at += piece.bytes.len();
     }
-    items.push(inside.get(begin..)?);
     let is_whole = lexer.is_closed() && items.iter().all(|item| !item.trim_ascii().is_empty());
     is_whole.then_some(Ok(items))
 }
