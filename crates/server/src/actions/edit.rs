@@ -28,13 +28,18 @@ impl PatchRequest {
                 file_path: &file.file_path,
                 encoding: file.encoding.as_deref(),
                 file_hash: file.file_hash.as_ref(),
-                change: Change::Patch(&file.patches),
+                change: match &file.change {
+                    FileChange::Create(contents) => Change::Create(contents),
+                    FileChange::Patch(patches) => Change::Patch(patches),
+                    FileChange::Move { to, patches } => Change::Move { to, patches },
+                    FileChange::Remove => Change::Remove,
+                },
             })
             .collect()
     }
 }
 
-/// What to replace in a file.
+/// What to do to a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatchFile {
     /// Its path, as the client wrote it.
@@ -43,8 +48,26 @@ pub struct PatchFile {
     pub encoding: Option<String>,
     /// The digest that it must have.
     pub file_hash: Option<DigestPrefix>,
-    /// The patches; at least one.
-    pub patches: Vec<Patch>,
+    /// What is to be done.
+    pub change: FileChange,
+}
+
+/// What is to be done to a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FileChange {
+    /// Make it, of this text with line ends as the client wrote them.
+    Create(String),
+    /// Replace text in it; at least one patch.
+    Patch(Vec<Patch>),
+    /// Give it another place.
+    Move {
+        /// The path, as the client wrote it.
+        to: String,
+        /// What is replaced in it on the way.
+        patches: Vec<Patch>,
+    },
+    /// Take it away.
+    Remove,
 }
 
 /// The lines to append.
@@ -153,7 +176,7 @@ pub(super) fn edit_files(
     let workspace = &context.workspace;
     let done = if dry_run { workspace.plan(edits, control) } else { workspace.apply(edits, control) };
     let done = done.map_err(|error| {
-        let call = call(context, tool, edits.len() > 1, cancel);
+        let many_files = edits.len() > 1;
         let ranges: Vec<Vec<&[GuardedRange]>> = edits.iter().map(ranges_of_patches).collect();
         let explained = |problem: &EditProblem| {
             let edit = edits.get(problem.entry);
@@ -167,7 +190,14 @@ pub(super) fn edit_files(
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
                 change: edit.map(|edit| edit.change),
             };
-            explain::edit_problem(call, named, problem)
+            // Each file is told of as by the tool that does only that.
+            let tool = match named.change {
+                Some(Change::Create(_)) => ToolId::Create,
+                Some(Change::Move { patches: [], .. }) => ToolId::Move,
+                Some(Change::Remove) => ToolId::Remove,
+                _ => tool,
+            };
+            explain::edit_problem(call(context, tool, many_files, cancel), named, problem)
         };
         failure(context, tool, error.problems.iter().map(explained).collect())
     })?;
@@ -181,7 +211,9 @@ pub(super) fn edit_files(
 /// Returns the ranges that each patch of an edit names.
 fn ranges_of_patches<'a>(edit: &FileEdit<'a>) -> Vec<&'a [GuardedRange]> {
     match edit.change {
-        Change::Patch(patches) => patches.iter().map(|patch| patch.ranges.as_slice()).collect(),
+        Change::Patch(patches) | Change::Move { patches, .. } => {
+            patches.iter().map(|patch| patch.ranges.as_slice()).collect()
+        }
         Change::Delete(ranges) => vec![ranges],
         _ => Vec::new(),
     }

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::limits::Limit;
+use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, text};
 
 /// An argument, as `vocabulary` has it, and as an object refines that.
@@ -25,6 +26,8 @@ pub struct Argument {
     pub is_needed: bool,
     /// Whether it is taken, and nobody is told to write it.
     pub is_hidden: bool,
+    /// The tool that does the same, without which it is not taken.
+    pub with: Option<ToolId>,
 }
 
 /// What an argument holds.
@@ -69,6 +72,9 @@ pub enum Ends {
     Kept,
 }
 
+/// Which tools are offered.
+type Offered<'a> = &'a dyn Fn(ToolId) -> bool;
+
 /// An object among the arguments of a call, or these themselves.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Object {
@@ -109,6 +115,12 @@ impl Argument {
         Self { is_hidden: true, ..self }
     }
 
+    /// The same, where it is taken only if this tool is offered.
+    #[must_use]
+    pub const fn with(self, tool: ToolId) -> Self {
+        Self { with: Some(tool), ..self }
+    }
+
     /// The same, where no tool takes it.
     #[must_use]
     pub const fn strange(self) -> Self {
@@ -131,7 +143,7 @@ impl Argument {
     }
 
     /// Makes its schema. `told` is what was said further up.
-    fn schema(&self, told: &mut Vec<(&'static str, &'static str)>) -> Value {
+    fn schema(&self, is_offered: Offered<'_>, told: &mut Vec<(&'static str, &'static str)>) -> Value {
         let kind = match self.kind {
             Kind::Integer | Kind::Positive | Kind::Count => "integer",
             Kind::Flag(_) => "boolean",
@@ -147,7 +159,7 @@ impl Argument {
         let items = match self.kind {
             Kind::Paths => Some(text("Absolute path.")),
             Kind::Globs => Some(text("Glob.")),
-            Kind::Objects(_) => Some(Value::Object(self.items.schema_below(told))),
+            Kind::Objects(_) => Some(Value::Object(self.items.schema_below(is_offered, told))),
             _ => None,
         };
         out.extend(items.map(|items| ("items".to_owned(), items)));
@@ -156,16 +168,20 @@ impl Argument {
 }
 
 impl Object {
-    /// Makes the schema.
+    /// Makes the schema of what is taken where these tools are offered.
     #[must_use]
-    pub fn schema(self) -> Map<String, Value> {
-        self.schema_below(&mut Vec::new())
+    pub fn schema(self, is_offered: Offered<'_>) -> Map<String, Value> {
+        self.schema_below(is_offered, &mut Vec::new())
     }
 
-    fn schema_below(self, told: &mut Vec<(&'static str, &'static str)>) -> Map<String, Value> {
-        let shown = self.own.iter().filter(|own| !own.is_hidden);
+    fn schema_below(
+        self,
+        is_offered: Offered<'_>,
+        told: &mut Vec<(&'static str, &'static str)>,
+    ) -> Map<String, Value> {
+        let shown = self.own.iter().filter(|own| !own.is_hidden && own.with.is_none_or(is_offered));
         let needed: Vec<&str> = shown.clone().filter(|own| own.is_needed).map(|own| own.name).collect();
-        let properties: Vec<_> = shown.map(|own| (own.name, own.schema(told))).collect();
+        let properties: Vec<_> = shown.map(|own| (own.name, own.schema(is_offered, told))).collect();
         arguments(&properties, &needed)
     }
 

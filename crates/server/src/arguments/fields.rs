@@ -67,6 +67,12 @@ impl<'n> Fields<'n> {
         })
     }
 
+    /// Whether the argument is taken where these tools are offered.
+    #[must_use]
+    pub fn takes(&self, argument: Argument) -> bool {
+        self.declared(argument).with.is_none_or(|tool| self.notes.offers(tool))
+    }
+
     /// Returns the place of an argument of this object.
     #[must_use]
     pub fn place_of(&self, name: &str) -> String {
@@ -123,7 +129,7 @@ impl<'n> Fields<'n> {
                 self.note_invalid(format!("`{place}` holds U+0000"), "leave that character out");
                 return None;
             }
-            Kind::Path if text.is_empty() && !argument.is_needed => return None,
+            Kind::Path | Kind::NewPath if text.is_empty() && !argument.is_needed => return None,
             Kind::Path => Named::Path(text.clone()),
             Kind::NewPath => Named::NewPath(text.clone()),
             Kind::Encoding => Named::Encoding(text.clone()),
@@ -427,7 +433,18 @@ impl<'n> Fields<'n> {
     }
 
     fn take(&mut self, argument: Argument) -> Option<Value> {
-        let Argument { name, purpose, is_needed, is_hidden, .. } = self.declared(argument);
+        let Argument { name, purpose, is_needed, is_hidden, with, .. } = self.declared(argument);
+        if with.is_some_and(|tool| !self.notes.offers(tool)) {
+            if self.says(argument) {
+                let place = self.place_of(name);
+                self.note_invalid(
+                    format!("`{place}` is switched off"),
+                    format!("leave `{name}` out; whoever configures the server can offer it with --tools"),
+                );
+            }
+            self.values.shift_remove(name);
+            return None;
+        }
         if is_needed {
             self.adopt(argument);
             if !self.has(argument) {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use mcp_text_editor_store::Workspace;
 
 use super::deferred::{self, Deferred, Named};
+use crate::config::ToolSet;
 use crate::context::Context;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Failure, Problem};
@@ -22,6 +23,8 @@ pub struct Notes<'l> {
     /// The checks that are made only if there are other problems.
     deferred: RefCell<Vec<Deferred>>,
     limits: &'l Limits,
+    /// The tools that are offered; all of them, if that is not known.
+    offered: Option<&'l ToolSet>,
     /// What the paths are of, if they are checked, too.
     workspace: Option<&'l Workspace>,
     /// How much was asked for of each limit.
@@ -36,6 +39,7 @@ impl<'l> Notes<'l> {
             problems: RefCell::default(),
             deferred: RefCell::default(),
             limits,
+            offered: None,
             workspace: None,
             asked: Default::default(),
         }
@@ -44,7 +48,9 @@ impl<'l> Notes<'l> {
     /// Begins a call to this server. If it has any problems, those of its paths and encodings are told with them.
     #[must_use]
     pub fn of(context: &'l Context) -> Self {
-        Self { workspace: Some(&context.workspace), ..Self::new(&context.config.limits) }
+        let config = &context.config;
+        let (offered, workspace) = (Some(&config.tools), Some(&*context.workspace));
+        Self { offered, workspace, ..Self::new(&config.limits) }
     }
 
     /// Counts what a call asks for. Returns whether all of it so far is within the limit; what is beyond should not
@@ -80,6 +86,11 @@ impl<'l> Notes<'l> {
     #[must_use]
     pub fn count(&self) -> usize {
         self.problems.borrow().len()
+    }
+
+    /// Whether the tool is offered.
+    pub(super) fn offers(&self, tool: ToolId) -> bool {
+        self.offered.is_none_or(|offered| offered.contains(tool))
     }
 
     /// Returns the limits of the process.

@@ -17,6 +17,7 @@ macro_rules! vocabulary {
             items: Object { own: &[], also: &[] },
             is_needed: false,
             is_hidden: false,
+            with: None,
         };)*
 
         /// All of them. A name that other tools have for several means the first of those that are taken.
@@ -31,7 +32,7 @@ vocabulary! {
         for "the files to edit, each with `file_path` and `patches`; or for one replacement leave it out, and give \
             `file_path`, `old_string` and `new_string`"
         as "paths file_paths";
-    PATCHES "patches" Objects(Limit::Patches) says "The replacements in this file."
+    PATCHES "patches" Objects(Limit::Patches) says "What to replace in it."
         for "the replacements, each with `new_string`"
         as "edits changes replacements operations replacement_chunks chunks";
     CONTENTS "contents" Text(Ends::Lines) for "the lines to add"
@@ -95,6 +96,8 @@ vocabulary! {
         for "the absolute path that the file is to have"
         as "destination dest dst target new_path new_name destination_path dest_path target_path to_path";
     ENCODING "encoding" Encoding says "Default: by BOM, else utf-8.";
+    MOVE_TO "move_to" NewPath says "A new path for the file." as "move_path new_path new_file_path rename_to";
+    REMOVE "remove" Flag(false) says "Take the file away; needs file_hash." as "delete";
     DRY_RUN "dry_run" Flag(false) says "Only check, and return the diff.";
     EDIT_ID "edit_id" Label says "The `edit_id` from the reply to the edit, or from the list of past edits."
         for "the `edit_id` of the edit to take back";

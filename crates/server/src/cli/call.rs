@@ -38,7 +38,8 @@ pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Ma
         return serde_json::from_str(&text)
             .map_err(|error| CallError::Arguments(format!("--json takes a JSON object: {error}")));
     }
-    let schema = tools::ALL.iter().find(|known| known.name() == tool).map(|known| known.arguments.schema());
+    let schema =
+        tools::ALL.iter().find(|known| known.name() == tool).map(|known| known.arguments.schema(&|_| true));
     let properties = schema.as_ref().and_then(|schema| schema.get("properties"));
     let mut out = Map::new();
     for value in values {

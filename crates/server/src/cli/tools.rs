@@ -31,7 +31,7 @@ pub fn markdown() -> String {
             paragraphs(&tool.description_beside(|_| true))
         );
         out.push_str("| Argument | Type | | What it is |\n|---|---|---|---|\n");
-        rows(&mut out, "", &tool.arguments.schema());
+        rows(&mut out, "", &tool.arguments.schema(&|_| true));
     }
     out
 }

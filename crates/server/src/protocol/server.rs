@@ -160,8 +160,9 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
         .destructive(tool.destructive)
         .idempotent(tool.idempotent)
         .open_world(false);
-    let description = tool.description_beside(|tool| config.tools.contains(tool));
-    let listed = rmcp::model::Tool::new(tool.name(), description, Arc::new(tool.arguments.schema()))
+    let is_offered = |tool| config.tools.contains(tool);
+    let (description, schema) = (tool.description_beside(is_offered), tool.arguments.schema(&is_offered));
+    let listed = rmcp::model::Tool::new(tool.name(), description, Arc::new(schema))
         .with_title(tool.title)
         .with_annotations(annotations);
     match config.output {

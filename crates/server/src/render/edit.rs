@@ -115,7 +115,7 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
     }
     if let Some(diff) = &edited.diff {
         object.insert("diff".to_owned(), json!(as_much_of(diff, most, measure)));
-    } else if edited.became == Became::Edited {
+    } else if edited.became == Became::Edited || !edited.regions.is_empty() {
         let mut left = most;
         let mut regions = Vec::new();
         for region in &edited.regions {

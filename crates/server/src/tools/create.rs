@@ -22,12 +22,7 @@ pub const TOOL: Tool = Tool {
     arguments: Object {
         own: &[
             FILE_PATH.needed(),
-            Argument {
-                kind: Kind::Text(Ends::Kept),
-                ..CONTENTS
-                    .needed_for("the whole text of the file, which may be empty")
-                    .says("The whole text; may be empty.")
-            },
+            WHOLE_TEXT.needed().says("The whole text; may be empty."),
             ENCODING.says("Default: utf-8. utf-16, utf-32, utf-8-sig write a BOM."),
             DRY_RUN,
         ],
@@ -36,6 +31,13 @@ pub const TOOL: Tool = Tool {
     output: output::edit,
     run: run::<CreateRequest>,
     takes: takes::<CreateRequest>,
+};
+
+/// The text of a file that is made.
+pub(super) const WHOLE_TEXT: Argument = Argument {
+    kind: Kind::Text(Ends::Kept),
+    purpose: "the whole text of the file, which may be empty",
+    ..CONTENTS
 };
 
 impl Request for CreateRequest {

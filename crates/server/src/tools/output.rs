@@ -15,6 +15,11 @@ pub(super) fn edit() -> Map<String, Value> {
     edited(&[&named()[..], &counted(), &planned()].concat())
 }
 
+/// Makes the schema of the reply to an edit that may create, move and remove, too.
+pub(super) fn mixed() -> Map<String, Value> {
+    edited(&[&named()[..], &came_from(), &gone(), &counted(), &planned()].concat())
+}
+
 /// Makes the schema of the reply to a move.
 pub(super) fn moved() -> Map<String, Value> {
     edited(&[&named()[..], &came_from(), &planned()].concat())

@@ -2,13 +2,14 @@
 
 use mcp_text_editor_core::resolve::Patch;
 
+use super::create::WHOLE_TEXT;
 use super::output;
 use super::shared::guarded_range;
 use super::tool::{Request, Tool, run, takes};
-use crate::actions::edit::{self, PatchFile, PatchRequest};
+use crate::actions::edit::{self, FileChange, PatchFile, PatchRequest};
 use crate::arguments::vocabulary::{
-    DRY_RUN, ENCODING, END, EXPECTED_REPLACEMENTS, FILE_HASH, FILE_PATH, FILES, LINE, NEW_STRING, OLD_STRING,
-    PATCHES, RANGE_HASH, RANGES, REPLACE_ALL, START,
+    DRY_RUN, ENCODING, END, EXPECTED_REPLACEMENTS, FILE_HASH, FILE_PATH, FILES, LINE, MOVE_TO, NEW_STRING,
+    OLD_STRING, PATCHES, RANGE_HASH, RANGES, REMOVE, REPLACE_ALL, START,
 };
 use crate::arguments::{Argument, Fields, Object, each};
 use crate::context::{Cancel, Context, Reply};
@@ -19,17 +20,21 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::Patch,
     title: "Edit text files",
-    description: "Replace text in one or many files, all or nothing: if any part fails, nothing is changed, and the error \
+    description: "Replace text in one or many files, all or nothing: if a part fails, nothing is changed, and the error \
         shows what is there and where the text is. Give one replacement with `file_path`, several in `files`; \
         each has `new_string`, and says what it replaces:\n\
         1. `old_string` alone: it must occur exactly once in the file (add surrounding lines), or set \
         `replace_all`.\n\
-        2. `ranges` with `range_hash` from a reply: those whole lines; their text need not be repeated.\n\
+        2. `ranges` with `range_hash` from a reply: those whole lines; their text is not needed.\n\
         3. `old_string` with `ranges`: those whole lines must hold exactly `old_string`.\n\
-        Copy the text exactly, with its indentation and without the line numbers of a read. An empty `new_string` \
-        deletes. Several patches all refer to the file before the call, and must not overlap. The reply has the \
+        Copy the text exactly, with its indentation and without a read's line numbers. An empty `new_string` \
+        deletes. Patches refer to the files before the call, and must not overlap. The reply has the \
         new `file_hash` and each changed region's lines and `range_hash`: the next edit needs no read.",
-    beside: &[],
+    beside: &[
+        (ToolId::Create, "In `files`, `contents` makes a new file."),
+        (ToolId::Move, "`move_to` moves one."),
+        (ToolId::Remove, "`remove` removes one."),
+    ],
     destructive: true,
     idempotent: false,
     arguments: Object {
@@ -47,14 +52,14 @@ pub const TOOL: Tool = Tool {
         ],
         also: &[START, END, RANGE_HASH, LINE, EXPECTED_REPLACEMENTS],
     },
-    output: output::edit,
+    output: output::mixed,
     run: run::<PatchRequest>,
     takes: takes::<PatchRequest>,
 };
 
 /// A file, and what is to be replaced in it.
 pub(super) const FILE: Object = Object {
-    own: &[FILE_PATH.needed().says(""), PATCHES.needed().of(PATCH), ENCODING, EXPECTED],
+    own: &[FILE_PATH.needed().says(""), PATCHES.of(PATCH), ENCODING, EXPECTED, NEW, MOVED, REMOVED],
     also: &[OLD_STRING, NEW_STRING, RANGES, REPLACE_ALL, START, END, RANGE_HASH, LINE, EXPECTED_REPLACEMENTS],
 };
 
@@ -66,6 +71,10 @@ pub(super) const PATCH: Object = Object {
 
 /// The lines that it replaces.
 pub(super) const RANGE: Object = Object { own: &[START.needed(), END, RANGE_HASH], also: &[] };
+
+const NEW: Argument = WHOLE_TEXT.says("Of a new file.").with(ToolId::Create);
+const MOVED: Argument = MOVE_TO.with(ToolId::Move);
+const REMOVED: Argument = REMOVE.with(ToolId::Remove);
 
 const EXPECTED: Argument = FILE_HASH.says("The file must have it. Rarely needed.");
 
@@ -93,7 +102,7 @@ impl Request for PatchRequest {
             for argument in SHORT {
                 fields.check(argument);
             }
-            fields.some(FILES, patch_file)
+            fields.some(FILES, entry)
         } else {
             let file = if fields.has(PATCHES) { patch_file(fields) } else { short_form(fields) };
             fields.check(FILES);
@@ -114,7 +123,7 @@ fn short_form(fields: &mut Fields<'_>) -> Option<PatchFile> {
     let patch = patch(fields);
     let encoding = fields.text(ENCODING);
     let file_hash = fields.tag(FILE_HASH);
-    Some(PatchFile { file_path: file_path?, encoding, file_hash, patches: vec![patch?] })
+    Some(PatchFile { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(vec![patch?]) })
 }
 
 /// Reads a file with a list of patches.
@@ -123,7 +132,75 @@ fn patch_file(fields: &mut Fields<'_>) -> Option<PatchFile> {
     let encoding = fields.text(ENCODING);
     let file_hash = fields.tag(FILE_HASH);
     let patches = fields.some(PATCHES, patch);
-    Some(PatchFile { file_path: file_path?, encoding, file_hash, patches: patches? })
+    Some(PatchFile { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(patches?) })
+}
+
+/// Reads what is to be done to one of several files: one thing.
+fn entry(fields: &mut Fields<'_>) -> Option<PatchFile> {
+    let doing = [NEW, PATCHES, MOVED, REMOVED];
+    if !doing.iter().any(|own| fields.has(*own)) {
+        fields.adopt(PATCHES);
+    }
+    let has_patches = fields.has(PATCHES);
+    let (said, refused): (Vec<Argument>, Vec<Argument>) =
+        doing.into_iter().filter(|own| fields.says(*own)).partition(|own| fields.takes(*own));
+    let mut said: Vec<&str> = said.iter().map(|own| own.name).collect();
+    // A text that is empty says something where nothing else does, and a file that is not there has no digest.
+    if said.is_empty() && fields.takes(NEW) && fields.has(NEW) {
+        said.push(NEW.name);
+    }
+    if said.first() == Some(&NEW.name) && fields.has(FILE_HASH) {
+        said.push(FILE_HASH.name);
+    }
+    let possible: Vec<&str> =
+        doing.iter().filter(|own| fields.takes(**own)).filter_map(|own| does(own.name)).collect();
+    let file_path = fields.file(FILE_PATH);
+    let encoding = fields.text(ENCODING);
+    let file_hash = fields.tag(if said == [REMOVED.name] { FILE_HASH.needed() } else { FILE_HASH });
+    let (contents, to) = (fields.text(NEW), fields.text(MOVED));
+    fields.flag(REMOVED);
+    let is_told = !said.is_empty() || !refused.is_empty();
+    let patches = if said.contains(&PATCHES.name) || !is_told && (has_patches || possible.len() == 1) {
+        fields.some(PATCHES, patch)
+    } else {
+        fields.check(PATCHES);
+        None
+    };
+    let change = match said.as_slice() {
+        ["contents"] => FileChange::Create(contents?),
+        ["patches"] => FileChange::Patch(patches?),
+        ["move_to"] => FileChange::Move { to: to?, patches: Vec::new() },
+        ["patches", "move_to"] => FileChange::Move { to: to?, patches: patches? },
+        ["remove"] => FileChange::Remove,
+        [] => {
+            if !is_told && !has_patches && possible.len() > 1 {
+                let reason = format!("{} does not say what to do with the file", fields.named());
+                fields.note_invalid(reason, format!("give {}", possible.join(", or ")));
+            }
+            return None;
+        }
+        several => {
+            let reason = format!("{} has both `{}`", fields.named(), several.join("` and `"));
+            let hint = format!(
+                "give one of these: {}; what is to become of another file is another entry",
+                possible.join(", or ")
+            );
+            fields.note_invalid(reason, hint);
+            return None;
+        }
+    };
+    Some(PatchFile { file_path: file_path?, encoding, file_hash, change })
+}
+
+/// Says what an argument does with a file.
+fn does(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "contents" => "`contents`: the whole text of a file that is not there yet",
+        "patches" => "`patches`: the replacements, each with `new_string`",
+        "move_to" => "`move_to`: the new path of a file, also beside `patches`",
+        "remove" => "`remove` with `file_hash`, if the file is to go",
+        _ => return None,
+    })
 }
 
 fn patch(fields: &mut Fields<'_>) -> Option<Patch> {

@@ -31,6 +31,7 @@ mod install;
 mod limits;
 mod manners;
 mod many;
+mod mixed;
 mod oddities;
 mod own_texts;
 #[cfg(target_os = "linux")]

@@ -113,6 +113,16 @@ impl<'v> Given<'v> {
         named.map_or_else(|| name.to_owned(), |(_, named)| folded(named))
     }
 
+    /// Takes a value for another one.
+    pub(super) fn rename(&mut self, name: &'static str, other: &'static str) {
+        for (known, _) in self.values.iter_mut().filter(|(known, _)| *known == name) {
+            *known = other;
+            let called = self.named.iter().position(|(known, _)| *known == name);
+            let called = called.map_or(name, |index| self.named.swap_remove(index).1);
+            self.named.push((other, called));
+        }
+    }
+
     /// Takes a value.
     pub(super) fn take(&mut self, name: &str) -> Option<&'v Value> {
         let index = self.values.iter().position(|(known, _)| *known == name)?;

@@ -245,6 +245,7 @@ fn file<'v>(
         return Some(());
     }
     let mut given = Given::of(values, object, &mut reader.odd)?;
+    given.rename("contents", "new_string");
     draft.take_dry_run(&mut given);
     given.take("files");
     let path = given.take("file_path").cloned();

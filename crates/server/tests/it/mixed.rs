@@ -1,0 +1,156 @@
+//! Calls of one tool that make, edit, move and remove files: all of it or nothing.
+
+use mcp_text_editor_core::digest::Digest;
+use serde_json::{Value, json};
+
+use crate::world::{Entry, World};
+use crate::{errors, replies};
+
+const PATCH: &str = "patch_text_file_contents";
+const ALL: &[&str] = &["--tools", "all"];
+
+fn set_up(world: &World) {
+    for (name, text) in
+        [("a.txt", "one\ntwo\n"), ("b.txt", "three\n"), ("c.txt", "four\n"), ("d.txt", "five\n")]
+    {
+        world.write(name, text);
+    }
+}
+
+fn path(name: &str) -> String {
+    format!("$ROOT/{name}")
+}
+
+fn hash(text: &str) -> String {
+    Digest::of(text.as_bytes()).short()
+}
+
+/// A call that does everything.
+fn everything() -> Vec<Value> {
+    vec![
+        json!({"file_path": path("d.txt"), "move_to": path("b.txt")}),
+        json!({"file_path": path("new/e.txt"), "contents": "six\r\n"}),
+        json!({"file_path": path("a.txt"), "patches": [{"old_string": "one", "new_string": "1"}]}),
+        json!({"file_path": path("b.txt"), "move_to": path("old/b.txt"), "patches": [{"old_string": "three", "new_string": "3"}]}),
+        json!({"file_path": path("c.txt"), "remove": true, "file_hash": hash("four\n")}),
+    ]
+}
+
+#[test]
+fn each_file_is_told_as_by_its_own_tool() {
+    let forwards = json!({"files": everything(), "dry_run": true});
+    let made = json!({"files": everything()});
+    replies::check("mixed", set_up, ALL, &[("a dry run", PATCH, forwards), ("all at once", PATCH, made)]);
+}
+
+/// Everything refers to the files before the call, so that its entries have no order.
+#[test]
+fn entries_have_no_order_and_are_undone_together() {
+    let mut trees = Vec::new();
+    for turns in 0..5 {
+        let world = World::new();
+        set_up(&world);
+        let before = world.tree();
+        let mut session = world.serve(ALL);
+        let mut files = everything();
+        files.rotate_left(turns);
+        let done = world.call(&mut session, PATCH, &json!({"files": files}));
+        assert!(!done.is_error, "{}", done.text);
+        let after = world.tree();
+        assert_eq!(after["b.txt"], Entry::File(b"five\n".to_vec()));
+        let mut id = id_of(&done.raw);
+        for expected in [&before, &after, &before] {
+            let undone = world.call(&mut session, "undo_text_file_edits", &json!({"edit_id": id}));
+            assert!(!undone.is_error, "{}", undone.text);
+            assert_eq!(&world.tree(), expected);
+            id = id_of(&undone.raw);
+        }
+        trees.push(after);
+    }
+    assert!(trees.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+fn id_of(reply: &str) -> String {
+    let reply: Value = serde_json::from_str(reply).unwrap();
+    reply["edit_id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_is_not_offered_is_refused_by_name() {
+    let entries = everything();
+    let entry = |index: usize| json!({"files": [entries[index], entries[2]]});
+    let without = |tool: &'static str| {
+        [
+            ("contents", "create_text_file", 1),
+            ("move_to", "move_text_file", 0),
+            ("remove", "remove_text_file", 4),
+        ]
+        .into_iter()
+        .filter(|(_, needed, _)| *needed != tool)
+        .map(|(key, _, index)| (key, PATCH, entry(index)))
+        .collect::<Vec<_>>()
+    };
+    errors::check("mixed_default", set_up, &[], &without("create_text_file"));
+    errors::check("mixed_alone", set_up, &["--tools", PATCH], &without(PATCH));
+}
+
+#[test]
+fn an_entry_says_one_thing() {
+    let of = |entry: Value| json!({"files": [entry]});
+    let patches = json!([{"old_string": "one", "new_string": "1"}]);
+    let a = path("a.txt");
+    errors::check(
+        "mixed_entries",
+        set_up,
+        ALL,
+        &[
+            ("nothing", PATCH, of(json!({"file_path": a}))),
+            (
+                "nothing but empty values",
+                PATCH,
+                of(
+                    json!({"file_path": a, "patches": null, "contents": null, "move_to": "", "remove": false, "file_hash": ""}),
+                ),
+            ),
+            ("no patches", PATCH, of(json!({"file_path": a, "patches": [], "move_to": "", "remove": false}))),
+            (
+                "a new file with patches",
+                PATCH,
+                of(json!({"file_path": a, "contents": "x", "patches": patches})),
+            ),
+            (
+                "a new file with a digest",
+                PATCH,
+                of(json!({"file_path": a, "contents": "x", "file_hash": hash("one\ntwo\n")})),
+            ),
+            (
+                "a removal with patches",
+                PATCH,
+                of(
+                    json!({"file_path": a, "remove": true, "file_hash": hash("one\ntwo\n"), "patches": patches}),
+                ),
+            ),
+            (
+                "a removal that is a move",
+                PATCH,
+                of(
+                    json!({"file_path": a, "remove": true, "file_hash": hash("one\ntwo\n"), "move_to": path("x")}),
+                ),
+            ),
+            ("a removal without a digest", PATCH, of(json!({"file_path": a, "remove": true}))),
+            (
+                "all of it",
+                PATCH,
+                of(
+                    json!({"file_path": a, "contents": "x", "patches": patches, "move_to": path("x"), "remove": true, "file_hash": "no"}),
+                ),
+            ),
+            (
+                "wrong types",
+                PATCH,
+                of(json!({"file_path": a, "contents": 5, "move_to": [], "remove": "yes"})),
+            ),
+            ("at the top", PATCH, json!({"file_path": a, "remove": true, "file_hash": hash("one\ntwo\n")})),
+        ],
+    );
+}
