@@ -39,18 +39,17 @@ pub fn in_another_form(
     let mut reader = Reader::new(context, cancel);
     let plain = foreign::unwrapped(values, &mut reader);
     let values = plain.as_ref().unwrap_or(values);
-    let first = match values.get("command") {
+    let (meant, call) = match values.get("command") {
         Some(_) => command::call(values, &mut reader)?,
         None => form(tool, values, &mut reader)?,
     };
-    let Reader { odd, then, shown, .. } = reader;
-    let calls: Vec<(ToolId, Part)> = [first].into_iter().chain(then).collect();
+    let Reader { odd, shown, .. } = reader;
     let limits = &context.config.limits;
-    if odd.names.is_empty() || !calls.iter().all(|(tool, call)| takes(*tool, call, limits)) {
+    if odd.names.is_empty() || !takes(meant, &call, limits) {
         return None;
     }
     let told = |detail| {
-        let mut failure = failure(context, tool, &calls, &odd, detail);
+        let mut failure = failure(context, tool, (meant, &call), &odd, detail);
         if let (Some(problem), Some(shown)) = (failure.problems.first_mut(), &shown) {
             problem.lines = Some(shown.of);
             problem.actual = Some(shown.clone());
@@ -113,24 +112,16 @@ fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
     of(tool).is_some_and(|tool| (tool.takes)(values, limits))
 }
 
-fn failure(context: &Context, tool: ToolId, calls: &[(ToolId, Part)], odd: &Odd, detail: Detail) -> Failure {
-    let mut hint = String::new();
-    let mut to_fill = "";
-    for (index, (meant, call)) in calls.iter().enumerate() {
-        let told = call.told(detail);
-        hint.push_str(if index > 0 { "; then " } else { "" });
-        if *meant == tool && index == 0 {
-            hint.push_str("write ");
-        } else {
-            hint.push_str("call ");
-            hint.push_str(meant.name());
-            hint.push(' ');
-        }
-        hint.push_str(&told.text);
-        to_fill = if to_fill.is_empty() { told.to_fill() } else { to_fill };
-    }
-    hint.push_str(to_fill);
-    let meant = calls.first().map_or(tool, |(meant, _)| *meant);
+fn failure(
+    context: &Context,
+    tool: ToolId,
+    (meant, call): (ToolId, &Part),
+    odd: &Odd,
+    detail: Detail,
+) -> Failure {
+    let told = call.told(detail);
+    let lead = if meant == tool { "write".to_owned() } else { format!("call {}", meant.name()) };
+    let hint = format!("{lead} {}{}", told.text, told.to_fill());
     let mut reason =
         format!("{} does not take {}", tool.name(), listed(&[&odd.names[..], &odd.misspelled].concat()));
     for note in odd.notes.iter().take(MAX_NOTES) {

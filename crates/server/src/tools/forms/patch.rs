@@ -18,25 +18,46 @@ use crate::tools::patch;
 /// Among no more files than these it is looked for one that was named before.
 const MAX_JOINED: usize = 1_000;
 
-/// A file, and what is to be replaced in it.
+/// A file, and what is to become of it.
 #[derive(Debug)]
 struct File {
     path: Option<Value>,
+    patches: Vec<Parts>,
+    /// What else is said of it: `contents`, `move_to`, `remove`.
+    fate: Parts,
     /// Its `encoding` and its `file_hash`.
     facts: Parts,
-    patches: Vec<Parts>,
+}
+
+impl File {
+    fn patched(path: Option<Value>, patches: Vec<Parts>) -> Self {
+        Self { path, patches, fate: Vec::new(), facts: Vec::new() }
+    }
+
+    /// A file that is made, of this text.
+    fn made(path: Option<Value>, text: Value, reader: &mut Reader<'_>) -> Self {
+        let path = path.map(|path| reader.new_path(Some(path)).filled());
+        Self { fate: vec![("contents", Part::Value(text))], ..Self::patched(path, Vec::new()) }
+    }
+
+    /// Writes the entry of the file.
+    fn entry(self, reader: &mut Reader<'_>) -> Parts {
+        let mut parts = vec![("file_path", reader.path(self.path))];
+        if !self.patches.is_empty() {
+            parts.push(("patches", Part::List(self.patches.into_iter().map(Part::Object).collect())));
+        }
+        parts.into_iter().chain(self.fate).chain(self.facts).collect()
+    }
 }
 
 /// What a call asks for.
 #[derive(Default, Debug)]
-struct Draft<'v> {
+struct Draft {
     files: Vec<File>,
-    /// The files that a diff adds.
-    added: Vec<FileDiff<'v>>,
     dry_run: Option<(&'static str, Part)>,
 }
 
-/// Writes a call anew. Usually it is one of the patch tool; a diff that makes a file is one of the tool that does.
+/// Writes a call anew: one of the patch tool, or one of the tool that does what is asked of a file that is alone.
 pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut draft = Draft::default();
     let mut listed = None;
@@ -51,49 +72,66 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     match &listed {
         Some(listed) => {
             for item in listed.as_array().filter(|items| reader.admits(Limit::Files, items.len()))? {
-                let mut one = Draft {
-                    files: std::mem::take(&mut draft.files),
-                    dry_run: draft.dry_run.clone(),
-                    ..Draft::default()
-                };
-                file(item.as_object()?, patch::FILE, reader, &mut one)?;
-                draft.files = one.files;
-                create(one.added, draft.dry_run.as_ref(), reader);
+                file(item.as_object()?, patch::FILE, reader, &mut draft)?;
             }
         }
         None => file(values, patch::TOOL.arguments, reader, &mut draft)?,
     }
-    let Draft { mut files, added, dry_run } = draft;
-    create(added, dry_run.as_ref(), reader);
-    if files.is_empty() {
-        return (!reader.then.is_empty()).then(|| reader.then.remove(0));
-    }
+    let Draft { mut files, dry_run } = draft;
     guard(&mut files, reader);
-    let call = match files.as_mut_slice() {
-        [File { path, facts, patches }] if patches.len() == 1 => {
-            let mut parts = vec![("file_path", reader.path(path.take()))];
-            parts.extend(patches.drain(..).flatten());
-            parts.append(facts);
-            parts
-        }
-        _ => {
-            let files = files.into_iter().map(|File { path, facts, patches }| {
-                let patches = patches.into_iter().map(Part::Object).collect();
-                let mut parts = vec![("file_path", reader.path(path)), ("patches", Part::List(patches))];
-                parts.extend(facts);
-                Part::Object(parts)
-            });
-            vec![("files", Part::List(files.collect()))]
-        }
+    let mut entries: Vec<Parts> = files.into_iter().map(|file| file.entry(reader)).collect();
+    let (tool, call) = match entries.as_mut_slice() {
+        [] => return None,
+        [entry] => alone(std::mem::take(entry)),
+        _ => (ToolId::Patch, listing(entries)),
     };
     let call = Part::Object(call.into_iter().chain(dry_run).collect());
-    Some((ToolId::Patch, by_text_alone(&call, reader).unwrap_or(call)))
+    let by_text = (tool == ToolId::Patch).then(|| by_text_alone(&call, reader)).flatten();
+    Some((tool, by_text.unwrap_or(call)))
+}
+
+fn listing(entries: Vec<Parts>) -> Parts {
+    vec![("files", Part::List(entries.into_iter().map(Part::Object).collect()))]
+}
+
+/// Returns the call for one file: of the tool that does only that, or the short form of a patch.
+fn alone(mut entry: Parts) -> (ToolId, Parts) {
+    let has = |wanted: &str| entry.iter().any(|(name, _)| *name == wanted);
+    let (is_patched, is_moved) = (has("patches"), has("move_to"));
+    if has("contents") {
+        return (ToolId::Create, entry);
+    }
+    if has("remove") {
+        entry.retain(|(name, _)| matches!(*name, "file_path" | "file_hash"));
+        return (ToolId::Remove, entry);
+    }
+    if is_moved && !is_patched {
+        let renamed = |(name, part)| match name {
+            "file_path" => Some(("from", part)),
+            "move_to" => Some(("to", part)),
+            _ => None,
+        };
+        return (ToolId::Move, entry.into_iter().filter_map(renamed).collect());
+    }
+    let is_one =
+        |(name, part): &(&str, Part)| *name == "patches" && matches!(part, Part::List(all) if all.len() == 1);
+    if is_moved || !entry.iter().any(is_one) {
+        return (ToolId::Patch, listing(vec![entry]));
+    }
+    let short = entry.into_iter().flat_map(|(name, part)| match part {
+        Part::List(patches) if name == "patches" => patches
+            .into_iter()
+            .flat_map(|patch| if let Part::Object(parts) = patch { parts } else { Vec::new() })
+            .collect(),
+        part => vec![(name, part)],
+    });
+    (ToolId::Patch, short.collect())
 }
 
 /// Gives lines that are replaced whatever they hold their digests, where they can be shown.
 fn guard(files: &mut [File], reader: &mut Reader<'_>) {
     let is_alone = files.len() == 1;
-    for File { path, facts, patches } in files {
+    for File { path, facts, patches, .. } in files {
         let mut bare: Vec<&mut ranges::Range> = Vec::new();
         for patch in patches.iter_mut().filter(|patch| patch.iter().all(|(name, _)| *name != "old_string")) {
             for (_, part) in patch.iter_mut().filter(|(name, _)| *name == "ranges") {
@@ -156,23 +194,10 @@ fn by_text_alone(call: &Part, reader: &mut Reader<'_>) -> Option<Part> {
     replaced.iter().all(is_there).then_some(out)
 }
 
-impl Draft<'_> {
+impl Draft {
     fn take_dry_run(&mut self, given: &mut Given<'_>) {
-        self.dry_run = given.take("dry_run").map(|value| ("dry_run", Part::Value(value.clone())));
-    }
-}
-
-/// Writes the creation of each file that a diff adds, if the tool is offered; else says that it is left out.
-fn create(added: Vec<FileDiff<'_>>, dry_run: Option<&(&'static str, Part)>, reader: &mut Reader<'_>) {
-    for file in added {
-        if !reader.offers(ToolId::Create) {
-            reader.odd.note(format!("the new file {} is left out", quoted(file.path.unwrap_or_default())));
-            continue;
-        }
-        let contents = file.hunks.into_iter().map(|hunk| hunk.new).collect::<String>();
-        let path = reader.new_path(file.path.map(Value::from));
-        let parts = vec![("file_path", path), ("contents", Part::Value(Value::from(contents)))];
-        reader.then.push((ToolId::Create, Part::Object(parts.into_iter().chain(dry_run.cloned()).collect())));
+        let given = given.take("dry_run").map(|value| ("dry_run", Part::Value(value.clone())));
+        self.dry_run = given.or(self.dry_run.take());
     }
 }
 
@@ -186,11 +211,7 @@ fn whole(
     let path = reader.new_path(path);
     let encoding = label(facts);
     match reader.look(&path, encoding.as_deref()) {
-        Look::Missing if reader.offers(ToolId::Create) => {
-            let mut parts = vec![("file_path", path), ("contents", Part::Value(text))];
-            parts.extend(encoding.map(|label| ("encoding", Part::Value(json!(label)))));
-            Some(Whole::Creation(Part::Object(parts)))
-        }
+        Look::Missing if reader.offers(ToolId::Create) => Some(Whole::Creation),
         Look::Text { lines: 0, .. } => Some(Whole::Replacement(vec![
             ("old_string", Part::Value(json!(""))),
             ("new_string", Part::Value(text)),
@@ -217,16 +238,16 @@ fn is_whole(given: &Given<'_>, values: &Map<String, Value>) -> bool {
 
 /// What a text for all of a file is told as.
 enum Whole {
-    Creation(Part),
+    Creation,
     Replacement(Parts),
 }
 
 /// Reads the object of a file, or of a call for one file.
-fn file<'v>(
-    values: &'v Map<String, Value>,
+fn file(
+    values: &Map<String, Value>,
     object: Object,
     reader: &mut Reader<'_>,
-    draft: &mut Draft<'v>,
+    draft: &mut Draft,
 ) -> Option<()> {
     if let Some((name, found)) = diff::of(values) {
         let hunks: usize = found.iter().map(|file| file.hunks.len()).sum();
@@ -245,12 +266,19 @@ fn file<'v>(
         return Some(());
     }
     let mut given = Given::of(values, object, &mut reader.odd)?;
+    // A text without a place is all of a file, whatever it is called.
     given.rename("contents", "new_string");
     draft.take_dry_run(&mut given);
     given.take("files");
     let path = given.take("file_path").cloned();
     let facts = given.rest(&["encoding", "file_hash"]);
-    let mut out = File { path, facts, patches: Vec::new() };
+    let mut out = File { facts, ..File::patched(path, Vec::new()) };
+    for (name, tool) in [("move_to", ToolId::Move), ("remove", ToolId::Remove)] {
+        if given.has(name) && !reader.offers(tool) {
+            return None;
+        }
+        out.fate.extend(given.rest(&[name]));
+    }
     match given.take_list("patches", reader.limits()) {
         Some(Value::Array(items)) if reader.admits(Limit::Patches, items.len()) => {
             for item in &items {
@@ -260,10 +288,7 @@ fn file<'v>(
                 given.leave_rest(&mut reader.odd);
                 match path.filter(|path| out.path.as_ref() != Some(path)) {
                     Some(path) => {
-                        add(
-                            &mut draft.files,
-                            File { path: Some(path), facts: Vec::new(), patches: vec![replacement] },
-                        );
+                        add(&mut draft.files, File::patched(Some(path), vec![replacement]));
                     }
                     None => out.patches.push(replacement),
                 }
@@ -274,10 +299,15 @@ fn file<'v>(
             out.patches.push(patch(&mut Given::of(&values, patch::PATCH, &mut reader.odd)?, reader)?);
         }
         Some(_) => return None,
+        None if !out.fate.is_empty() && !given.has("new_string") => {}
         None => match is_whole(&given, values).then(|| given.take("new_string")).flatten() {
             Some(text) => match whole(out.path.clone(), text.clone(), &out.facts, reader) {
                 Some(Whole::Replacement(parts)) => out.patches.push(parts),
-                Some(Whole::Creation(call)) => reader.then.push((ToolId::Create, call)),
+                Some(Whole::Creation) => {
+                    out.facts.retain(|(name, _)| *name == "encoding");
+                    let made = File::made(out.path.take(), text.clone(), reader);
+                    out = File { facts: out.facts, ..made };
+                }
                 None => {
                     let old = Part::blank("the text to replace");
                     out.patches.push(vec![("old_string", old), ("new_string", Part::Value(text.clone()))]);
@@ -287,7 +317,7 @@ fn file<'v>(
         },
     }
     given.leave_rest(&mut reader.odd);
-    if !out.patches.is_empty() {
+    if !out.patches.is_empty() || !out.fate.is_empty() {
         add(&mut draft.files, out);
     }
     Some(())
@@ -295,9 +325,12 @@ fn file<'v>(
 
 /// Adds a file, or its patches to those of the same file.
 fn add(files: &mut Vec<File>, file: File) {
-    match files.iter_mut().take(MAX_JOINED).find(|known| known.path == file.path) {
+    let is_same =
+        |known: &&mut File| known.path == file.path && !known.patches.is_empty() && !file.patches.is_empty();
+    match files.iter_mut().take(MAX_JOINED).find(is_same) {
         Some(known) => {
             known.patches.extend(file.patches);
+            known.fate.extend(file.fate);
             if known.facts.is_empty() {
                 known.facts = file.facts;
             }
@@ -306,60 +339,61 @@ fn add(files: &mut Vec<File>, file: File) {
     }
 }
 
-/// Takes what a diff says. A path beside it outranks that of the only file in it.
-fn take_diff<'v>(
-    found: Vec<FileDiff<'v>>,
+/// Takes what a diff says, as far as the tools are offered that do it. A path beside it outranks that of the only file in it.
+fn take_diff(
+    found: Vec<FileDiff<'_>>,
     mut path: Option<Value>,
     mut facts: Parts,
     reader: &mut Reader<'_>,
-    draft: &mut Draft<'v>,
+    draft: &mut Draft,
 ) {
     let alone = found.len() == 1;
     for file in found {
+        let shown = quoted(file.path.unwrap_or_default());
         let named = file.path.map(Value::from);
-        match file.fate {
+        let file = match file.fate {
             Fate::Changed => {
                 let path = if alone { path.take().or(named) } else { named.or_else(|| path.clone()) };
-                if let Some(to) = file.moved_to {
-                    moving(path.clone(), to, reader);
+                let mut fate = Parts::new();
+                match file.moved_to {
+                    Some(to) if reader.offers(ToolId::Move) => {
+                        fate.push(("move_to", reader.new_path(Some(json!(to)))))
+                    }
+                    Some(to) => reader.odd.note(format!("no file is moved to {}", quoted(to))),
+                    None => {}
                 }
                 let patches = place::patches(file.hunks, path.as_ref(), label(&facts).as_deref(), reader);
-                if !patches.is_empty() {
-                    add(&mut draft.files, File { path, facts: std::mem::take(&mut facts), patches });
+                if patches.is_empty() && fate.is_empty() {
+                    continue;
                 }
+                File { path, patches, fate, facts: std::mem::take(&mut facts) }
             }
             Fate::Added => {
                 if path.is_some() {
                     reader.odd.leave_out("file_path");
                 }
-                draft.added.push(file);
+                if !reader.offers(ToolId::Create) {
+                    reader.odd.note(format!("the new file {shown} is left out"));
+                    continue;
+                }
+                let contents: String = file.hunks.into_iter().map(|hunk| hunk.new).collect();
+                File::made(named, Value::from(contents), reader)
             }
-            Fate::Removed => removing(file.path.unwrap_or_default(), reader),
-        }
+            Fate::Removed => {
+                if !reader.offers(ToolId::Remove) {
+                    reader.odd.note(format!("the file {shown} is not removed"));
+                    continue;
+                }
+                let path = named.map(|path| reader.path(Some(path)));
+                let hash = path.as_ref().and_then(|path| reader.file_hash(path, None)).map(Part::Value);
+                let blank = || Part::blank_hash("the file_hash that a read of this file shows");
+                let facts = vec![("file_hash", hash.unwrap_or_else(blank))];
+                let fate = vec![("remove", Part::Value(json!(true)))];
+                File { fate, facts, ..File::patched(path.map(|path| path.filled()), Vec::new()) }
+            }
+        };
+        add(&mut draft.files, file);
     }
-}
-
-/// Writes the removal of a file, to be called after the rest.
-fn removing(path: &str, reader: &mut Reader<'_>) {
-    if !reader.offers(ToolId::Remove) {
-        reader.odd.note(format!("the file {} is not removed", quoted(path)));
-        return;
-    }
-    let path = reader.path(Some(json!(path)));
-    let hash = reader.file_hash(&path, None).map(Part::Value);
-    let hash = hash.unwrap_or_else(|| Part::blank_hash("the file_hash that a read of this file shows"));
-    reader.then.push((ToolId::Remove, Part::Object(vec![("file_path", path), ("file_hash", hash)])));
-}
-
-/// Writes the move of a file, to be called after the rest.
-fn moving(from: Option<Value>, to: &str, reader: &mut Reader<'_>) {
-    if !reader.offers(ToolId::Move) {
-        reader.odd.note(format!("no file is moved to {}", quoted(to)));
-        return;
-    }
-    let from = reader.path(from);
-    let to = reader.new_path(Some(json!(to)));
-    reader.then.push((ToolId::Move, Part::Object(vec![("from", from), ("to", to)])));
 }
 
 fn patch(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Parts> {

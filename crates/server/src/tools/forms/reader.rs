@@ -23,8 +23,6 @@ pub(super) struct Reader<'c> {
     pub(super) odd: Odd,
     /// What the files are wanted for, where a path is relative.
     pub(super) purpose: Purpose,
-    /// The calls that belong to it besides the first, in their order.
-    pub(super) then: Vec<(ToolId, Part)>,
     /// Lines that the call names by their digest.
     pub(super) shown: Option<Excerpt>,
     pub(super) cancel: &'c Cancel,
@@ -34,8 +32,7 @@ pub(super) struct Reader<'c> {
 impl<'c> Reader<'c> {
     /// Begins a call.
     pub(super) fn new(context: &'c Context, cancel: &'c Cancel) -> Self {
-        let (odd, then, purpose) = (Odd::default(), Vec::new(), Purpose::Editing);
-        Self { context, odd, purpose, then, shown: None, cancel, looks: 0 }
+        Self { context, odd: Odd::default(), purpose: Purpose::Editing, shown: None, cancel, looks: 0 }
     }
 
     /// Counts a look at a file. Returns whether there may be one more.
