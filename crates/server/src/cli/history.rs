@@ -19,7 +19,7 @@ use crate::limits::Limits;
 use crate::render::edit::{Hashes, words};
 use crate::render::escape::{on_lines, on_one_line};
 use crate::render::explain::Call;
-use crate::render::history::{help, kind, undo_problems};
+use crate::render::history::{Row, help, kind, rows, undo_problems};
 use crate::tool_id::ToolId;
 
 const ID: Style = AnsiColor::Yellow.on_default();
@@ -98,13 +98,11 @@ fn show_entry(entry: &Entry, out: &mut impl Write) -> Done {
         write!(out, "  undone by {ID}{by}{ID:#}")?;
     }
     writeln!(out)?;
-    if let Some((from, to)) = entry.moved() {
-        writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", shown(from), shown(to))?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    for file in &entry.files {
-        writeln!(out, "{STRONG}{} {}{STRONG:#}", kind(file.kind), shown(file))?;
+    for Row { from, file } in rows(entry) {
+        match from {
+            Some(from) => writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", shown(from), shown(file))?,
+            None => writeln!(out, "{STRONG}{} {}{STRONG:#}", kind(file.kind), shown(file))?,
+        }
         if file.kind == Kind::Displaced {
             writeln!(
                 out,
@@ -120,9 +118,9 @@ fn show_entry(entry: &Entry, out: &mut impl Write) -> Done {
 
 /// Shows the changes of a diff without its head, whose path was shown before.
 fn show_diff(diff: &str, out: &mut impl Write) -> Done {
-    for (index, line) in diff.lines().enumerate() {
+    let is_head = |line: &&str| ["--- ", "+++ ", "rename "].iter().any(|lead| line.starts_with(lead));
+    for line in diff.lines().skip_while(is_head) {
         let style = match line.as_bytes().first() {
-            Some(b'-' | b'+') if index < 2 => continue,
             Some(b'@') => PLACE,
             Some(b'+') => ADDED,
             Some(b'-') => GONE,
@@ -193,16 +191,12 @@ pub fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut impl W
         None if dry_run => writeln!(out, "this is what it would change:")?,
         None => writeln!(out, "undone")?,
     }
-    if let Some((from, to)) = undone.entry.moved() {
-        writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", shown(to), shown(from))?;
-        for warning in undone.outcome.files.iter().flat_map(|edited| &edited.warnings) {
-            writeln!(out, "{}", on_one_line(&words(warning)))?;
-        }
-        return Ok(());
-    }
     for edited in &undone.outcome.files {
         let Some(file) = undone.entry.files.get(edited.entry) else { continue };
-        writeln!(out, "{STRONG}{} {}{STRONG:#}", undone_kind(file), shown(file))?;
+        match undone.entry.moved_at(edited.entry) {
+            Some((from, to)) => writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", shown(to), shown(from))?,
+            None => writeln!(out, "{STRONG}{} {}{STRONG:#}", undone_kind(file), shown(file))?,
+        }
         for warning in edited.warnings.iter().filter(|warning| **warning != Warning::Removed) {
             writeln!(out, "{}", on_one_line(&words(warning)))?;
         }

@@ -114,7 +114,8 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
         object.insert("file_hash".to_owned(), json!(hashes.print(digest)));
     }
     if let Some(diff) = &edited.diff {
-        object.insert("diff".to_owned(), json!(as_much_of(diff, most, measure)));
+        let diff = heading(edited) + diff;
+        object.insert("diff".to_owned(), json!(as_much_of(&diff, most, measure)));
     } else if edited.became == Became::Edited || !edited.regions.is_empty() {
         let mut left = most;
         let mut regions = Vec::new();
@@ -146,6 +147,17 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
         object.insert("warnings".to_owned(), json!(warnings));
     }
     Value::Object(object)
+}
+
+/// Returns what stands above the diff of a file that comes or goes, as git has it.
+fn heading(edited: &Edited) -> String {
+    let goes = edited.became == Became::Removed || edited.warnings.contains(&Warning::Removed);
+    match edited.digest {
+        Some(_) if goes => "deleted file\n",
+        Some(_) => "",
+        None => "new file\n",
+    }
+    .to_owned()
 }
 
 /// Returns the beginning of a diff in whole lines. If that is not all of it, a last line counts the others.

@@ -50,17 +50,45 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
     out.trim_end_matches('\n').to_owned()
 }
 
+/// One file of an edit.
+pub(crate) struct Row<'a> {
+    /// The place that it had, if it was moved.
+    pub(crate) from: Option<&'a EntryFile>,
+    /// What became of it. A file that was moved and edited is told by its edit.
+    pub(crate) file: &'a EntryFile,
+}
+
+/// Returns the files of an edit, each once: the history keeps two places of one that was moved, and its edit behind them.
+pub(crate) fn rows(entry: &Entry) -> Vec<Row<'_>> {
+    let mut out = Vec::new();
+    let mut index = 0;
+    while let Some(file) = entry.files.get(index) {
+        let Some((from, to)) = entry.moved_at(index) else {
+            out.push(Row { from: None, file });
+            index += 1;
+            continue;
+        };
+        let is_its = |next: &&EntryFile| next.kind == Kind::Changed && next.path == to.path;
+        let edit = entry.files.get(index + 2).filter(is_its);
+        out.push(Row { from: Some(from), file: edit.unwrap_or(to) });
+        index += if edit.is_some() { 3 } else { 2 };
+    }
+    out
+}
+
 /// Renders an edit on a line, with so many of its files at most.
 fn line(entry: &Entry, most: usize) -> String {
     let path = |file: &EntryFile| path_by_itself(&shown(&file.path)).into_owned();
-    let file = |file: &EntryFile| format!("{} {}", kind(file.kind), path(file));
-    let (mut files, more) = if let Some((from, to)) = entry.moved() {
-        (vec![format!("moved {} to {}", path(from), path(to))], 0)
-    } else {
-        let files: Vec<String> = entry.files.iter().take(most).map(file).collect();
-        let more = entry.files.len() - files.len();
-        (files, more)
+    let file = |row: &Row<'_>| match row.from {
+        Some(from) if row.file.kind == Kind::Changed => {
+            format!("moved {} to {} and changed it", path(from), path(row.file))
+        }
+        Some(from) => format!("moved {} to {}", path(from), path(row.file)),
+        None => format!("{} {}", kind(row.file.kind), path(row.file)),
     };
+    let rows = rows(entry);
+    let mut files: Vec<String> = rows.iter().take(most).map(file).collect();
+    let more = rows.len() - files.len();
     if more > 0 {
         files.push(format!("{more} more files"));
     }
@@ -95,16 +123,13 @@ pub(crate) fn json(entries: &[Entry], room: &Room) -> Vec<Value> {
 }
 
 fn entry_json(entry: &Entry, most: usize) -> Value {
-    let moved = entry.moved();
-    let files: Vec<Value> = entry
-        .files
+    let rows = rows(entry);
+    let files: Vec<Value> = rows
         .iter()
         .take(most)
-        // A move has one file, with two places.
-        .filter(|file| moved.is_none_or(|(_, to)| file.path == to.path))
-        .map(|file| {
+        .map(|Row { from, file }| {
             let mut object = json!({"file_path": shown(&file.path), "change": kind(file.kind)});
-            if let (Some((from, _)), Some(object)) = (moved, object.as_object_mut()) {
+            if let (Some(from), Some(object)) = (from, object.as_object_mut()) {
                 object.insert("change".to_owned(), json!("moved"));
                 object.insert("moved_from".to_owned(), json!(shown(&from.path)));
             }
@@ -122,7 +147,7 @@ fn entry_json(entry: &Entry, most: usize) -> Value {
         "tool": entry.tool,
         "files": files,
     });
-    let not_shown = entry.files.len().saturating_sub(most);
+    let not_shown = rows.len().saturating_sub(most);
     if let (true, Some(object)) = (not_shown > 0, object.as_object_mut()) {
         object.insert("files_not_shown".to_owned(), json!(not_shown));
     }

@@ -64,6 +64,18 @@ impl Shell {
         said["edit_id"].as_str().unwrap_or_else(|| panic!("{said}")).to_owned()
     }
 
+    /// Writes down a command and what it said, with ids and times masked. The ids of its edits are known from then on.
+    fn say(&self, out: &mut String, ids: &mut Vec<String>, arguments: &[&str]) {
+        let said = self.run(arguments).1;
+        let reply = serde_json::from_str(&said).unwrap_or(Value::Null);
+        ids.extend(reply["edit_id"].as_str().map(str::to_owned));
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let text = format!("$ {}\n{said}\n\n", arguments.join(" "));
+        // Of JSON the quotes part the words.
+        let text = text.replace("\"time\":\"", "\"time\":\" ").replace("Z\",\"tool\"", "Z \",\"tool\"");
+        out.push_str(&self.masked(&text, &ids));
+    }
+
     fn patch(&self, files: &[&str], old: &str, new: &str) -> String {
         let files: Vec<Value> = files
             .iter()
@@ -162,16 +174,7 @@ fn moves_and_removals() {
     let removed =
         shell.edit("remove_text_file", &json!({"file_path": place("d/e/b.txt"), "file_hash": hash}));
     let mut ids = vec![moved.clone(), removed.clone()];
-    let say = |out: &mut String, ids: &mut Vec<String>, arguments: &[&str]| {
-        let said = shell.run(arguments).1;
-        let reply = serde_json::from_str(&said).unwrap_or(Value::Null);
-        ids.extend(reply["edit_id"].as_str().map(str::to_owned));
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let text = format!("$ {}\n{said}\n\n", arguments.join(" "));
-        // Of JSON the quotes part the words.
-        let text = text.replace("\"time\":\"", "\"time\":\" ").replace("Z\",\"tool\"", "Z \",\"tool\"");
-        out.push_str(&shell.masked(&text, &ids));
-    };
+    let say = |out: &mut String, ids: &mut Vec<String>, arguments: &[&str]| shell.say(out, ids, arguments);
     let (all, json) = (["call", "--tools", "all"], ["--output", "json"]);
     let undo = |id: &str| format!("edit_id={id}");
     say(&mut out, &mut ids, &["history"]);
@@ -198,6 +201,36 @@ fn moves_and_removals() {
     let secret = ["from=$ROOT/b.key", "to=$ROOT/b.txt"];
     say(&mut out, &mut ids, &[&all[..], &["move_text_file"], &secret].concat());
     insta::assert_snapshot!("moves", out);
+}
+
+/// What is told of one edit that made, edited, moved and removed files, and of taking it back.
+#[test]
+fn one_edit_of_every_kind() {
+    let shell = Shell::new();
+    for (name, text) in [("a.txt", "one\n"), ("b.txt", "two\n"), ("c.txt", "three\n"), ("d.txt", "four\n")] {
+        shell.world.write(name, text);
+    }
+    let hash = Digest::of(b"four\n").to_string();
+    let files = json!([
+        {"file_path": "$ROOT/d.txt", "remove": true, "file_hash": hash},
+        {"file_path": "$ROOT/e/f.txt", "contents": "five\n"},
+        {"file_path": "$ROOT/a.txt", "move_to": "$ROOT/d.txt"},
+        {"file_path": "$ROOT/b.txt", "move_to": "$ROOT/e/b.txt", "patches": [{"old_string": "two", "new_string": "2"}]},
+        {"file_path": "$ROOT/c.txt", "patches": [{"old_string": "three", "new_string": "3"}]},
+    ]);
+    let done = shell.edit("patch_text_file_contents", &json!({"files": files}));
+    let (mut out, mut ids) = (String::new(), vec![done.clone()]);
+    let mut say = |arguments: &[&str]| shell.say(&mut out, &mut ids, arguments);
+    let (all, json) = (["call", "--tools", "all"], ["--output", "json"]);
+    let undo = format!("edit_id={done}");
+    say(&["history"]);
+    say(&[&all[..], &["list_text_file_edits"]].concat());
+    say(&[&all[..], &json, &["list_text_file_edits"]].concat());
+    say(&["undo", "--dry-run", &done]);
+    say(&[&all[..], &["undo_text_file_edits", &undo, "dry_run=true"]].concat());
+    say(&[&all[..], &["undo_text_file_edits", &undo]].concat());
+    say(&["history"]);
+    insta::assert_snapshot!("mixed", out);
 }
 
 #[test]
