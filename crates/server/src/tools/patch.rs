@@ -31,9 +31,9 @@ pub const TOOL: Tool = Tool {
         deletes. Patches refer to the files before the call, and must not overlap. The reply has the \
         new `file_hash` and each changed region's lines and `range_hash`: the next edit needs no read.",
     beside: &[
-        (ToolId::Create, "In `files`, `contents` makes a new file."),
-        (ToolId::Move, "`move_to` moves one."),
-        (ToolId::Remove, "`remove` removes one."),
+        (ToolId::Create, "`contents` in `files` makes a new file."),
+        (ToolId::Move, "`move_to` in `files` moves the file."),
+        (ToolId::Remove, "`remove` in `files`, with `file_hash`, removes it."),
     ],
     destructive: true,
     idempotent: false,

@@ -1,6 +1,10 @@
 //! Calls of one tool that make, edit, move and remove files: all of it or nothing.
 
+use mcp_text_editor::config::Config;
+use mcp_text_editor::context::Context;
+use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_store::Workspace;
 use serde_json::{Value, json};
 
 use crate::world::{Entry, World};
@@ -153,4 +157,60 @@ fn an_entry_says_one_thing() {
             ("at the top", PATCH, json!({"file_path": a, "remove": true, "file_hash": hash("one\ntwo\n")})),
         ],
     );
+}
+
+/// Clients that cannot leave a key out send what says nothing.
+#[test]
+fn what_strict_clients_send() {
+    let world = World::new();
+    set_up(&world);
+    let mut session = world.serve(ALL);
+    let nothing = json!({"patches": [], "contents": "", "move_to": "", "remove": false, "file_hash": "", "encoding": ""});
+    let mut files = everything();
+    files.push(json!({"file_path": path("empty.txt")}));
+    for file in &mut files {
+        let file = file.as_object_mut().unwrap();
+        for (key, value) in nothing.as_object().unwrap() {
+            file.entry(key).or_insert(value.clone());
+        }
+    }
+    let done = world.call(
+        &mut session,
+        PATCH,
+        &json!({"files": files, "file_path": "", "old_string": "", "new_string": ""}),
+    );
+    assert!(!done.is_error, "{}", done.text);
+    let after = world.tree();
+    let text = |name: &str| match &after[name] {
+        Entry::File(bytes) => String::from_utf8(bytes.clone()).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let names: Vec<&str> = after.keys().map(String::as_str).collect();
+    assert_eq!(names, ["a.txt", "b.txt", "empty.txt", "new/e.txt", "old/b.txt"]);
+    assert_eq!([text("a.txt"), text("empty.txt"), text("old/b.txt")], ["1\ntwo\n", "", "3\n"]);
+}
+
+#[test]
+fn the_schema_has_what_is_offered() {
+    for (set, expected) in [
+        ("default", &["contents"][..]),
+        ("edit", &["contents"]),
+        ("all", &["contents", "move_to", "remove"]),
+        ("claude-code", &[]),
+        ("patch_text_file_contents,remove_text_file", &["remove"]),
+        ("patch_text_file_contents,move_text_file", &["move_to"]),
+    ] {
+        let config = Config { tools: set.parse().unwrap(), ..Config::default() };
+        let server = Server::new(Context::new(config, Workspace::builder().build().unwrap()));
+        let listed = serde_json::to_value(server.listed()).unwrap();
+        let tool = listed.as_array().unwrap().iter().find(|tool| tool["name"] == PATCH).unwrap();
+        let taken = tool["inputSchema"]["properties"]["files"]["items"]["properties"].as_object().unwrap();
+        let keys = ["contents", "move_to", "remove"];
+        let found: Vec<&str> = keys.into_iter().filter(|key| taken.contains_key(*key)).collect();
+        assert_eq!(found, expected, "{set}");
+        let description = tool["description"].as_str().unwrap();
+        let told: Vec<&str> =
+            keys.into_iter().filter(|key| description.contains(&format!("`{key}`"))).collect();
+        assert_eq!(told, expected, "{set}");
+    }
 }
