@@ -42,6 +42,8 @@ struct Name {
 enum To {
     Nowhere,
     Due(Arrival),
+    /// It could not be done. What was made for it goes once what other files of the call put there has gone.
+    Failed(Made),
     Published(Box<Created>, Digest),
     /// What it holds now: another program that has it open may have written to it.
     Renamed {
@@ -142,7 +144,7 @@ impl Names {
                     directories.extend(name.from.into_iter().flat_map(|from| from.directories));
                     continue;
                 }
-                To::Nowhere | To::Due(_) | To::Respelled(_) => {}
+                To::Nowhere | To::Due(_) | To::Failed(_) | To::Respelled(_) => {}
             }
             let Some(from) = name.from else { continue };
             if name.is_aside {
@@ -153,8 +155,6 @@ impl Names {
             drop(from.locked);
             directories.extend(from.directories);
         }
-        directories.sort();
-        directories.dedup();
         (directories, is_clean)
     }
 
@@ -166,7 +166,7 @@ impl Names {
             match name.to {
                 To::Published(created, _) => drop(created.keep()),
                 To::Renamed { mut made, .. } => made.keep(),
-                To::Nowhere | To::Due(_) | To::Respelled(_) => {}
+                To::Nowhere | To::Due(_) | To::Failed(_) | To::Respelled(_) => {}
             }
         }
         left
@@ -204,10 +204,17 @@ impl Name {
         };
         match (due, &self.from) {
             (Arrival::New { creation, digest }, _) => {
-                self.to = To::Published(creation.publish()?.into(), digest);
+                let published = creation.publish().map_err(|(error, made)| {
+                    self.to = To::Failed(made);
+                    error
+                })?;
+                self.to = To::Published(published.into(), digest);
             }
             (Arrival::Same { place, made, .. }, Some(from)) => {
-                from.rename(self.is_aside, &place, made.innermost(&place))?;
+                if let Err(error) = from.rename(self.is_aside, &place, made.innermost(&place)) {
+                    self.to = To::Failed(made);
+                    return Err(error);
+                }
                 let found = from.look(&place, made.innermost(&place));
                 let digest = *found.as_ref().unwrap_or(&from.digest);
                 self.to = To::Renamed { place, made, digest };
@@ -262,6 +269,10 @@ impl Name {
                         cause.not_restored([Left::new(&place.path().with_file_name(name), Remains::Made)])
                     }
                 }
+            }
+            (To::Failed(made), _) => {
+                drop(made);
+                cause
             }
             (To::Nowhere | To::Due(_) | To::Renamed { .. } | To::Respelled(_), _) => cause,
         }

@@ -93,15 +93,28 @@ impl Creation {
         self.made.paths()
     }
 
-    /// Gives the file its name, unless that is taken, which the file system decides in one step.
-    pub(crate) fn publish(self) -> Result<Created, StoreError> {
+    /// Gives the file its name, unless that is taken, which the file system decides in one step. The directories that were made for it
+    /// come back with an error: other files of the call may be in them still.
+    pub(crate) fn publish(self) -> Result<Created, (StoreError, Made)> {
         self.publish_with(&[rename_new, link, claim_and_rename])
     }
 
-    fn publish_with(self, ways: &[Way]) -> Result<Created, StoreError> {
-        // Dropped in reverse order: directories can be removed only after what is in them.
+    fn publish_with(self, ways: &[Way]) -> Result<Created, (StoreError, Made)> {
         let Self { place, made, temporary } = self;
-        let directory = made.innermost(&place);
+        let id = temporary.id();
+        match Self::name(temporary, &place, made.innermost(&place), ways) {
+            Ok((file, is_clean)) => Ok(Created { place, id, file, made, is_clean }),
+            Err(error) => Err((error, made)),
+        }
+    }
+
+    /// The file under its name, and whether its temporary's is gone.
+    fn name(
+        temporary: Temporary,
+        place: &WritablePlace,
+        directory: &Dir,
+        ways: &[Way],
+    ) -> Result<(OpenFile, bool), StoreError> {
         let name = Path::new(place.name());
         let mut named: io::Result<Named> = Err(io::ErrorKind::Unsupported.into());
         for way in ways {
@@ -114,9 +127,7 @@ impl Creation {
         let file = OpenFile::new(file, place.path().to_owned()).inspect_err(|_| {
             unlink_if(directory, name, &identity);
         })?;
-        let id = temporary.id();
-        let is_clean = temporary.remove();
-        Ok(Created { place, id, file, made, is_clean })
+        Ok((file, temporary.remove()))
     }
 }
 
@@ -286,8 +297,9 @@ mod tests {
                 let entries = std::fs::read_dir(directory.path().join(below)).unwrap();
                 entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
             };
-            let error = begin().publish_with(&[]).unwrap_err();
-            assert_eq!(error.kind, StoreErrorKind::Io);
+            let (error, made) = begin().publish_with(&[]).unwrap_err();
+            assert_eq!((error.kind, names("a/b").len()), (StoreErrorKind::Io, 0));
+            drop(made);
             assert!(names("").is_empty());
 
             let losing = begin();
@@ -296,7 +308,7 @@ mod tests {
             assert!(created.made.paths().is_empty());
             assert_eq!(created.file.metadata().len(), 7);
             assert_eq!(std::fs::read(directory.path().join("a/b/new")).unwrap(), b"content");
-            assert_eq!(losing.publish_with(&[*way]).unwrap_err().kind, StoreErrorKind::AlreadyExists);
+            assert_eq!(losing.publish_with(&[*way]).unwrap_err().0.kind, StoreErrorKind::AlreadyExists);
             assert_eq!(names("a/b"), ["new"]);
         }
     }

@@ -1,5 +1,6 @@
 //! Taking a file or a directory away that may be another program's by now: [`take_away`], [`remove_directories`].
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,9 +55,14 @@ pub(crate) fn take_away(
     }
 }
 
-/// Removes directories, which come before those in them, as far as they are empty and where they were.
-pub(crate) fn remove_directories(workspace: &Workspace, directories: &[PathBuf]) -> Result<(), StoreError> {
-    for path in directories.iter().rev() {
+/// Removes directories as far as they are empty and where they were, those in others first. To be called once for all files of a call,
+/// which may have been made in one another's.
+pub(crate) fn remove_directories<'a>(
+    workspace: &Workspace,
+    directories: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), StoreError> {
+    let directories: BTreeSet<&PathBuf> = directories.into_iter().collect();
+    for path in directories.into_iter().rev() {
         let Some(place) = workspace.roots.place(path).ok().filter(|place| place.path() == path) else {
             continue;
         };

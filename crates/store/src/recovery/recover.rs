@@ -174,24 +174,19 @@ fn recover_record(
     drop((locked, places));
     // Nor are directories that were made for a file that was not made after all, or was removed. They go last, since Windows removes no
     // directory of which there is a handle.
-    for subject in &contents.subjects {
-        if let Intent::Create { directories } | Intent::MoveTo { directories } = &subject.intent {
-            // One that is used stays.
-            remove_directories(workspace, directories).ok();
-        }
-    }
-    for step in contents.steps.iter().flatten() {
-        match step {
-            Step::Remove { directories, .. } if contents.committed => {
-                remove_directories(workspace, directories)?;
-            }
-            // One in which the file still is stays.
-            Step::Move { directories, .. } if contents.committed || is_alone => {
-                remove_directories(workspace, directories)?;
-            }
-            _ => {}
-        }
-    }
+    let made = contents.subjects.iter().filter_map(|subject| match &subject.intent {
+        Intent::Create { directories } | Intent::MoveTo { directories } => Some(directories),
+        _ => None,
+    });
+    // One that is used stays.
+    remove_directories(workspace, made.flatten()).ok();
+    let left = contents.steps.iter().flatten().filter_map(|step| match step {
+        Step::Remove { directories, .. } if contents.committed => Some(directories),
+        // One in which the file still is stays.
+        Step::Move { directories, .. } if contents.committed || is_alone => Some(directories),
+        _ => None,
+    });
+    remove_directories(workspace, left.flatten())?;
     Ok(record.remove(sync))
 }
 

@@ -352,6 +352,33 @@ fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
     }
 }
 
+/// The first of two files was made with the directory that is around both.
+#[test]
+fn the_directories_of_all_files_go_whichever_they_were_made_for() {
+    for is_removed in [true, false] {
+        let world = World::new(&[]);
+        let root = real(world.root.path());
+        let made = [vec![root.join("x"), root.join("x/y")], vec![root.join("x/z")]];
+        std::fs::create_dir_all(root.join("x/y")).unwrap();
+        std::fs::create_dir_all(root.join("x/z")).unwrap();
+        let subjects = [("x/y/a", &made[0]), ("x/z/b", &made[1])].map(|(name, made)| {
+            let created = Intent::Create { directories: made.clone() };
+            let intent = if is_removed { Intent::Remove } else { created };
+            Subject { path: root.join(name), id: TemporaryId::draw(), intent }
+        });
+        let mut record = world.begin(&subjects);
+        if is_removed {
+            let old = Digest::of(OLD.as_bytes());
+            record.prepared(&made.map(|directories| Step::Remove { old, directories }), true).unwrap();
+            record.committed(true).unwrap();
+        }
+        record.keep();
+        recover(&world.workspace);
+        assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0, "{is_removed}");
+        assert_eq!(world.records(), 0);
+    }
+}
+
 #[test]
 fn files_of_other_roots_are_left_to_others() {
     let world = cut_off(Cut::OneExchanged);

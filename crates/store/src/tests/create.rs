@@ -13,7 +13,7 @@ fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Created, StoreError> {
     check_free(place)?;
     let mut creation = Creation::begin(place, TemporaryId::draw(), 0o666)?;
     creation.temporary_mut().write_all(bytes).unwrap();
-    creation.publish()
+    creation.publish().map_err(|(error, _)| error)
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn the_file_system_decides_and_parents_are_unmade() {
         let mut creation = Creation::begin(&world.place("@/root/a/b/c"), TemporaryId::draw(), 0o666).unwrap();
         creation.temporary_mut().write_all(b"ours").unwrap();
         other();
-        assert_eq!(creation.publish().unwrap_err().kind, StoreErrorKind::AlreadyExists);
+        assert_eq!(creation.publish().unwrap_err().0.kind, StoreErrorKind::AlreadyExists);
         // Somebody else's file is in them, so the directories stay.
         assert_eq!(world.names(), ["outside", "root", "root/a", "root/a/b", "root/a/b/c"]);
         std::fs::remove_dir_all(world.path("@/root/a")).unwrap();
@@ -85,7 +85,7 @@ fn the_file_system_decides_and_parents_are_unmade() {
     let name = "n".repeat(300);
     let creation =
         Creation::begin(&world.place(&format!("@/root/a/b/{name}")), TemporaryId::draw(), 0o666).unwrap();
-    assert_eq!(creation.publish().unwrap_err().kind, StoreErrorKind::NameTooLong);
+    assert_eq!(creation.publish().unwrap_err().0.kind, StoreErrorKind::NameTooLong);
     let error = create(&world.place(&format!("@/root/a/{name}/c")), b"").unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::NameTooLong);
     assert_eq!(world.names(), ["outside", "root"]);

@@ -230,6 +230,23 @@ fn every_reason_is_told_at_once() {
     assert_eq!(world.tree(), before);
 }
 
+/// The file that is refused last is the one for which the directory around all of them was made.
+#[test]
+fn directories_go_with_a_call_that_fails() {
+    let world = World::new();
+    world.write("a", "one\n");
+    let name: &'static str = format!("x/{}", "n".repeat(300)).leak();
+    let before = world.tree();
+    let create = |name| Step::Create(name, "new\n".to_owned());
+    for other in [create("x/y/b"), Step::Move("a", "x/y/b")] {
+        for steps in [[create(name), other.clone()], [other, create(name)]] {
+            let error = apply(&world, &files(&world), &steps, false).unwrap_err();
+            assert!(error.contains("too long"), "{error}");
+            assert_eq!(world.tree(), before, "{steps:?}");
+        }
+    }
+}
+
 /// A file that is edited and moved is what it was besides its bytes.
 #[cfg(unix)]
 #[test]
