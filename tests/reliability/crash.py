@@ -1,6 +1,6 @@
 """The program killed at every system call of an edit; then recovery.
 
-    crash.py [--only NAME[:N]] [--changing] [all|single|in place|asked|create|undo create|redo create|move …]
+    crash.py [--only NAME[:N]] [--changing] [all|single|in place|asked|create|undo create|redo create|move|mixed …]
 
 `all` is a transaction of twenty files, three of them edited in place; of the others, unless named, only calls that change
 something. A dry run says which calls each thread makes. Then,
@@ -25,10 +25,13 @@ from harness import (CHANGING, SYNCS, Report, Strace, Trace, World, add_options,
 #: How often a place that was not reached is tried again: threads may share work differently.
 TRIES = 3
 
+#: How many places of a mixed call in which a file is edited in place are tried, unless all are asked for.
+IN_PLACE = 60
 
-#: The name that each of these gives to a file.
-CLAIMED = {"create": "made/deep/new.txt", "redo create": "made/deep/new.txt", "move": "b/moved.txt", "move far": "made/deep/new.txt",
-           "redo move": "made/deep/new.txt", "undo move": "a/02.txt", "undo remove": "a/02.txt"}
+#: The names that each of these gives to a file.
+CLAIMED = {"create": faults.MADE[:1], "redo create": faults.MADE[:1], "move": ("b/moved.txt",), "move far": faults.MADE[:1],
+           "redo move": faults.MADE[:1], "undo move": ("a/02.txt",), "undo remove": ("a/02.txt",)} | dict.fromkeys(
+    faults.MIXED, (*faults.MADE, "a/02.txt", "a/03.txt", "a/04.txt"))
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ def begin(world: World, kind: str) -> tuple[str, dict[str, Any]]:
     """Sets the world up, and gives the call."""
     if kind != "all":
         faults.begin(world, kind)
+        world.ends[kind] = {"old": faults.files(world), "new": faults.expected(world, kind)}
         return faults.arguments(world, kind)
     world.reset()
     world.hold()
@@ -122,19 +126,12 @@ def case(world: World, kill: Kill) -> tuple[bool, list[str]]:
         if attempt == TRIES and (kill.is_shared or kill.name not in CHANGING):
             # The n-th call of that name of whichever thread has so many.
             kill = replace(kill, thread=None)
-        if kill.kind != "all":
-            begin(world, kill.kind)
-            old, new = faults.files(world), faults.expected(world, kill.kind)
         reached, answered, problems = crash(world, kill)
         before = f"at the crash: {world.summary()}"
         if kill.n % 2:
             world.release()
         problems += world.recover()
-        if kill.kind == "all":
-            problems += world.all_or_nothing(must_be="new" if answered else None)
-        elif (now := faults.files(world)) != new and (answered or now not in (old, *claimed(kill.kind, old, new))):
-            problems.append(f"from the old state: {faults.difference(now, old)}; from the new: {faults.difference(now, new)}")
-        problems += world.strays(*faults.MADE)
+        problems += whole(world, kill.kind, must_be="new" if answered else None)
         if problems:
             return reached, [f"{'answered' if answered else 'not answered'}, try {attempt + 1}", before, *problems]
         if reached:
@@ -142,14 +139,23 @@ def case(world: World, kill: Kill) -> tuple[bool, list[str]]:
     return reached, problems
 
 
+def whole(world: World, kind: str, *, must_be: str | None = None) -> list[str]:
+    """What is neither all old nor all new, and what is left beside."""
+    if kind == "all":
+        return world.all_or_nothing(must_be=must_be) + world.strays()
+    now, ends = faults.files(world), world.ends[kind]
+    right = [ends[must_be]] if must_be else [*ends.values(), *claimed(kind, **ends)]
+    torn = ["; ".join(f"from the {end} state: {faults.difference(now, was)}" for end, was in ends.items())]
+    return ([] if now in right else torn) + world.strays(*faults.MADE)
+
+
 def claimed(kind: str, old: dict[str, bytes], new: dict[str, bytes]) -> list[dict[str, bytes]]:
     """Where a name can only be claimed, a file that was being created may be there without its content."""
     lacks = simulates("enotsup") or simulates("no-exchange") and simulates("no-links")
     if not lacks or kind not in CLAIMED:
         return []
-    claim = new | {CLAIMED[kind]: b""}
-    # The file that is moved is where it was.
-    return [claim | {name: content for name, content in old.items() if name not in new}]
+    above = lambda name: {above: content for above, content in new.items() if name.startswith(f"{above}/")}  # noqa: E731
+    return [old | above(name) | {name: b""} for name in CLAIMED[kind] if name not in old]
 
 
 def main() -> int:
@@ -168,13 +174,19 @@ def main() -> int:
     world = World()
     kills = []
     try:
-        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING]:
+        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING, *faults.MIXED]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
-                report.case("the dry run itself", world.all_or_nothing(must_be="new") + world.strays())
+                report.case("the dry run itself", whole(world, kind, must_be="new"))
             found = places(world, trace, threads, kind)
-            every = kind == "all" or options.kinds
-            kills += sample(found if every and not options.sample else [k for k in found if k.name in CHANGING], options.sample)
+            if options.sample or not options.kinds and kind != "all":
+                found = [k for k in found if k.name in CHANGING]
+            most = options.sample
+            if kind in faults.MIXED and not options.kinds:
+                # Half of them are those of descriptors, which end with their process.
+                found = [k for k in found if k.name != "fcntl"]
+                most = most or IN_PLACE * (kind == "mixed in place")
+            kills += sample(found, most)
             print(f"   {kind}: {len(trace.calls)} system calls in {len(trace.threads())} threads")
     finally:
         world.close()

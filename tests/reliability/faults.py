@@ -1,7 +1,7 @@
 """I/O errors and full disks: injected at every call that writes, and real.
 
-    faults.py [--only TEXT] [multi|single|create|undo create|redo create|move|move far|undo move|redo move|remove|undo remove|append|large|
-                             disk|state …]
+    faults.py [--only TEXT] [multi|single|create|undo create|redo create|move|move far|undo move|redo move|remove|undo remove|mixed|
+                             undo mixed|redo mixed|mixed in place|append|large|disk|state …]
 
 An edit either fails with `io_error` or `no_space` and has changed nothing, or succeeds in full (what failed did not
 matter to the files: history, clean-up; a sync of what the edit stands on always matters, whatever the files hold). After
@@ -32,7 +32,7 @@ FAILING = ("write", "writev", "pwrite64", "copy_file_range", "fsync", "fdatasync
 CODES = {"EIO": "io_error", "ENOSPC": "no_space"}
 
 #: What some of the edits make, or begin with, beside the twenty files.
-MADE = ("made/deep/new.txt", "large.txt", "b/moved.txt")
+MADE = ("made/deep/new.txt", "large.txt", "b/moved.txt", "made/too.txt", "made/moved/02.txt")
 
 #: How often a place is tried that was not reached.
 TRIES = 5
@@ -44,11 +44,17 @@ UNDOING = ("undo create", "redo create")
 #: removed, and that taken back.
 MOVING = ("move", "move far", "undo move", "redo move", "remove", "undo remove")
 
-#: What was done before each of them.
-BEFORE = {"undo create": ["create"], "redo create": ["create", "undo create"], "undo move": ["move far"],
-          "redo move": ["move far", "undo move"], "undo remove": ["remove"]}
+#: A call that makes, edits, moves and removes files, taken back, and taken back again; and one with a file that is edited in place.
+MIXED = ("mixed", "undo mixed", "redo mixed", "mixed in place")
 
-EDITS = ["multi", "single", "in place", "create", *UNDOING, *MOVING, "append"]
+#: What was done before each of them; the last of that is what is taken back.
+BEFORE = {"undo create": ["create"], "redo create": ["create", "undo create"], "undo move": ["move far"],
+          "redo move": ["move far", "undo move"], "undo remove": ["remove"], "undo mixed": ["mixed"], "redo mixed": ["mixed", "undo mixed"]}
+
+EDITS = ["multi", "single", "in place", "create", *UNDOING, *MOVING, *MIXED, "append"]
+
+#: What is made by a mixed call.
+MAKES = {"a/02.txt": "made anew\n", "made/deep/new.txt": "quite new\n", "made/too.txt": "new, too\n"}
 
 FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
 
@@ -72,6 +78,8 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
         return "create_text_file", {"file_path": world.path("made/deep/new.txt"), "contents": "quite new\n"}
     if kind in BEFORE:
         return "undo_text_file_edits", {"edit_id": world.edit_id}
+    if kind in ("mixed", "mixed in place"):
+        return PATCH, mixed(world, kind)
     if kind in ("move", "move far"):
         to = "b/moved.txt" if kind == "move" else MADE[0]
         return "move_text_file", {"from": world.path("a/02.txt"), "to": world.path(to)}
@@ -82,6 +90,18 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
                                              "file_hash": hashlib.sha256(world.old["a/03.txt"]).hexdigest()}
     patch = {"old_string": "line 15000 of a file that does not fit into memory\n", "new_string": "changed, and longer than it was before: a line\n"}
     return PATCH, {"files": [{"file_path": world.path("large.txt"), "patches": [patch]}]}
+
+
+def mixed(world: World, kind: str) -> dict[str, Any]:
+    """Files that are made in a directory of two of them and below it, edited, moved to a new directory, edited and moved, removed, and made
+    anew under a name that is moved away."""
+    patched = world.patch_all(["a/01.txt", "b/07.txt", "a/03.txt", *(["linked.txt"] if kind == "mixed in place" else [])])["files"]
+    entry = {Path(file["file_path"]).relative_to(world.tree).as_posix(): file for file in patched}
+    entry["a/03.txt"]["move_to"] = world.path("b/moved.txt")
+    return {"files": [
+        *({"file_path": world.path(name), "contents": content} for name, content in MAKES.items()), *patched,
+        {"file_path": world.path("a/02.txt"), "move_to": world.path("made/moved/02.txt")},
+        {"file_path": world.path("a/04.txt"), "file_hash": hashlib.sha256(world.old["a/04.txt"]).hexdigest(), "remove": True}]}
 
 
 def options(kind: str) -> tuple[str, ...]:
@@ -98,6 +118,7 @@ def begin(world: World, kind: str) -> None:
     if kind in BEFORE:
         with world.server(*ONE_WORKER) as server:
             for deed in BEFORE[kind]:
+                world.before = files(world)
                 done = server.call(*arguments(world, deed))
                 assert not done.is_error, done.text
                 world.edit_id = json.loads(done.text)["edit_id"]
@@ -125,20 +146,23 @@ def expected(world: World, kind: str) -> dict[str, bytes]:
         after["a/04.txt"] = world.new["a/04.txt"]
     elif kind == "in place":
         after["linked.txt"] = after["c/linked-too.txt"] = world.new["linked.txt"]
-    elif kind == "undo create":
-        after = {name: content for name, content in after.items() if not name.startswith("made")}
+    elif kind in BEFORE:
+        after = world.before
     elif kind == "move":
         after["b/moved.txt"] = after.pop("a/02.txt")
-    elif kind in ("move far", "redo move"):
+    elif kind == "move far":
         after.update({"made": b"<directory>", "made/deep": b"<directory>", MADE[0]: after.pop("a/02.txt")})
-    elif kind == "undo move":
-        after = {name: content for name, content in after.items() if not name.startswith("made")} | {"a/02.txt": after[MADE[0]]}
     elif kind == "remove":
         del after["a/02.txt"]
-    elif kind == "undo remove":
-        after["a/02.txt"] = world.old["a/02.txt"]
-    elif kind in ("create", "redo create"):
+    elif kind == "create":
         after.update({"made": b"<directory>", "made/deep": b"<directory>", "made/deep/new.txt": b"quite new\n"})
+    elif kind in ("mixed", "mixed in place"):
+        after.update({"made": b"<directory>", "made/deep": b"<directory>", "made/moved": b"<directory>", "made/moved/02.txt": after["a/02.txt"]})
+        after.update({name: world.new[name] for name in ("a/01.txt", "b/07.txt")} | {"b/moved.txt": world.new["a/03.txt"]})
+        after.update({name: content.encode() for name, content in MAKES.items()})
+        del after["a/03.txt"], after["a/04.txt"]
+        if kind == "mixed in place":
+            after["linked.txt"] = after["c/linked-too.txt"] = world.new["linked.txt"]
     elif kind == "append":
         after["a/03.txt"] += b"one more\n"
     else:
@@ -189,10 +213,10 @@ class Fault:
     def is_of_emptied(self) -> bool:
         """Whether it stops the removal of a directory that a file had been made with: that is gone already, and for good. At worst an empty
         directory is left, after a power cut if it was the sync that failed, else until the next recovery."""
-        return self.kind in ("undo create", "undo move") and (self.name == "unlinkat" or self.name in SYNCS and self.path in ("tree/made", "tree"))
+        return self.kind in ("undo create", "undo move", "undo mixed") and (self.name == "unlinkat" or self.name in SYNCS and self.path in ("tree/made", "tree"))
 
     def is_done(self, now: dict[str, bytes], after: dict[str, bytes]) -> bool:
-        left = {name: now[name] for name in ("made", "made/deep") if name in now} if self.is_of_emptied and self.name == "unlinkat" else {}
+        left = {name: now[name] for name in ("made", "made/deep", "made/moved") if name in now} if self.is_of_emptied and self.name == "unlinkat" else {}
         return now == after | left
 
     @property

@@ -178,6 +178,9 @@ class World:
         self.base.chmod(0o711)
         self.tree, self.state = self.base / "tree", self.base / "state"
         self._held: list[int] = []
+        #: The files before and after an edit, by its kind (crash.py); those before the edit that is taken back (faults.py).
+        self.ends: dict[str, dict[str, dict[str, bytes]]] = {}
+        self.before: dict[str, bytes] = {}
         names = [f"a/{n:02}.txt" for n in range(1, 7)] + [f"b/{n:02}.txt" for n in range(7, 13)]
         names += [f"c/{n:02}.txt" for n in range(13, 18)]
         self.names: list[str] = sorted([*names, *self.IN_PLACE])

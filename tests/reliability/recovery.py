@@ -20,7 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from crash import Kill, crash, dry_run
+from crash import Kill, crash, dry_run, whole
+from faults import MIXED
 from harness import (CHANGING, ONE_WORKER, PREFIX, SYNCS, Call, Closed, Reply, Report, Server, Strace, Timeout, Trace, World, add_options,
                      is_stopped, no_strace, parallel, sample, simulate, simulates, user, worker_of)
 
@@ -65,6 +66,21 @@ def crash_states(world: World) -> dict[str, Kill]:
         if last:
             states["all unlinked"] = last[0]
     return {name: Kill(threads.index(worker), call.name, call.index) for name, call in states.items()}
+
+
+#: How many places in the recovery of each mixed call that was cut off are tried.
+MIXED_PLACES = 5
+
+
+def mixed_states(world: World, kind: str) -> dict[str, Kill]:
+    """The same of a call that makes, edits, moves and removes files."""
+    trace, threads = dry_run(world, kind)
+    of_tree = [c for c in trace.of("renameat2", "renameat", "linkat") if str(world.tree) in c.text and not c.failed]
+    mine = [c for c in trace if c.thread == of_tree[0].thread and c.name in CHANGING and c.position > of_tree[-1].position]
+    words = [c for c in mine if c.name == "write" and c.path.startswith(str(world.state / "journal"))]
+    states = {f"rename {n + 1} of {len(of_tree)}": of_tree[n] for n in (1, len(of_tree) // 3, 2 * len(of_tree) // 3, len(of_tree) - 1)}
+    states |= {"before the word committed": words[0], "some unlinked": [c for c in mine if c.name == "unlinkat"][1]}
+    return {f"{kind}: {name}": Kill(threads.index(call.thread), call.name, call.index, kind) for name, call in states.items()}
 
 
 def puts_in_place(call: Call) -> bool:
@@ -113,10 +129,10 @@ def again_places(world: World, kill: Kill) -> tuple[str, list[tuple[str, int]]]:
     world.keep("crashed")
     text, more = traced_recovery(world, "-y")
     trace = Trace(text)
-    problems += more + world.all_or_nothing() + world.strays()
+    problems += more + whole(world, kill.kind)
     if problems:
         return "\n".join(problems), []
-    ends = world.kind(world.names[0])
+    ends = "new" if not whole(world, kill.kind, must_be="new") else "old"
     journal = str(world.state / "journal")
     # Named whole, or by its last part beneath a handle of the state directory.
     first = next((c.position for c in trace if journal in c.text or re.search(r'"journal"', c.text)), None)
@@ -151,7 +167,7 @@ def again(world: World, case: tuple[str, Kill, str, str, int]) -> list[str]:
     if not killed:
         problems.append("not reached")
     between = world.summary()
-    problems += world.recover() + world.all_or_nothing(must_be=ends) + world.strays()
+    problems += world.recover() + whole(world, kill.kind, must_be=ends)
     world.release()
     if problems:
         problems = [f"{'killed' if killed else 'not killed'} while recovering, which left: {between}", *problems]
@@ -371,10 +387,11 @@ def main() -> int:
     world = World()
     try:
         states = {name: kill for name, kill in crash_states(world).items() if options.state in name}
+        mixed = {name: kill for kind in MIXED for name, kill in mixed_states(world, kind).items() if options.state in name}
     finally:
         world.close()
     some = {name: kill for name, kill in states.items() if options.all or options.state or name.startswith(AGAIN)}
-    for name, kill in states.items():
+    for name, kill in (states | mixed).items():
         print(f"   {name}: {kill}")
 
     def run(function: Any, cases: list[Any]) -> None:
@@ -384,13 +401,14 @@ def main() -> int:
     if "again" in parts:
         report.section("killed again while recovering")
         cases = []
-        for kill, outcome in parallel(again_places, list(some.values())):
-            name = next(name for name, of in states.items() if of == kill)
+        for kill, outcome in parallel(again_places, list((some | mixed).values())):
+            name = next(name for name, of in (some | mixed).items() if of == kill)
             ends, places = outcome if isinstance(outcome, tuple) else (outcome, [])
             good = ends in ("old", "new")
             report.case(f"recovery from {name} ({kill})", [] if good else [ends])
             if good:
                 print(f"   {name}: ends {ends}, {len(places)} places")
+                places = sample(places, 0 if options.all or kill.kind == "all" else MIXED_PLACES)
                 cases += [(name, kill, ends, *place) for place in places]
         run(again, cases)
     if "both" in parts:
