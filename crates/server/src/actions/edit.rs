@@ -8,7 +8,7 @@ use mcp_text_editor_store::{Change, Control, EditProblem, Edited, FileEdit, Reas
 use super::reply::{call, edit_reply, failure};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
-use crate::render::explain::{self, Named};
+use crate::render::explain::{self, Call, Named};
 use crate::tool_id::ToolId;
 
 /// What to replace.
@@ -190,14 +190,16 @@ pub(super) fn edit_files(
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
                 change: edit.map(|edit| edit.change),
             };
-            // Each file is told of as by the tool that does only that.
-            let tool = match named.change {
-                Some(Change::Create(_)) => ToolId::Create,
-                Some(Change::Move { patches: [], .. }) => ToolId::Move,
-                Some(Change::Remove) => ToolId::Remove,
+            // Each file is told of as by the tool that does only that; what is in it, as by the one that edits it.
+            let like = match (named.change, &problem.reason) {
+                (Some(Change::Create(_)), _) => ToolId::Create,
+                (Some(Change::Remove), _) => ToolId::Remove,
+                (Some(Change::Move { patches: [_, ..], .. }), Reason::Rejected { .. }) => tool,
+                (Some(Change::Move { .. }), _) => ToolId::Move,
                 _ => tool,
             };
-            explain::edit_problem(call(context, tool, many_files, cancel), named, problem)
+            let call = call(context, like, many_files, cancel);
+            explain::edit_problem(Call { is_entry: like != tool, ..call }, named, problem)
         };
         failure(context, tool, error.problems.iter().map(explained).collect())
     })?;

@@ -16,7 +16,8 @@ pub(super) fn call<'a>(context: &'a Context, tool: ToolId, many_files: bool, can
     let workspace = &*context.workspace;
     let state = workspace.state_directory();
     let Config { limits, tools: offered, .. } = &*context.config;
-    Call { tool, workspace, state, many_files, limits, cancel, offered, hashes: hashes(context) }
+    let hashes = hashes(context);
+    Call { tool, workspace, state, is_entry: false, many_files, limits, cancel, offered, hashes }
 }
 
 /// Makes the reply to an edit, with each file named as the call named it.

@@ -231,7 +231,7 @@ fn not_undone(
     // The problems' hints, which name tools, are not shown to people.
     let offered = &ToolSet::default();
     let (tool, hashes) = (ToolId::Undo, Hashes::Short);
-    let call = Call { tool, workspace, state, many_files, limits, cancel, offered, hashes };
+    let call = Call { tool, workspace, state, is_entry: false, many_files, limits, cancel, offered, hashes };
     let problems = undo_problems(call, found);
     for (_, problem) in &problems {
         writeln!(out, "{STRONG}{}{STRONG:#}", on_one_line(&problem.reason))?;

@@ -180,7 +180,7 @@ fn entry(fields: &mut Fields<'_>) -> Option<PatchFile> {
             return None;
         }
         several => {
-            let reason = format!("{} has both `{}`", fields.named(), several.join("` and `"));
+            let reason = format!("`{}` do not go together in {}", several.join("`, `"), fields.named());
             let hint = format!(
                 "give one of these: {}; what is to become of another file is another entry",
                 possible.join(", or ")

@@ -3,8 +3,12 @@
 use mcp_text_editor::config::Config;
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
+use std::collections::BTreeMap;
+
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::Workspace;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::world::{Entry, World};
@@ -213,4 +217,173 @@ fn the_schema_has_what_is_offered() {
             keys.into_iter().filter(|key| description.contains(&format!("`{key}`"))).collect();
         assert_eq!(told, expected, "{set}");
     }
+}
+
+/// What stands against an entry is told as by the tool that does only that, and in the words of the call.
+#[cfg(unix)]
+#[test]
+fn what_stands_against_an_entry() {
+    let patches = json!([{"old_string": "one", "new_string": "1"}]);
+    let (a, b, c, x) = (path("a.txt"), path("b.txt"), path("c.txt"), path("x"));
+    let calls = |entries: &[Value]| json!({"files": entries});
+    let moved = |from: &str, to: &str| json!({"file_path": from, "move_to": to});
+    let set_up = |world: &World| {
+        set_up(world);
+        world.write("dir/e.txt", "six\n");
+        world.link("link.txt", "a.txt");
+    };
+    let changed = |file: &str| json!({"file_path": file, "patches": patches});
+    errors::check(
+        "mixed_reasons",
+        set_up,
+        ALL,
+        &[
+            (
+                "a file that is there",
+                PATCH,
+                calls(&[json!({"file_path": b, "contents": "x\n"}), changed(&a)]),
+            ),
+            ("a name that is taken", PATCH, calls(&[moved(&a, &b)])),
+            (
+                "a name that is taken, with new text",
+                PATCH,
+                calls(&[json!({"file_path": a, "move_to": b, "patches": patches})]),
+            ),
+            ("a directory", PATCH, calls(&[moved(&a, &path("dir"))])),
+            ("a link", PATCH, calls(&[moved(&path("link.txt"), &x)])),
+            (
+                "a missing file with new text",
+                PATCH,
+                calls(&[json!({"file_path": path("none.txt"), "move_to": x, "patches": patches})]),
+            ),
+            (
+                "a text that is not there",
+                PATCH,
+                calls(&[json!({"file_path": b, "move_to": x, "patches": patches}), changed(&a)]),
+            ),
+            (
+                "another digest",
+                PATCH,
+                calls(&[json!({"file_path": a, "remove": true, "file_hash": hash("four\n")}), changed(&c)]),
+            ),
+            (
+                "two results of one name",
+                PATCH,
+                calls(&[moved(&a, &x), json!({"file_path": x, "contents": ""})]),
+            ),
+            ("two fates of one file", PATCH, calls(&[moved(&a, &x), changed(&a)])),
+        ],
+    );
+}
+
+/// What one entry of a call is to do.
+#[derive(Clone, Debug)]
+enum Step {
+    Create(&'static str, String),
+    Patch(&'static str, String),
+    Move(&'static str, &'static str),
+    Edit(&'static str, &'static str, String),
+    Remove(&'static str),
+}
+
+type Texts = BTreeMap<String, String>;
+
+impl Step {
+    /// The place that the file has, and is to have.
+    fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
+        match self {
+            Self::Create(name, _) => (None, Some(name)),
+            Self::Patch(name, _) => (Some(name), Some(name)),
+            Self::Move(from, to) | Self::Edit(from, to, _) => (Some(from), Some(to)),
+            Self::Remove(name) => (Some(name), None),
+        }
+    }
+
+    fn entry(&self, before: &Texts) -> Value {
+        let old = |name: &str| before.get(name).cloned().unwrap_or_else(|| "none".to_owned());
+        let patches = |name: &str, new: &String| json!([{"old_string": old(name), "new_string": new}]);
+        match self {
+            Self::Create(name, text) => json!({"file_path": path(name), "contents": text}),
+            Self::Patch(name, text) => json!({"file_path": path(name), "patches": patches(name, text)}),
+            Self::Move(from, to) => json!({"file_path": path(from), "move_to": path(to)}),
+            Self::Edit(from, to, text) => {
+                json!({"file_path": path(from), "move_to": path(to), "patches": patches(from, text)})
+            }
+            Self::Remove(name) => {
+                json!({"file_path": path(name), "remove": true, "file_hash": hash(&old(name))})
+            }
+        }
+    }
+}
+
+/// What the files are after a call; `None` if it is to be refused.
+fn model(before: &Texts, steps: &[Step]) -> Option<Texts> {
+    let mut after = before.clone();
+    for from in steps.iter().filter_map(|step| step.ends().0) {
+        after.remove(from)?;
+    }
+    for step in steps {
+        let Some(to) = step.ends().1 else { continue };
+        let text = match step {
+            Step::Create(_, text) | Step::Patch(_, text) | Step::Edit(_, _, text) => text.clone(),
+            Step::Move(from, _) | Step::Remove(from) => before[*from].clone(),
+        };
+        if after.insert(to.to_owned(), text).is_some() {
+            return None;
+        }
+    }
+    Some(after)
+}
+
+fn texts(world: &World) -> Texts {
+    let files = world.tree().into_iter().filter_map(|(name, entry)| match entry {
+        Entry::File(bytes) => Some((name, String::from_utf8(bytes).unwrap())),
+        _ => None,
+    });
+    files.collect()
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let name = || proptest::sample::select(&["a", "b", "c", "d/e", "d/f"][..]);
+    let text = || "[xyz]{1,3}\n";
+    prop_oneof![
+        (name(), text()).prop_map(|(name, text)| Step::Create(name, text)),
+        (name(), text()).prop_map(|(name, text)| Step::Patch(name, text)),
+        (name(), name()).prop_map(|(from, to)| Step::Move(from, to)),
+        (name(), name(), text()).prop_map(|(from, to, text)| Step::Edit(from, to, text)),
+        name().prop_map(Step::Remove),
+    ]
+}
+
+/// Any call does what a map of names to texts does, or nothing, and is undone.
+#[test]
+fn any_call_is_that_of_a_naive_model() {
+    let world = World::new();
+    let mut session = world.serve(ALL);
+    let session = std::cell::RefCell::new(&mut session);
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) });
+    let law = |steps: Vec<Step>| {
+        let to_itself =
+            |step: &Step| matches!(step, Step::Move(from, to) | Step::Edit(from, to, _) if from == to);
+        prop_assume!(!steps.iter().any(to_itself));
+        for name in ["a", "b", "d/e"] {
+            world.write(name, format!("{name}\n"));
+        }
+        let before = texts(&world);
+        let files: Vec<Value> = steps.iter().map(|step| step.entry(&before)).collect();
+        let done = world.call(&mut session.borrow_mut(), PATCH, &json!({"files": files}));
+        let expected = model(&before, &steps);
+        prop_assert_eq!(done.is_error, expected.is_none(), "{}", done.text);
+        prop_assert_eq!(&texts(&world), expected.as_ref().unwrap_or(&before));
+        let reply: Value = serde_json::from_str(&done.raw).unwrap_or_default();
+        if let Some(id) = reply["edit_id"].as_str() {
+            let undone =
+                world.call(&mut session.borrow_mut(), "undo_text_file_edits", &json!({"edit_id": id}));
+            prop_assert!(!undone.is_error, "{}", undone.text);
+        }
+        prop_assert_eq!(&texts(&world), &before);
+        Ok(())
+    };
+    runner.run(&proptest::collection::vec(step(), 1..6), law).unwrap();
 }

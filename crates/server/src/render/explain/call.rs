@@ -26,6 +26,8 @@ pub(crate) struct Call<'a> {
     pub(crate) workspace: &'a Workspace,
     /// The state directory, if there is one.
     pub(crate) state: Option<&'a Path>,
+    /// Whether the file is an entry of a call of another tool, which does the same to it.
+    pub(crate) is_entry: bool,
     /// Whether the call names more than one file.
     pub(crate) many_files: bool,
     /// How much a call may ask for.

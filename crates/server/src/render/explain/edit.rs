@@ -71,7 +71,7 @@ fn differs(named: Named<'_>, what: &Differing) -> Problem {
         Differing::Result { first, path } => {
             return Problem::new(
                 Code::InvalidArguments,
-                format!("{} is to be at {}, and so is files[{first}]", named.file_path, path.display()),
+                format!("files[{first}] is to be at {}, too", path.display()),
                 "give each file a path of its own; a path is free for another file if the call moves or removes the one that has it",
             );
         }

@@ -61,6 +61,7 @@ pub(super) fn exists(call: Call<'_>, named: Named<'_>, existing: &Existing) -> P
 /// Makes the problem of a symbolic link that was to be moved or removed.
 pub(super) fn link(call: Call<'_>, named: Named<'_>, target: &Path) -> Problem {
     let (what, key) = match call.tool {
+        ToolId::Move if call.is_entry => ("moved", "file_path"),
         ToolId::Move => ("moved", "from"),
         _ => ("removed", "file_path"),
     };
@@ -89,7 +90,10 @@ pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Opti
         (Some(inside), _) => {
             let hint = inside.to_str().map_or_else(
                 || other.to_owned(),
-                |inside| format!("to move the file into it, send the call with \"to\": {}", json!(inside)),
+                |inside| {
+                    let key = if call.is_entry { "move_to" } else { "to" };
+                    format!("to move the file into it, send the call with \"{key}\": {}", json!(inside))
+                },
             );
             (format!("{file_path} already exists: it is a directory"), hint)
         }
@@ -101,10 +105,21 @@ pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Opti
             (reason, other.to_owned())
         }
         (None, Existing::Text { digest, .. }) => {
-            let remove = json!({"file_path": file_path, "file_hash": call.hashes.print(digest)});
+            let file_hash = call.hashes.print(digest);
             let hint = call.naming(
                 ToolId::Remove,
-                |name| format!("{other}; or, if that file is to go, first call {name} {remove}"),
+                |name| {
+                    let first = if call.is_entry {
+                        let entry = json!({"file_path": file_path, "file_hash": file_hash, "remove": true});
+                        format!("add the entry {entry}")
+                    } else {
+                        format!(
+                            "first call {name} {}",
+                            json!({"file_path": file_path, "file_hash": file_hash})
+                        )
+                    };
+                    format!("{other}; or, if that file is to go, {first}")
+                },
                 || other.to_owned(),
             );
             (format!("{file_path} already exists"), hint)

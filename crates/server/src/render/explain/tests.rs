@@ -32,6 +32,7 @@ fn reason_said(tool: ToolId, reason: Reason) -> String {
         tool,
         workspace: &workspace,
         state,
+        is_entry: false,
         many_files: false,
         limits,
         cancel,

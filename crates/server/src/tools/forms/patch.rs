@@ -357,7 +357,7 @@ fn take_diff(
                 let mut fate = Parts::new();
                 match file.moved_to {
                     Some(to) if reader.offers(ToolId::Move) => {
-                        fate.push(("move_to", reader.new_path(Some(json!(to)))))
+                        fate.push(("move_to", reader.new_path(Some(json!(to)))));
                     }
                     Some(to) => reader.odd.note(format!("no file is moved to {}", quoted(to))),
                     None => {}
