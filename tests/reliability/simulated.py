@@ -50,8 +50,9 @@ def parts(ways: str, *, whole: bool) -> list[tuple[str, ...]]:
     """The commands for a system: a part and its arguments."""
     some = (lambda count: ()) if whole else (lambda count: ("--sample", str(count)))  # noqa: E731
     simulated = ("--simulate", ways)
+    mixed = () if "no-links" in ways or "enotsup" in ways else ("mixed", "undo mixed")
     return [
-        ("crash.py", *simulated, "--changing", *some(6), *(() if whole else KILLED)),
+        ("crash.py", *simulated, "--changing", *some(6), *(() if whole else KILLED + mixed)),
         ("recovery.py", *simulated, *some(3)),
         ("faults.py", *simulated, *some(3), *FAILING),
         ("races.py", *simulated, "--scale", "1" if whole else "0.2", *races_of(ways)),

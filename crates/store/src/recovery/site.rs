@@ -211,6 +211,10 @@ impl Site<'_> {
             return Ok(());
         }
         let (name, aside) = (Path::new(self.place.name()), self.name());
+        // Where it got its name as a second one, it may have the first still: a rename of one to the other would do nothing.
+        if let Some(first) = self.left(aside.clone())?.filter(|first| first.digest == now) {
+            remove_file(&first.directory, &aside).context(Operation::Recover, self.place.path())?;
+        }
         let gone = take_away(&self.place.directory, name, Path::new(&aside), now, locked.file().file());
         gone.context(Operation::Recover, self.place.path())
     }
@@ -226,7 +230,14 @@ impl Site<'_> {
         if key != Some(locked.file().identity().key()) && self.now()? != Some(digest) {
             return Ok(());
         }
-        let moved = hand_over(&self.place.directory, self.place.name(), &from.place.directory, &from.name());
+        let now = self.now()?;
+        let is_aside = from.left(from.name())?.is_some_and(|aside| Some(aside.digest) == now);
+        let moved = if is_aside {
+            // This is a second name, or a second file of the same bytes.
+            remove_file(&self.place.directory, self.place.name())
+        } else {
+            hand_over(&self.place.directory, self.place.name(), &from.place.directory, &from.name())
+        };
         moved.context(Operation::Recover, self.place.path())
     }
 

@@ -379,6 +379,31 @@ fn the_directories_of_all_files_go_whichever_they_were_made_for() {
     }
 }
 
+/// Names are given by second ones where a rename cannot refuse a name that is taken.
+#[test]
+fn of_two_names_of_one_file_the_new_one_goes() {
+    let world = World::new(&[]);
+    let root = real(world.root.path());
+    let subject = |name: &str, intent| Subject { path: root.join(name), id: TemporaryId::draw(), intent };
+    let subjects = [
+        subject("made", Intent::Create { directories: Vec::new() }),
+        subject("to", Intent::MoveTo { directories: Vec::new() }),
+        subject("from", Intent::MoveFrom),
+    ];
+    let mut record = world.begin(&subjects);
+    let (made, digest) = (Digest::of(NEW.as_bytes()), Digest::of(OLD.as_bytes()));
+    let moved = Step::Move { digest, key: Some((0, 0)), directories: Vec::new() };
+    record.prepared(&[Step::Publish(made), Step::Stay, moved], true).unwrap();
+    for (id, name, text) in [(subjects[0].id, "made", NEW), (subjects[2].id, "to", OLD)] {
+        std::fs::write(root.join(id.name()), text).unwrap();
+        std::fs::hard_link(root.join(id.name()), root.join(name)).unwrap();
+    }
+    record.keep();
+    recover(&world.workspace);
+    assert_eq!(world.names(), [("from".to_owned(), OLD.to_owned())].into());
+    assert_eq!(world.records(), 0);
+}
+
 #[test]
 fn files_of_other_roots_are_left_to_others() {
     let world = cut_off(Cut::OneExchanged);
