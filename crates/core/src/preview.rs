@@ -104,8 +104,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
     }
 
     /// Returns what differs, as [`diff::between`] does; `regions` are those of [`Preview::regions`].
-    pub fn diff(&self, regions: &[Region], path: &str) -> Result<String, S::Error> {
-        diff::between(self.old, self.new_file(), regions, path)
+    pub fn diff(&self, regions: &[Region], paths: [&str; 2]) -> Result<String, S::Error> {
+        diff::between(self.old, self.new_file(), regions, paths)
     }
 
     /// Returns where new text that begins with blanks stands behind nothing but blanks of its line, if it took the place of a text
@@ -210,10 +210,10 @@ mod tests {
             let back = preview.inverse().unwrap();
             let back = Spliced::new(new.as_bytes(), &back);
             assert_eq!(read_range(&back, 0..back.size()).unwrap(), old.as_bytes());
-            preview.diff(&preview.regions().unwrap(), "/a").unwrap()
+            preview.diff(&preview.regions().unwrap(), ["/a", "/b"]).unwrap()
         };
         let diff = check("one\ntwo\nthree\n", "one\n2\nthree\n", "two", "2");
-        assert_eq!(diff, "--- /a\n+++ /a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
+        assert_eq!(diff, "--- /a\n+++ /b\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
         assert_eq!(check("one\n", "one\n", "one", "one"), "");
     }
 

@@ -20,7 +20,7 @@ const MAX_LINES: u64 = 50_000;
 const MAX_COMPARED: u64 = 16 * 1024 * 1024;
 
 /// Compares two states of a file, which differ in `regions` as [`crate::regions::regions`] finds them, as a unified diff whose
-/// header calls both of them `path`. Empty where no line differs.
+/// header calls the two by these paths. Empty where no line differs.
 ///
 /// At most 40 000 bytes, cut at a line's end; [`more_lines`](super::more_lines) then comes on top. Of a line at most 4096 bytes are
 /// shown, and lines that differ only further on are shown from there. Changes of more than 50 000 lines, or of more than 16 MiB,
@@ -30,7 +30,7 @@ pub fn between<O, N>(
     old: Scanned<'_, O>,
     new: Scanned<'_, N>,
     regions: &[Region],
-    path: &str,
+    paths: [&str; 2],
 ) -> Result<String, O::Error>
 where
     O: Source + ?Sized,
@@ -38,7 +38,7 @@ where
 {
     let lines: u64 = regions.iter().map(|region| region.replaced.count() + region.lines.count()).sum();
     if lines > MAX_LINES {
-        return Ok(summary(path, regions));
+        return Ok(summary(paths, regions));
     }
     // One cursor for each file, so that it is read once, however many regions there are.
     let (mut of_old, mut of_new) = (old.cursor(), new.cursor());
@@ -50,7 +50,7 @@ where
         at_most(region.replaced, in_old).saturating_add(at_most(region.lines, in_new))
     });
     if compared.fold(0, u64::saturating_add) > MAX_COMPARED {
-        return Ok(summary(path, regions));
+        return Ok(summary(paths, regions));
     }
     let changes = regions.iter().zip(places).map(|(region, (in_old, in_new))| {
         let start = region.replaced.start();
@@ -68,14 +68,22 @@ where
         Ok(Change { start, old: texts(of_old.lines), new: texts(of_new.lines) })
     });
     let changes = changes.collect::<Result<Vec<Change>, O::Error>>()?;
-    let side = |scan: &Scan| Side { path, unterminated: scan.lines.is_unterminated() };
+    let [of_old, of_new] = paths;
+    let side = |path, scan: &Scan| Side { path, unterminated: scan.lines.is_unterminated() };
     let context = |lines| text(old, lines, old.bytes_of(lines)?).map(texts);
-    unified(side(old.scan), side(new.scan), old.scan.lines.count(), &changes, MAX_BYTES, context)
+    unified(
+        side(of_old, old.scan),
+        side(of_new, new.scan),
+        old.scan.lines.count(),
+        &changes,
+        MAX_BYTES,
+        context,
+    )
 }
 
 /// Makes a diff of hunk headers alone.
-fn summary(path: &str, regions: &[Region]) -> String {
-    let mut text = format!("--- {path}\n+++ {path}\n");
+fn summary([old, new]: [&str; 2], regions: &[Region]) -> String {
+    let mut text = format!("--- {old}\n+++ {new}\n");
     for region in regions.iter().take(MAX_BYTES / 100) {
         let (old, new) = (region.replaced, region.lines);
         let header = format!("@@ -{},{} +{},{} @@\n", old.start(), old.count(), new.start(), new.count());

@@ -28,7 +28,7 @@ fn diff_of(old: &[u8], new: &[u8], encoding: Encoding) -> String {
         replaced: old_scan.lines.all(),
         tier: Tier::Exact,
     };
-    between(Scanned::new(old, &old_scan), Scanned::new(new, &new_scan), &[all], "/file").unwrap()
+    between(Scanned::new(old, &old_scan), Scanned::new(new, &new_scan), &[all], ["/file"; 2]).unwrap()
 }
 
 fn encoded(text: &str, encoding: Encoding) -> Vec<u8> {

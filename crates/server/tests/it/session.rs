@@ -133,6 +133,21 @@ impl Session {
         assert!(Command::new("kill").args([name, within.trim()]).status().unwrap().success());
     }
 
+    /// Sends a signal until the program has ended: two that come before the first is heeded are one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn ended_by(mut self, name: &str) {
+        while self.child.try_wait().unwrap().is_none() {
+            let id = self.child.id();
+            let within = super::stdio::of_the_kernel(&format!("/proc/{id}/task/{id}/children"));
+            let within = within.unwrap_or_default();
+            if !within.trim().is_empty() {
+                Command::new("kill").args([name, within.trim()]).status().unwrap();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        self.ended();
+    }
+
     /// Waits for the program to end well while its input is still open.
     #[cfg(target_os = "linux")]
     pub(crate) fn ended(mut self) {

@@ -145,6 +145,5 @@ fn the_first_process_of_a_container_ends_by_a_signal_as_by_the_end_of_input() {
     twice.notify(&search);
     assert_eq!(twice.ask_raw(&read.to_string())["id"], 2);
     twice.signal_within("-TERM");
-    twice.signal_within("-TERM");
-    twice.ended();
+    twice.ended_by("-TERM");
 }

@@ -243,8 +243,11 @@ impl Work<'_> {
         edited.warnings.extend(preview.joined().context(Operation::Read, path)?.map(Warning::Joined));
         edited.warnings.extend(preview.omission().context(Operation::Read, path)?.map(Warning::Omission));
         if options.dry_run {
-            let name = group.first.edit.move_to.unwrap_or(group.first.edit.file_path);
-            let text = preview.diff(&edited.regions, &in_diff(name)).context(Operation::Read, path)?;
+            let from = &group.first.edit.file_path;
+            let paths = [from, group.first.edit.move_to.as_ref().unwrap_or(from)].map(|path| in_diff(path));
+            let text = preview
+                .diff(&edited.regions, paths.each_ref().map(|path| &**path))
+                .context(Operation::Read, path)?;
             let from =
                 group.first.edit.move_to.map(|to| renamed(group.first.edit.file_path.as_ref(), to.as_ref()));
             (edited.diff, edited.digest) =
@@ -284,7 +287,9 @@ impl Work<'_> {
             return Ok(Err(NotKept::TooLarge));
         }
         let undo = Undo::Splices(preview.inverse().context(Operation::Read, place.path())?);
-        let diff = preview.diff(regions, &in_diff(&place.path().to_string_lossy()));
+        let paths =
+            [&group.first.place, place].map(|place| in_diff(&place.path().to_string_lossy()).into_owned());
+        let diff = preview.diff(regions, paths.each_ref().map(String::as_str));
         let before = self.document.scan.digest;
         let moved = directories.map(|directories| moved_rows(&group.first.place, place, before, directories));
         let mut rows: Vec<FileEdit> = moved.into_iter().flatten().collect();

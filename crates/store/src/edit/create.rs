@@ -14,7 +14,7 @@ use crate::commit::publish_new::{Creation, check_directory, check_free};
 use crate::commit::staged::{Arrival, Staged};
 use crate::edit::existing::Existing;
 use crate::edit::group::NamedFile;
-use crate::edit::outcome::{Became, Edited};
+use crate::edit::outcome::{Became, Edited, NOTHING};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Change, Options};
 use crate::edit::task::{Prepared, Task};
@@ -64,7 +64,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         warnings: Vec::new(),
     };
     let diff = |path: &str| {
-        let text = diff::between(nothing, file, &edited.regions, &in_diff(path));
+        let text = diff::between(nothing, file, &edited.regions, [NOTHING, &in_diff(path)]);
         text.unwrap_or_else(|never| match never {})
     };
     if !task.begin() {

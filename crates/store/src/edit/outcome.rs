@@ -8,6 +8,9 @@ use crate::commit::in_place::InPlace;
 use crate::history::{EditId, NotKept};
 use crate::os::inode_flags::Lost;
 
+/// What a diff calls a file that is not there, as git does.
+pub(super) const NOTHING: &str = "/dev/null";
+
 /// What a call has done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

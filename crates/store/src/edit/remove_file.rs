@@ -13,7 +13,7 @@ use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 use crate::access::place::Place;
 use crate::access::windows_paths::in_diff;
 use crate::edit::group::Group;
-use crate::edit::outcome::{Became, Edited, Warning};
+use crate::edit::outcome::{Became, Edited, NOTHING, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::Change;
 use crate::edit::task::{Prepared, Task};
@@ -111,5 +111,5 @@ fn removal_diff(document: &Document<'_>, encoding: Encoding, place: &Place) -> R
     let nothing = Spliced::new(document, &everything);
     let (old, new) = (document.scanned(), Scanned::new(&nothing, &none));
     let regions: Vec<Region> = regions::whole(old, new)?.into_iter().collect();
-    diff::between(old, new, &regions, &in_diff(&place.path().to_string_lossy()))
+    diff::between(old, new, &regions, [&in_diff(&place.path().to_string_lossy()), NOTHING])
 }
