@@ -19,14 +19,16 @@ use crate::edit::outcome::{Became, Copied, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Change, Options};
 use crate::edit::task::{Prepared, Task};
-use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
+use crate::error::{Context as _, Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{FileEdit, Undo};
 use crate::lock::LockedFile;
 use crate::os;
 use crate::os::clock::now;
 use crate::os::inode_flags::Lost;
+use crate::os::names::hard_link;
 use crate::os::seen::NotKept;
 use crate::read::hash::read_and_hash;
+use crate::stage::temporary::{TemporaryId, unlink};
 use crate::workspace::Workspace;
 
 /// How much of a file is copied before it is asked whether the call was withdrawn.
@@ -85,6 +87,9 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             if !task.begin() {
                 return Ok(Ok(Prepared::told(edited)));
             }
+            if group.first.way == Way::Linked {
+                try_link(source, group.id)?;
+            }
             let (to, directories) = if group.first.way == Way::Copied {
                 let (creation, copied) = arriving.copy(locked.file(), options)?;
                 edited.warnings.push(Warning::Copied(copied));
@@ -103,6 +108,14 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let kept = keeps(source).and(target).map(|()| rows.into());
     let staged = task.depart(locked, (digest, began), Some(to));
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
+}
+
+/// Finds out whether a file can have two names, before it loses the one that it has for that.
+fn try_link(place: &WritablePlace, id: TemporaryId) -> Result<(), StoreError> {
+    let name = id.name();
+    hard_link(&place.directory, place.name(), &name).context(Operation::Move, place.path())?;
+    unlink(&place.directory, Path::new(&name));
+    Ok(())
 }
 
 /// The digest of the file, which must not change meanwhile.
