@@ -204,7 +204,8 @@ impl Name {
         };
         match (due, &self.from) {
             (Arrival::New { creation, digest }, _) => {
-                let published = creation.publish().map_err(|(error, made)| {
+                let published = creation.publish().map_err(|failed| {
+                    let (error, made) = *failed;
                     self.to = To::Failed(made);
                     error
                 })?;

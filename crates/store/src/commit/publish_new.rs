@@ -95,16 +95,16 @@ impl Creation {
 
     /// Gives the file its name, unless that is taken, which the file system decides in one step. The directories that were made for it
     /// come back with an error: other files of the call may be in them still.
-    pub(crate) fn publish(self) -> Result<Created, (StoreError, Made)> {
+    pub(crate) fn publish(self) -> Result<Created, Box<(StoreError, Made)>> {
         self.publish_with(&[rename_new, link, claim_and_rename])
     }
 
-    fn publish_with(self, ways: &[Way]) -> Result<Created, (StoreError, Made)> {
+    fn publish_with(self, ways: &[Way]) -> Result<Created, Box<(StoreError, Made)>> {
         let Self { place, made, temporary } = self;
         let id = temporary.id();
         match Self::name(temporary, &place, made.innermost(&place), ways) {
             Ok((file, is_clean)) => Ok(Created { place, id, file, made, is_clean }),
-            Err(error) => Err((error, made)),
+            Err(error) => Err((error, made).into()),
         }
     }
 
@@ -297,7 +297,7 @@ mod tests {
                 let entries = std::fs::read_dir(directory.path().join(below)).unwrap();
                 entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
             };
-            let (error, made) = begin().publish_with(&[]).unwrap_err();
+            let (error, made) = *begin().publish_with(&[]).unwrap_err();
             assert_eq!((error.kind, names("a/b").len()), (StoreErrorKind::Io, 0));
             drop(made);
             assert!(names("").is_empty());

@@ -13,7 +13,7 @@ fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Created, StoreError> {
     check_free(place)?;
     let mut creation = Creation::begin(place, TemporaryId::draw(), 0o666)?;
     creation.temporary_mut().write_all(bytes).unwrap();
-    creation.publish().map_err(|(error, _)| error)
+    creation.publish().map_err(|failed| failed.0)
 }
 
 #[test]
