@@ -174,7 +174,7 @@ def main() -> int:
     world = World()
     kills = []
     try:
-        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING, *faults.mixed_kinds()]:
+        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING, *faults.MIXED]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", whole(world, kind, must_be="new"))

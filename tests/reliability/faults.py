@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from harness import (ONE_WORKER, SYNCS, Closed, Reply, Report, Server, Strace, Timeout, World, add_options, call_or_end, no_strace,
-                     parallel, sample, simulate, simulates, steady, threads_of, untrue, user)
+                     parallel, sample, simulate, steady, threads_of, untrue, user)
 
 PATCH = "patch_text_file_contents"
 #: Calls whose failure is a failing disk.
@@ -93,11 +93,6 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
                                              "file_hash": hashlib.sha256(world.old["a/03.txt"]).hexdigest()}
     patch = {"old_string": "line 15000 of a file that does not fit into memory\n", "new_string": "changed, and longer than it was before: a line\n"}
     return PATCH, {"files": [{"file_path": world.path("large.txt"), "patches": [patch]}]}
-
-
-def mixed_kinds() -> tuple[str, ...]:
-    """Where a name can neither be given without replacing nor be had twice, a name that is moved away cannot be made anew."""
-    return () if simulates("no-links", "enotsup") else MIXED
 
 
 def mixed(world: World, kind: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from crash import Kill, crash, dry_run, whole
-from faults import mixed_kinds
+from faults import MIXED
 from harness import (CHANGING, ONE_WORKER, PREFIX, SYNCS, Call, Closed, Reply, Report, Server, Strace, Timeout, Trace, World, add_options,
                      is_stopped, no_strace, parallel, sample, simulate, simulates, user, worker_of)
 
@@ -387,7 +387,7 @@ def main() -> int:
     world = World()
     try:
         states = {name: kill for name, kill in crash_states(world).items() if options.state in name}
-        mixed = {name: kill for kind in mixed_kinds() for name, kill in mixed_states(world, kind).items() if options.state in name}
+        mixed = {name: kill for kind in MIXED for name, kill in mixed_states(world, kind).items() if options.state in name}
     finally:
         world.close()
     some = {name: kill for name, kill in states.items() if options.all or options.state or name.startswith(AGAIN)}

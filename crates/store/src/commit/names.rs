@@ -231,12 +231,17 @@ impl Name {
         Ok(())
     }
 
-    /// Gives the file the name back that it lost.
+    /// Gives the file the name back that it lost. If what the call has put there could not be taken away again, that is left to recovery.
     fn come_back(&mut self, cause: StoreError) -> StoreError {
         let Some(from) = self.from.as_ref().filter(|_| self.is_aside) else { return cause };
-        self.is_aside = false;
         let was_left = cause.kind == StoreErrorKind::NotRestored;
-        let error = restore(&from.place, Path::new(&from.id.name()), cause).unwrap_or_else(|error| error);
+        if was_left && from.goes_first && !from.place.is_free() {
+            return cause.leaving(self.left());
+        }
+        let left = cause.left.clone();
+        let error = restore(&from.place, Path::new(&from.id.name()), cause)
+            .unwrap_or_else(|error| error.leaving(left));
+        self.is_aside = false;
         if was_left { error.not_restored([]) } else { error }
     }
 
@@ -367,7 +372,10 @@ impl Departure {
 pub(crate) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     match rename_into(directory, from, target, to) {
         Err(error) if os::is_unsupported(&error) || os::keeps_its_name(&error) => {
-            hard_link_into(directory, from, target, to)?;
+            hard_link_into(directory, from, target, to).map_err(|why| match why.kind() {
+                io::ErrorKind::AlreadyExists => why,
+                _ => error,
+            })?;
             remove_file(directory, from).inspect_err(|_| {
                 unlink(target, Path::new(to));
             })

@@ -199,6 +199,7 @@ pub(super) fn against(
     let reason = match free {
         Ok(()) => return Ok(None),
         Err(error) if error.kind == StoreErrorKind::AlreadyExists => taken(workspace, source, to, options)?,
+        Err(error) if error.kind == StoreErrorKind::Changed => return Err(error),
         Err(error) => Reason::Store(error),
     };
     Ok(Some(Reason::OfTarget(Box::new(reason))))
