@@ -201,8 +201,10 @@ fn lock(
     }
 }
 
+/// The entry that an error is about. Of a name that one file loses and another gets, it tells by what was done.
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
     let is_its = |place: &WritablePlace| place.path() == error.path;
-    let file = named.iter().find(|file| is_its(&file.place) || file.target.as_ref().is_some_and(is_its));
-    file.map(|file| file.entry)
+    let loses = matches!(error.operation, Operation::Move | Operation::Remove);
+    let files = named.iter().filter(|file| is_its(&file.place) || file.target.as_ref().is_some_and(is_its));
+    files.min_by_key(|file| file.edit.change.creates() == loses).map(|file| file.entry)
 }
