@@ -360,6 +360,28 @@ def moves(mount: Mount) -> list[str]:
     return problems
 
 
+def mixed(mount: Mount) -> list[str]:
+    """Files that are made, edited, moved, made anew under the old name, swapped and removed by one call; all of that taken back, and done again."""
+    old = {name: f"{name}\n".encode() for name in ("a.txt", "b.txt", "c.txt", "d.txt", "e.txt")}
+    new = {"deep": b"<directory>", "deep/er": b"<directory>", "deep/er/a.txt": b"of a\n", "a.txt": b"anew\n", "b.txt": old["c.txt"], "c.txt": old["b.txt"],
+           "d.txt": b"edited\n"}
+    mount.reset(old)
+    entries = [{"file_path": mount.path("a.txt"), "move_to": mount.path("deep/er/a.txt"), "patches": [{"old_string": "a.txt", "new_string": "of a"}]},
+               {"file_path": mount.path("a.txt"), "contents": "anew\n"},
+               {"file_path": mount.path("b.txt"), "move_to": mount.path("c.txt")}, {"file_path": mount.path("c.txt"), "move_to": mount.path("b.txt")},
+               {"file_path": mount.path("d.txt"), "patches": [{"old_string": "d.txt", "new_string": "edited"}]},
+               {"file_path": mount.path("e.txt"), "file_hash": hashlib.sha256(old["e.txt"]).hexdigest(), "remove": True}]
+    with mount.server() as server:
+        facts, problems = accepted(server, PATCH, {"files": entries})
+        problems += mount.must_be(new)
+        for state in (old, new) if facts else ():
+            facts, refused = accepted(server, "undo_text_file_edits", {"edit_id": facts["edit_id"]})
+            problems += refused + mount.must_be(state)
+            if not facts:
+                break
+    return problems
+
+
 def several_names(mount: Mount) -> list[str]:
     """A file of two names stays one, if the file system says so, and both in one call lose nothing."""
     if not mount.system.links:
@@ -617,7 +639,7 @@ def in_place(mount: Mount) -> list[str]:
     return problems + mount.must_be(new)
 
 
-CASES = (one_file, many_files, creation, moves, in_place, several_names, outsiders, last_look, counting, spellings, kills)
+CASES = (one_file, many_files, creation, moves, mixed, in_place, several_names, outsiders, last_look, counting, spellings, kills)
 
 
 def why_not(system: FileSystem) -> str | None:

@@ -462,8 +462,9 @@ def creators(world: World, scale: float, rng: random.Random) -> list[str]:
 
 
 def appended(world: World, scale: float, rng: random.Random) -> list[str]:
-    """A program appends to a file, and makes it where it is not, while it is removed, or moved to another file system, with delays before
-    and after the file loses its name: each line stands in the file, in what was taken away by its hash, or where the reply says."""
+    """A program appends to a file, and makes it where it is not, while it is removed, or moved to another file system, alone or by a
+    call that edits another file, too, with delays before and after the file loses its name: each line stands in the file, in what was
+    taken away by its hash, or where the reply says; and the other file is edited if and only if that was answered."""
     reason = no_strace()
     if reason:
         return skipped("appended", reason)
@@ -472,17 +473,25 @@ def appended(world: World, scale: float, rng: random.Random) -> list[str]:
     if owner is not None:
         os.chown(beyond, owner, owner)
     problems, told = [], []
-    path = world.tree / "log.txt"
+    path, other = world.tree / "log.txt", world.tree / "other.txt"
     try:
         with Server(world.tree, beyond, options=ONE_WORKER, user=owner, state=world.state) as server:
             worker = worker_of(world, server)
-            for number in range(int(6 * scale)):
-                tool = ("remove_text_file", "move_text_file")[number % 2]
+            for number in range(int(8 * scale)):
+                kind = ("remove", "move", "remove beside", "move beside")[number % 4]
                 path.write_text("".join(f"old {n}\n" for n in range(1000)))
                 world._give(path)
                 before = path.read_bytes()
-                call = {"file_path": str(path), "file_hash": hashlib.sha256(before).hexdigest()} if tool.startswith("remove") else {
-                    "from": str(path), "to": str(beyond / "log.txt")}
+                digest, to = hashlib.sha256(before).hexdigest(), str(beyond / "log.txt")
+                removes = kind.startswith("remove")
+                tool, call = ("remove_text_file", {"file_path": str(path), "file_hash": digest}) if removes else (
+                    "move_text_file", {"from": str(path), "to": to})
+                if kind.endswith("beside"):
+                    fate = {"remove": True, "file_hash": digest} if removes else {"move_to": to}
+                    edit = {"file_path": str(other), "patches": [{"old_string": "old", "new_string": "new"}]}
+                    tool, call = "patch_text_file_contents", {"files": [{"file_path": str(path)} | fate, edit]}
+                    other.write_text("old\n")
+                    world._give(other)
                 done = threading.Event()
                 written: list[str] = []
 
@@ -495,7 +504,7 @@ def appended(world: World, scale: float, rng: random.Random) -> list[str]:
                             file.write(written[-1])
 
                 # Of a move, the first rename is tried to the other file system, the next gives the copy its name.
-                when = 1 if tool.startswith("remove") else 3
+                when = 1 if removes else 3
                 delays = ["-e", "trace=renameat,renameat2", "-e", "inject=renameat,renameat2:delay_enter=40000:delay_exit=40000"]
                 strace = Strace(worker, *delays)
                 beside = threading.Thread(target=append)
@@ -511,16 +520,18 @@ def appended(world: World, scale: float, rng: random.Random) -> list[str]:
                 left = {p.name: p.read_text() for p in world.tree.glob("log.txt*")}
                 left.update({f"beyond {p.name}": p.read_text() for p in beyond.iterdir()})
                 lines = "".join(left.values())
-                lost = [line for line in [*written, *("" if not reply.is_error and tool.startswith("remove") else before.decode()).splitlines(True)]
+                lost = [line for line in [*written, *("" if not reply.is_error and removes else before.decode()).splitlines(True)]
                         if line not in lines]
                 if lost:
-                    problems.append(f"{tool}: lost {lost[:3]} and so on ({len(lost)}), answered {reply.text[:300]}")
+                    problems.append(f"{kind}: lost {lost[:3]} and so on ({len(lost)}), answered {reply.text[:300]}")
                 if reply.is_error and "nothing was written" in reply.text and sorted(left) != ["log.txt"]:
-                    problems.append(f"{tool}: there are {sorted(left)}, answered {reply.text[:300]}")
+                    problems.append(f"{kind}: there are {sorted(left)}, answered {reply.text[:300]}")
                 unnamed = [name for name in left if ".displaced-" in name and name not in reply.text]
                 if unnamed:
-                    problems.append(f"{tool}: {unnamed} not named: {reply.text[:300]}")
-                problems += [f"{tool}: a temporary is left" for _ in [*world.tree.glob(".mte-*"), *beyond.glob(".mte-*")]]
+                    problems.append(f"{kind}: {unnamed} not named: {reply.text[:300]}")
+                problems += [f"{kind}: a temporary is left" for _ in [*world.tree.glob(".mte-*"), *beyond.glob(".mte-*")]]
+                if kind.endswith("beside") and other.read_text() != ("old\n" if reply.is_error else "new\n"):
+                    problems.append(f"{kind}: the other file holds {other.read_text()!r}, answered {reply.text[:300]}")
                 for one in [*world.tree.glob("log.txt*"), *beyond.iterdir()]:
                     one.unlink()
     finally:

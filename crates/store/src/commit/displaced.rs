@@ -81,7 +81,7 @@ fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreE
 }
 
 /// Whether a name means an empty file that nobody is about to write to.
-fn is_void(directory: &Dir, name: &Path) -> bool {
+pub(crate) fn is_void(directory: &Dir, name: &Path) -> bool {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let Ok(file) = directory.open_with(name, &options) else { return false };

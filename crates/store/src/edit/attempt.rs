@@ -204,7 +204,9 @@ fn lock(
 /// The entry that an error is about. Of a name that one file loses and another gets, it tells by what was done.
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
     let is_its = |place: &WritablePlace| place.path() == error.path;
-    let loses = matches!(error.operation, Operation::Move | Operation::Remove);
+    let is_of_loss = matches!(error.operation, Operation::Move | Operation::Remove)
+        && error.kind != StoreErrorKind::AlreadyExists;
+    let loses = |file: &NamedFile<'_>| is_its(&file.place) && !file.edit.change.creates();
     let files = named.iter().filter(|file| is_its(&file.place) || file.target.as_ref().is_some_and(is_its));
-    files.min_by_key(|file| file.edit.change.creates() == loses).map(|file| file.entry)
+    files.min_by_key(|file| loses(file) != is_of_loss).map(|file| file.entry)
 }

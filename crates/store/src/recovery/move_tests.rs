@@ -207,3 +207,35 @@ fn nobody_edits_a_file_before_its_move_is_recovered() {
         assert_eq!(world.names(), tree(&[("was/a", OLD)]), "{way:?}");
     }
 }
+
+/// Where a name can only be claimed, a name that is taken from one file and given to another is an empty file's for a moment.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_name_that_was_claimed_anew_comes_back() {
+    for (there, after) in [("", [("was/a", OLD)].as_slice()), (THEIRS, &[("made/b", OLD), ("was/a", THEIRS)])]
+    {
+        let world = cut_off(Cut::Recorded, Way::Copied);
+        let state = world.workspace.state_dir.as_ref().unwrap();
+        let [of_to, of_from, of_new] = [(); 3].map(|()| TemporaryId::draw());
+        let (from, to) = (world.root.join("was/a"), world.root.join("made/b"));
+        let made = vec![world.root.join("made")];
+        let subjects = [
+            Subject { path: to.clone(), id: of_to, intent: Intent::MoveTo { directories: made } },
+            Subject { path: from.clone(), id: of_from, intent: Intent::MoveFrom },
+            Subject { path: from.clone(), id: of_new, intent: Intent::Create { directories: Vec::new() } },
+        ];
+        let mut record = Record::begin(state, &subjects).unwrap();
+        let digest = Digest::of(OLD.as_bytes());
+        let remove = Step::Remove { old: digest, directories: Vec::new() };
+        let steps = [Step::Publish(digest), remove, Step::Publish(Digest::of(b"anew"))];
+        record.prepared(&steps, true).unwrap();
+        fs::create_dir(world.root.join("made")).unwrap();
+        fs::rename(&from, from.with_file_name(of_from.name())).unwrap();
+        fs::write(&to, OLD).unwrap();
+        fs::write(from.with_file_name(of_new.name()), "anew").unwrap();
+        fs::write(&from, there).unwrap();
+        record.keep();
+        recover(&world.workspace);
+        assert_eq!(world.names(), tree(after));
+    }
+}

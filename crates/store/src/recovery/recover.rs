@@ -6,7 +6,7 @@ use crate::access::place::WritablePlace;
 use crate::commit::remove::remove_directories;
 use crate::durability::Durability;
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::journal::{Contents, Found, Intent, Step};
+use crate::journal::{Contents, Found, Intent, Step, Subject};
 use crate::lock::{Backoff, LockTimeout, lock_all_with};
 use crate::os;
 use crate::recovery::site::{Site, place_of};
@@ -132,6 +132,13 @@ fn recover_record(
         |index: usize| contents.steps.as_ref().and_then(|steps| steps.get(index)).unwrap_or(&Step::Stay);
     // The file that gets the place of this index.
     let from = |index: usize| sites.get(index + 1).filter(|from| from.subject.intent == Intent::MoveFrom);
+    let leaves = |site: &Site<'_>| matches!(site.subject.intent, Intent::Remove | Intent::MoveFrom);
+    for site in sites.iter().filter(|site| !contents.committed && leaves(site)) {
+        let is_its = |other: &Subject| other.path == site.subject.path && other.id != site.subject.id;
+        if contents.subjects.iter().any(is_its) {
+            site.unclaim()?;
+        }
+    }
     // Names that were given are taken away before others come back, which may be the same.
     for (index, site) in sites.iter().enumerate() {
         match (&site.subject.intent, step(index)) {
@@ -155,10 +162,8 @@ fn recover_record(
             _ => {}
         }
     }
-    for (index, site) in sites.iter().enumerate().filter(|_| !contents.committed) {
-        if let Intent::Remove | Intent::MoveFrom = site.subject.intent {
-            site.put_back(index.checked_sub(1).and_then(|to| sites.get(to)))?;
-        }
+    for (index, site) in sites.iter().enumerate().filter(|(_, site)| !contents.committed && leaves(site)) {
+        site.put_back(index.checked_sub(1).and_then(|to| sites.get(to)))?;
     }
     let sync = workspace.durability == Durability::Machine;
     if sync {

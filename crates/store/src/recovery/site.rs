@@ -11,7 +11,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 
 use crate::access::place::{OpenFile, WritablePlace};
-use crate::commit::displaced::{give_back, name_beside};
+use crate::commit::displaced::{give_back, is_void, name_beside};
 use crate::commit::exchange::swap_until_out;
 use crate::commit::names::hand_over;
 use crate::commit::overwrite::write_over;
@@ -193,6 +193,16 @@ impl Site<'_> {
             }
         }
         old.map_or(Ok(()), |old| self.keep(&old))
+    }
+
+    /// Frees the name of a file that was taken first, for another one of the call: where a name can only be claimed, an empty file has it,
+    /// which is nobody's.
+    pub(super) fn unclaim(&self) -> Result<(), StoreError> {
+        let (directory, name) = (&self.place.directory, Path::new(self.place.name()));
+        if self.left(self.name())?.is_some() && is_void(directory, name) {
+            remove_file(directory, name).context(Operation::Recover, self.place.path())?;
+        }
+        Ok(())
     }
 
     /// Takes the file away again that was given this name, and holds what it then did; or is the one that was to come `from` elsewhere,
