@@ -159,18 +159,6 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
     pub fn inverse(&self) -> Result<SpliceSet, S::Error> {
         self.plan.splices.inverse(self.old.source)
     }
-
-    /// Returns whether the new bytes are the old ones.
-    #[must_use]
-    pub fn is_unchanged(&self) -> bool {
-        self.plan.unchanged
-    }
-
-    /// Returns whether the old file's last line is given a final newline, so that new text starts on a line of its own.
-    #[must_use]
-    pub fn adds_final_newline(&self) -> bool {
-        self.plan.adds_final_newline
-    }
 }
 
 #[cfg(test)]
@@ -217,6 +205,28 @@ mod tests {
         assert_eq!(check("one\n", "one\n", "one", "one"), "");
     }
 
+    #[test]
+    fn lines_that_are_joined_or_left_out_are_told() {
+        let file = "a\nb\nc\nd\ne\nf\n";
+        let check = |patches: &[Patch]| {
+            let scan = scan(file.as_bytes());
+            let file = Scanned::new(file.as_bytes(), &scan);
+            let plan = patch(file, None, patches, Options::default()).unwrap().unwrap();
+            let preview = Preview::read(file, &plan).unwrap();
+            [preview.joined().unwrap(), preview.omission().unwrap()]
+                .map(|spot| spot.map(|spot| (spot.line.get(), spot.more)))
+        };
+        // Lines are those of the new file.
+        let longer = Patch::text("a\n", "a\na\na\n");
+        let joins = ["b\n", "d\n", "e\n"].map(|text| Patch::text(text, "x"));
+        let leaves_out = ["b", "d", "e"].map(|text| Patch::text(text, "x\n// ... the rest of it ...\n"));
+        assert_eq!(check(&[longer.clone()]), [None, None]);
+        assert_eq!(check(&[&[longer.clone()], &joins[..1]].concat()), [Some((4, 0)), None]);
+        assert_eq!(check(&joins), [Some((2, 2)), None]);
+        assert_eq!(check(&[&[longer], &leaves_out[..1]].concat()), [None, Some((5, 0))]);
+        assert_eq!(check(&leaves_out), [None, Some((3, 2))]);
+    }
+
     /// What is told of blanks that may be too many, for a file of that encoding.
     fn indented(file: &str, patches: &[Patch], label: &str) -> String {
         let encoding = Label::parse(label).unwrap().encoding;
@@ -234,6 +244,16 @@ mod tests {
                 format!("line {}: {file:?} and {text:?}, {} more", told.line, told.more)
             },
         )
+    }
+
+    #[test]
+    fn so_many_blanks_are_no_indentation() {
+        let told = |blanks: u64| {
+            let file = " ".repeat(usize::try_from(blanks).unwrap()) + "b\n";
+            indented(&file, &[Patch::text("b", " b")], "utf-8")
+        };
+        assert_eq!(told(LONGEST_INDENT), "line 1: (4096, 0) and (1, 0), 0 more");
+        assert_eq!(told(LONGEST_INDENT + 1), "none");
     }
 
     #[test]

@@ -180,22 +180,16 @@ impl<S: Source + ?Sized> Source for Spliced<'_, S> {
         let mut filled = 0;
         let first = self.parts.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
         for (start, segment) in self.parts.get(first..).unwrap_or_default() {
-            let Some(skip) =
-                (offset + filled as u64).checked_sub(*start).filter(|skip| *skip < segment.length())
-            else {
-                break;
-            };
+            // None where the part before came back short.
+            let Some(skip) = (offset + filled as u64).checked_sub(*start) else { break };
             let rest = buffer.get_mut(filled..).unwrap_or_default();
-            let want = usize::try_from(segment.length() - skip).unwrap_or(usize::MAX).min(rest.len());
+            let want =
+                usize::try_from(segment.length().saturating_sub(skip)).unwrap_or(usize::MAX).min(rest.len());
             let Some(part) = rest.get_mut(..want).filter(|part| !part.is_empty()) else { break };
-            let got = match segment {
+            filled += match segment {
                 Segment::Old(range) => self.old.read_at(range.start + skip, part)?,
                 Segment::New(bytes) => bytes.read_at(skip, part).unwrap_or_else(|never| match never {}),
             };
-            filled += got;
-            if got < want {
-                break;
-            }
         }
         Ok(filled)
     }
@@ -276,6 +270,8 @@ mod tests {
                 naive.splice(splice.at.start as usize..splice.at.end as usize, splice.insert.iter().copied());
             }
             prop_assert_eq!(&new, &naive);
+            let inserted: usize = set.as_slice().iter().map(|splice| splice.insert.len()).sum();
+            prop_assert_eq!(set.removed() as usize, old.len() + inserted - new.len());
             let view = Spliced::new(old.as_slice(), &set);
             for (from, length) in [(0, 3), (new.len() / 2, 7), (new.len(), 1)] {
                 let to = (from + length).min(new.len());

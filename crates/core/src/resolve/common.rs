@@ -201,9 +201,13 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
+    use crate::encoding::Label;
     use crate::resolve::tests::{scan, told};
     use crate::resolve::{GuardedRange, Options, Patch, patch};
+    use crate::scan::Scanner;
     use crate::scanned::Scanned;
+    use crate::source::{Source as _, read_range};
+    use crate::splice::Spliced;
 
     /// Of each file, an old text and a new one: what becomes of it by text alone, and by the lines of `range`, if that is another
     /// thing.
@@ -322,6 +326,50 @@ mod tests {
         ]), @r#"
         "a  \nb\na\t\nb \n": "a \nb\n" to "a\nB\n" -> "a  \nB\na\t\nB\n" | by lines "a  \nb\na\t\nB\n"
         "a  \n\n\na \n": "a\n  " to "a\nB" -> "a  \nB\n\na \nB" | by lines "a  \nB\n\na \n"
+        "#);
+    }
+
+    /// ISO-2022-JP in its Roman state, too, in which a line may end: there nothing is cut, and the whole new text stands in the place's own
+    /// states. `^` is ESC.
+    #[test]
+    fn lines_in_common_keep_their_blanks_where_the_file_can_be_cut() {
+        let check = |file: &str, old: &str, new: &str| {
+            let bytes = file.replace('^', "\x1b").into_bytes();
+            let mut scanner = Scanner::new(Some(Label::parse("iso-2022-jp").unwrap().encoding));
+            scanner.feed(&bytes);
+            let scan = scanner.finish();
+            let patches = [Patch::text(old, new)];
+            let plan = patch(Scanned::new(bytes.as_slice(), &scan), None, &patches, Options::default());
+            let plan = plan.unwrap().unwrap();
+            let view = Spliced::new(bytes.as_slice(), &plan.splices);
+            let became = String::from_utf8(read_range(&view, 0..view.size()).unwrap()).unwrap();
+            let became = became.replace('\x1b', "^");
+            format!("{file:?}: {old:?} to {new:?} -> {became:?}\n")
+        };
+        let japanese = "^$B$\"^(B  \n^$B$$^(B  \nthree \n";
+        let roman = "^(Jone  \ntwo  \n^(Bthree \nfour\n";
+        let within = "^(Jone^(B  \ntwo  \n^(Jthree \nfour\n^(B";
+        let rows = [
+            check(japanese, "あ\nい\nthree", "あ\nう\nthree"),
+            check(japanese, "あ\nい\nthree", "う\nい\nえ"),
+            check(roman, "one\ntwo\nthree\n", "one\ntwo\nTHREE\n"),
+            check(roman, "one\ntwo\nthree\n", "ONE\ntwo\nthree\n"),
+            check(roman, "two\nthree\n", "う\nthree\n"),
+            check(within, "one\ntwo\nthree\nfour", "one\nあ\nthree\nfour"),
+            check(within, "one\ntwo\nthree\nfour", "one\ntwo\nthree\n4"),
+            check(within, "two\nthree\nfour", "two\nthree\nい"),
+            check(within, "e\ntwo\nthree", "あ\ntwo\nthree"),
+        ];
+        insta::assert_snapshot!(rows.concat(), @r#"
+        "^$B$\"^(B  \n^$B$$^(B  \nthree \n": "あ\nい\nthree" to "あ\nう\nthree" -> "^$B$\"^(B  \n^$B$&^(B\nthree \n"
+        "^$B$\"^(B  \n^$B$$^(B  \nthree \n": "あ\nい\nthree" to "う\nい\nえ" -> "^$B$&^(B\n^$B$$^(B\n^$B$(^(B\n"
+        "^(Jone  \ntwo  \n^(Bthree \nfour\n": "one\ntwo\nthree\n" to "one\ntwo\nTHREE\n" -> "one\ntwo\nTHREE\nfour\n"
+        "^(Jone  \ntwo  \n^(Bthree \nfour\n": "one\ntwo\nthree\n" to "ONE\ntwo\nthree\n" -> "ONE\ntwo\nthree\nfour\n"
+        "^(Jone  \ntwo  \n^(Bthree \nfour\n": "two\nthree\n" to "う\nthree\n" -> "^(Jone  \n^$B$&^(B\nthree\nfour\n"
+        "^(Jone^(B  \ntwo  \n^(Jthree \nfour\n^(B": "one\ntwo\nthree\nfour" to "one\nあ\nthree\nfour" -> "^(Jone^(B  \n^$B$\"^(B\n^(Jthree \nfour\n^(B"
+        "^(Jone^(B  \ntwo  \n^(Jthree \nfour\n^(B": "one\ntwo\nthree\nfour" to "one\ntwo\nthree\n4" -> "one\ntwo\nthree\n4^(J\n^(B"
+        "^(Jone^(B  \ntwo  \n^(Jthree \nfour\n^(B": "two\nthree\nfour" to "two\nthree\nい" -> "^(Jone^(B  \ntwo\nthree\n^$B$$^(J\n^(B"
+        "^(Jone^(B  \ntwo  \n^(Jthree \nfour\n^(B": "e\ntwo\nthree" to "あ\ntwo\nthree" -> "^(Jon^$B$\"^(B\ntwo  \n^(Jthree \nfour\n^(B"
         "#);
     }
 }

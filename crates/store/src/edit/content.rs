@@ -232,10 +232,10 @@ impl Work<'_> {
             diff: None,
             warnings: Vec::new(),
         };
-        if preview.is_unchanged() {
+        if self.plan.unchanged {
             edited.warnings.push(Warning::Unchanged);
         }
-        if preview.adds_final_newline() {
+        if self.plan.adds_final_newline {
             edited.warnings.push(Warning::FinalNewlineAdded);
         }
         let indentation = preview.indentation().context(Operation::Read, path)?;
