@@ -106,6 +106,19 @@ impl Names {
         Ok(())
     }
 
+    /// Waits until files that went to another directory are on disk, each with its new name and without the old one. Due before any
+    /// directory is synced: btrfs writes each by itself then, and a power cut in between leaves the file both names.
+    pub(super) fn sync_moved(&self) -> Result<(), StoreError> {
+        for name in &self.0 {
+            if let (To::Renamed { place, .. }, Some(from)) = (&name.to, &name.from)
+                && place.path().parent() != from.place.path().parent()
+            {
+                os::sync_moved(from.locked.file().file()).context(Operation::Sync, place.path())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Waits until all names are on disk.
     pub(super) fn sync_names(&self) -> Result<(), StoreError> {
         for name in &self.0 {

@@ -5,7 +5,8 @@
 //! 2. All temporaries are complete and synced; the record says what each file was and will be.
 //! 3. Names that other files of the call get are taken away, all names are given, the files that keep theirs are exchanged with their
 //!    temporaries one by one, and the other names are taken away; each time what comes out must be what was read.
-//! 4. The directories are synced. Unless all of it was one step of the file system, the record says *committed*.
+//! 4. Files that went to another directory are synced, then the directories. Unless all of it was one step of the file system, the
+//!    record says *committed*.
 //! 5. Files that must not be exchanged are written over, and synced.
 //! 6. The old files are unlinked, then the directories that were made for those that are gone, and the record.
 //!
@@ -288,6 +289,7 @@ impl<'a> Transaction<'a> {
     ) -> Result<(), StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
         if sync {
+            names.sync_moved()?;
             exchanged.sync_directories()?;
             names.sync_names()?;
             overwriting.sync_directories()?;

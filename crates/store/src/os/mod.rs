@@ -63,6 +63,7 @@ pub(crate) use macos::*;
 pub(crate) use macos_metadata::*;
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) use privacy::{is_not_downloaded, privacy_of};
+#[cfg(not(feature = "simulation"))]
 pub(crate) use sync::{sync_all, sync_data};
 #[cfg(unix)]
 pub(crate) use unix::*;
@@ -78,5 +79,5 @@ pub(crate) use simulation::{
     ask_anew, attributes_of, copy_in_kernel, exchange, guard_at, has_containment, has_no_locks, is_held_open,
     is_mount_point, is_open_for_writing, is_unsupported, keep_flags, lacks_key, memory_file,
     network_file_system, open_directory_beneath, open_to_read, read_at, remove_attribute, rename_new,
-    reserve, set_attribute, sync_directory, try_lock, write_all_at,
+    reserve, set_attribute, sync_all, sync_data, sync_directory, sync_moved, try_lock, write_all_at,
 };

@@ -1,5 +1,6 @@
-//! Other systems' ways, under Linux: what a file system or a kernel lacks, and what only Windows does to those who share files. Built
-//! only with the feature `simulation`, and never into a release; what it defines stands in place of the function of the same name.
+//! Other systems' ways, under Linux: what a file system or a kernel lacks, and what only Windows does to those who share files; and syncs
+//! that are left out, so that a power cut shows what each is for. Built only with the feature `simulation`, and never into a release; what
+//! it defines stands in place of the function of the same name.
 //!
 //! `MCP_TEXT_EDITOR_SIMULATE` lists the ways, with commas. `MCP_TEXT_EDITOR_SIMULATE_IN` is a directory: the ways that file systems have
 //! are its alone then, as where it is mounted from elsewhere and the state directory is not.
@@ -15,7 +16,10 @@ use cap_std::fs::Dir;
 
 use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
-use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, unix, unsupported};
+use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, unix, unsupported};
+
+/// What the names of temporaries begin with; `stage`, which owns it, stands further right.
+const PREFIX: &str = ".mte-";
 
 /// The ways that are simulated; all are off by default.
 #[expect(clippy::struct_excessive_bools, reason = "each can be on or off beside each other")]
@@ -41,6 +45,16 @@ struct Ways {
     held: bool,
     /// Paths are followed wherever they lead: the way of no system, but that of a server without its first wall.
     no_containment: bool,
+    /// New and old content is not synced before it is relied on: `no-sync-content`.
+    no_sync_content: bool,
+    /// Nor is a file that was written over: `no-sync-in-place`.
+    no_sync_in_place: bool,
+    /// Nor is any directory: `no-sync-directory`.
+    no_sync_directory: bool,
+    /// Nor is a file that went to another directory: `no-sync-moved`.
+    no_sync_moved: bool,
+    /// Nor is what a record says: `no-sync-record`.
+    no_sync_record: bool,
     /// Where file systems' ways are; everywhere if `None`.
     within: Option<PathBuf>,
 }
@@ -66,6 +80,11 @@ impl Ways {
                 "sharing-violations" => &mut ways.sharing_violations,
                 "held" => &mut ways.held,
                 "no-containment" => &mut ways.no_containment,
+                "no-sync-content" => &mut ways.no_sync_content,
+                "no-sync-in-place" => &mut ways.no_sync_in_place,
+                "no-sync-directory" => &mut ways.no_sync_directory,
+                "no-sync-moved" => &mut ways.no_sync_moved,
+                "no-sync-record" => &mut ways.no_sync_record,
                 unknown => panic!("{unknown} is no way of another system"),
             };
             *switch = true;
@@ -76,9 +95,7 @@ impl Ways {
     /// Whether a file system's way, if it is `on`, is that of this file or directory.
     fn is_here(&self, on: bool, file: impl AsFd) -> bool {
         let Some(within) = self.within.as_ref().filter(|_| on) else { return on };
-        let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-        rustix::fs::readlink(link, Vec::new())
-            .is_ok_and(|path| unix::path_of(path.into_bytes()).is_some_and(|path| path.starts_with(within)))
+        path_behind(file).is_some_and(|path| path.starts_with(within))
     }
 
     /// The bytes that a lock covers: the first, and how many; 0 are all.
@@ -89,6 +106,11 @@ impl Ways {
             (false, false) => None,
         }
     }
+}
+
+fn path_behind(file: impl AsFd) -> Option<PathBuf> {
+    let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    unix::path_of(rustix::fs::readlink(link, Vec::new()).ok()?.into_bytes())
 }
 
 /// What a system says that this one does not say, so that nothing but the functions here knows what it means: std has no kind for it.
@@ -193,7 +215,25 @@ pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
     if WAYS.is_here(WAYS.no_directory_handles || WAYS.enotsup, directory) {
         return Ok(());
     }
-    unix::sync_directory(directory)
+    if WAYS.no_sync_directory { Ok(()) } else { unix::sync_directory(directory) }
+}
+
+// Syncs
+
+pub(crate) fn sync_all(file: &File) -> io::Result<()> {
+    let is_temporary = path_behind(file)
+        .is_some_and(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)));
+    let is_left_out = if is_temporary { WAYS.no_sync_content } else { WAYS.no_sync_in_place };
+    if is_left_out { Ok(()) } else { sync::sync_all(file) }
+}
+
+pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
+    if WAYS.no_sync_moved { Ok(()) } else { unix::sync_moved(file) }
+}
+
+/// Only of a record.
+pub(crate) fn sync_data(file: &File) -> io::Result<()> {
+    if WAYS.no_sync_record { Ok(()) } else { sync::sync_data(file) }
 }
 
 // Locks

@@ -262,6 +262,11 @@ pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
     Ok(File::from(rustix::fs::openat(directory, ".", flags, Mode::empty())?))
 }
 
+/// Waits until a file that was renamed is on disk with its new name, as far as the file system knows of names by the file.
+pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
+    sync_all(file)
+}
+
 /// Waits until the names in a directory are on disk. Does nothing where the directory may not be read or the file system does not
 /// sync directories: there is no other way.
 pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {

@@ -293,7 +293,7 @@ impl Site<'_> {
 }
 
 /// Whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old or the new one at its place, or
-/// zero where the file has grown.
+/// zero beyond the end of the shorter one: where the file has grown, and where what was cut off is gone from the disk before the length is.
 fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, StoreError> {
     if file.size() < old.size().min(new.size()) || file.size() > old.size().max(new.size()) {
         return Ok(false);
@@ -310,11 +310,11 @@ fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, S
         if got == 0 {
             return Ok(false);
         }
-        let is_growth = |at: usize| offset + at as u64 >= old.size();
+        let is_beyond = |at: usize| offset + at as u64 >= old.size().min(new.size());
         let fits = now.iter().take(got).enumerate().all(|(at, byte)| {
             (at < old_got && was.get(at) == Some(byte))
                 || (at < new_got && will.get(at) == Some(byte))
-                || (*byte == 0 && is_growth(at))
+                || (*byte == 0 && is_beyond(at))
         });
         if !fits {
             return Ok(false);

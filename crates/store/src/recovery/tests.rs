@@ -204,6 +204,27 @@ fn whenever_it_was_cut_off_all_files_are_old_or_all_are_new() {
 }
 
 #[test]
+fn what_is_cut_off_may_be_zero_before_the_file_is_shorter() {
+    let longer = format!("{NEW}more of the old content\n");
+    let zeros = "\0".repeat(longer.len() - NEW.len());
+    for half_done in [format!("{NEW}{zeros}"), format!("{}{zeros}", &longer[..NEW.len()]), longer.clone()] {
+        let world = World::new(&["c"]);
+        let path = world.root.path().join("c");
+        std::fs::write(&path, &longer).unwrap();
+        let subject = world.subject("c");
+        let mut record = world.begin(std::slice::from_ref(&subject));
+        let change = Change { old: Digest::of(longer.as_bytes()), ..world.leave("c", subject.id) };
+        std::fs::write(world.root.path().join(subject.id.name_of_old()), &longer).unwrap();
+        record.prepared(&[Step::Overwrite(change)], true).unwrap();
+        record.committed(true).unwrap();
+        record.keep();
+        std::fs::write(&path, &half_done).unwrap();
+        recover(&world.workspace);
+        assert_eq!(world.names(), [("c".to_owned(), NEW.to_owned())].into(), "{half_done:?}");
+    }
+}
+
+#[test]
 fn what_another_program_wrote_since_stays() {
     let outsider = "by another program\n";
     for cut in CUTS {

@@ -69,6 +69,12 @@ pub(crate) fn open_to_read(_: &Dir) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+// A handle that may only read cannot be flushed; NTFS journals its names.
+#[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
+pub(crate) fn sync_moved(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
 // Windows has no such operation; NTFS journals its names.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn sync_directory(_: &Dir) -> io::Result<()> {
