@@ -125,6 +125,11 @@ mod system {
             LandlockStatus::NotImplemented => return Ok(Confinement::None(Lack::NotImplemented)),
             LandlockStatus::Available { effective_abi, .. } => effective_abi,
         };
+        Ok(Confinement::Held { abi: abi as u32, gaps: gaps(abi, network) })
+    }
+
+    /// What a version of the interface leaves open that was to be closed.
+    pub(super) fn gaps(abi: ABI, network: Network) -> Vec<Gap> {
         let gaps = [
             (ABI::V3, Gap::Truncation),
             (ABI::V4, Gap::Tcp),
@@ -133,7 +138,7 @@ mod system {
         ];
         let wanted = |gap: &Gap| *gap != Gap::Tcp || network == Network::Closed;
         let gaps = gaps.into_iter().filter(|(since, gap)| abi < *since && wanted(gap));
-        Ok(Confinement::Held { abi: abi as u32, gaps: gaps.map(|(_, gap)| gap).collect() })
+        gaps.map(|(_, gap)| gap).collect()
     }
 
     /// Restricts this thread. By default the crate asks for as much as the kernel supports, and sets `no_new_privs`, without which
@@ -171,5 +176,31 @@ mod system {
     #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
     pub(super) fn confine(_: &Roots, _: Option<&Dir>, _: Network) -> io::Result<Confinement> {
         Ok(Confinement::None(Lack::NotLinux))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use landlock::ABI;
+
+    use super::*;
+
+    #[test]
+    fn what_each_version_leaves_open_is_told() {
+        let told = |abi, network| {
+            let gaps = system::gaps(abi, network).into_iter().map(|gap| gap.to_string());
+            gaps.collect::<Vec<_>>().join(", ")
+        };
+        let processes = "signals and abstract sockets";
+        let of_devices = format!("device commands, {processes}");
+        for (abi, closed, open) in [
+            (ABI::V2, format!("truncation, TCP, {of_devices}"), format!("truncation, {of_devices}")),
+            (ABI::V3, format!("TCP, {of_devices}"), of_devices.clone()),
+            (ABI::V4, of_devices.clone(), of_devices),
+            (ABI::V5, processes.to_owned(), processes.to_owned()),
+            (ABI::V6, String::new(), String::new()),
+        ] {
+            assert_eq!([told(abi, Network::Closed), told(abi, Network::Open)], [closed, open], "{abi:?}");
+        }
     }
 }

@@ -114,12 +114,6 @@ impl Patterns {
         Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
     }
 
-    /// The patterns as they were written.
-    #[must_use]
-    pub fn texts(&self) -> &[String] {
-        &self.texts
-    }
-
     /// Whether a file, named by its absolute path, matches any pattern; `relative` is the same path from its root on.
     #[must_use]
     pub fn matches(&self, path: &Path, relative: &Path) -> bool {

@@ -119,6 +119,15 @@ fn a_git_directory_by_another_name_is_known_through_its_link() {
 }
 
 #[test]
+fn a_protected_link_that_never_ends_is_the_end_of_nothing() {
+    let Some(world) = World::with_links() else { return };
+    world.write("@/root/file", "");
+    world.link("@/root/.mcp.json", "around");
+    world.link("@/root/around", ".mcp.json");
+    assert_eq!(world.append(&["@/root/file"]), ["[]"]);
+}
+
+#[test]
 fn a_root_inside_git_was_named_by_a_person() {
     let Some(mut world) = World::with_links() else { return };
     world.write("@/root/.git/trees/one/file", "");
