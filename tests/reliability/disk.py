@@ -39,6 +39,8 @@ ATTRIBUTES = struct.Struct("<QQQQQQIIIIIIIIII")
 INITIALIZED = struct.Struct("<IIIIHHIIHHIIHH10H")
 BIG_WRITES, MAX_PAGES = 1 << 5, 1 << 22
 DIRECT_IO = 1
+#: Of <linux/sched.h>.
+CLONE_NEWNS = 0x20000
 #: How much comes in one message at most, in pages.
 PAGES = 256
 
@@ -194,14 +196,26 @@ def run(*command: str | Path) -> str:
     return done.stdout.strip()
 
 
+def alone() -> None:
+    """From here on what this process mounts is in nobody else's sight, and goes with it: another program that made a mount namespace of its own
+    meanwhile would keep a file system mounted there."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS):
+        raise OSError(ctypes.get_errno(), "no mount namespace can be made")
+    run("mount", "--make-rprivate", "/")
+
+
 def attach(file: Path, *options: str) -> str:
     return run("losetup", "--find", "--show", *options, file)
 
 
 def cannot_record(within: Path) -> str | None:
-    """Why no disk can be recorded here; None if one can."""
+    """Why no disk can be recorded here; None if one can, by this process alone."""
     if os.geteuid() != 0:
         return "only root can mount"
+    try:
+        alone()
+    except (OSError, RuntimeError) as error:
+        return str(error)
     base, point = within / "probe", within / "point"
     point.mkdir()
     with open(base, "wb") as file:
@@ -281,6 +295,8 @@ def sectors(write: Write) -> Iterator[tuple[tuple[int, int], bytes]]:
 def make(image: Sectors, bases: list[Path], files: list[Path]) -> None:
     """Writes an image down: copies of its bases, sparse as they are, with what differs."""
     for base, file in zip(bases, files):
+        # The kernel may be busy with the one before it still.
+        file.unlink(missing_ok=True)
         run("cp", "--sparse=always", "--reflink=auto", base, file)
     handles = [os.open(file, os.O_WRONLY) for file in files]
     try:
