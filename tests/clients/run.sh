@@ -15,7 +15,9 @@ for what in v1 v2 libraries; do
     venv=$here/.venv-$what
     if [ ! -f "$venv/complete" ]; then
         "$PYTHON" -m venv "$venv"
-        "$venv/bin/pip" install --quiet --requirement "$here/requirements-$what.txt"
+        # The libraries' list is whole. With extras pip would look for another release than the one that it names.
+        [ $what = libraries ] && whole=--no-deps || whole=
+        "$venv/bin/pip" install --quiet $whole --requirement "$here/requirements-$what.txt"
         touch "$venv/complete"
     fi
 done
