@@ -9,10 +9,11 @@ export MCP_TEXT_EDITOR_BIN
 [ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
 : "${PYTHON:=python3}"
 status=0
-for part in order crash recovery memory faults truth file_systems mounts marks power races sessions; do
+for part in order crash recovery memory faults truth file_systems mounts marks power races sessions soak; do
     echo "== $part.py"
     # Of the images that a power cut can leave some hundred, drawn by SEED; all of them at night.
-    case $part in power) set -- --recordings 16 --sample 8 ;; *) set -- ;; esac
+    # Of the hour of load some seconds.
+    case $part in power) set -- --recordings 16 --sample 8 ;; soak) set -- --seconds 30 --files 5000 ;; *) set -- ;; esac
     "$PYTHON" "$here/$part.py" "$@" || { status=1; echo "== failed: $part.py"; }
 done
 exit $status
