@@ -164,6 +164,7 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::slice;
 
     use super::*;
     use crate::encoding::Label;
@@ -220,8 +221,8 @@ mod tests {
         let longer = Patch::text("a\n", "a\na\na\n");
         let joins = ["b\n", "d\n", "e\n"].map(|text| Patch::text(text, "x"));
         let leaves_out = ["b", "d", "e"].map(|text| Patch::text(text, "x\n// ... the rest of it ...\n"));
-        assert_eq!(check(&[longer.clone()]), [None, None]);
-        assert_eq!(check(&[&[longer.clone()], &joins[..1]].concat()), [Some((4, 0)), None]);
+        assert_eq!(check(slice::from_ref(&longer)), [None, None]);
+        assert_eq!(check(&[slice::from_ref(&longer), &joins[..1]].concat()), [Some((4, 0)), None]);
         assert_eq!(check(&joins), [Some((2, 2)), None]);
         assert_eq!(check(&[&[longer], &leaves_out[..1]].concat()), [None, Some((5, 0))]);
         assert_eq!(check(&leaves_out), [None, Some((3, 2))]);
