@@ -16,10 +16,12 @@ test *ARGS:
 format:
     cargo fmt --all
     cargo fmt --manifest-path fuzz/Cargo.toml
+    cargo fmt --manifest-path schedules/Cargo.toml
 
 format-check:
     cargo fmt --all --check
     cargo fmt --manifest-path fuzz/Cargo.toml --check
+    cargo fmt --manifest-path schedules/Cargo.toml --check
 
 lint:
     cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -63,6 +65,11 @@ agents *CLIENTS: build
 # Random bytes against the laws, so many seconds for each target
 fuzz SECONDS="60" *TARGETS:
     fuzz/run.sh {{SECONDS}} {{TARGETS}}
+
+# What threads share, under so many schedules for each law
+schedules MANY="1000" *LAWS:
+    cp Cargo.lock schedules/
+    cargo run --manifest-path schedules/Cargo.toml -- --schedules {{MANY}} {{LAWS}}
 
 # How many edits of this repository's history land, spoiled as models spoil them
 edits *ARGS: build

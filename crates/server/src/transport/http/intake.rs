@@ -42,7 +42,13 @@ impl Intake {
     pub(super) fn new(requests: u32, size: u32) -> Arc<Self> {
         let of = |permits: u32| Arc::new(Semaphore::new(permits as usize));
         let (places, room, beyond) = (of(requests), of(size), of(1));
-        Arc::new(Self { size: size as usize, places, room, beyond, state: watch::Sender::default() })
+        Arc::new(Self {
+            size: size as usize,
+            places,
+            room,
+            beyond,
+            state: watch::channel(State::default()).0,
+        })
     }
 
     /// Makes the share of a request, with nothing in it, once there is a place for it.

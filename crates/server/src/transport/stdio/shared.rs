@@ -1,0 +1,262 @@
+//! What the reader of a session, its writer and the requests in work share: what is in work, and the answers that wait to be written.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
+use rmcp::service::TxJsonRpcMessage;
+use serde_json::json;
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+
+use crate::context::Withdrawal;
+
+/// Reading waits while the lines of requests in work and the answers that wait to be written are more than this.
+pub(super) const MAX_HELD: usize = 64 << 20;
+
+/// A buffer of answers that has grown beyond this is freed.
+const KEPT: usize = 1 << 20;
+
+/// The state that the reader, the writer and the requests in work share.
+#[derive(Debug, Default)]
+pub(super) struct Shared(Mutex<State>);
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// How many requests are in work.
+    requests: usize,
+    /// The requests that are not answered yet.
+    unanswered: HashMap<RequestId, Withdrawal>,
+    /// The `initialize` among them. What comes behind it waits, because it decides how that is answered.
+    initializing: Option<RequestId>,
+    /// How many bytes are in work or wait to be written.
+    pub(super) held: usize,
+    /// Answers that are not being written yet.
+    answers: Vec<u8>,
+    /// Whether no more answers come.
+    closed: bool,
+    /// Set when the writer has ended, with the error that ended it.
+    written: Option<Result<(), io::ErrorKind>>,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    end: Option<Waker>,
+}
+
+/// The mark that a request in work carries in its extensions, which live until its handler is done.
+#[derive(Clone)]
+pub(super) struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
+
+struct Share {
+    shared: Arc<Shared>,
+    held: usize,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.requests -= 1;
+        state.held -= self.held;
+        wake(&mut state.reader);
+    }
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // No state is left half changed under this lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a request. Returns false if one with its id is not answered yet, because nobody could tell the
+    /// two answers apart.
+    pub(super) fn begin(&self, id: &RequestId, withdrawal: &Withdrawal, is_initialize: bool) -> bool {
+        let mut state = self.lock();
+        if state.unanswered.contains_key(id) {
+            return false;
+        }
+        state.unanswered.insert(id.clone(), withdrawal.clone());
+        if is_initialize {
+            state.initializing = Some(id.clone());
+        }
+        true
+    }
+
+    /// Counts a request that is handed on, of a line of so many bytes, until the mark is dropped.
+    pub(super) fn share(self: &Arc<Self>, held: usize) -> InWork {
+        let mut state = self.lock();
+        state.requests += 1;
+        state.held += held;
+        InWork(Arc::new(Share { shared: Arc::clone(self), held }))
+    }
+
+    /// Waits until more may be read, or, once the input has ended, until every request was handled. An output that is gone is the
+    /// end of input.
+    pub(super) fn poll_room(&self, ended: &mut bool, cx: &Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        *ended |= state.written.is_some();
+        let wait =
+            if *ended { state.requests > 0 } else { state.held >= MAX_HELD || state.initializing.is_some() };
+        if wait || !*ended {
+            set(&mut state.reader, cx);
+        }
+        if wait { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    /// Tells the work on a request that its answer is not wanted any more. Returns false if there is no such request.
+    pub(super) fn withdraw(&self, id: &RequestId) -> bool {
+        let state = self.lock();
+        let withdrawal = state.unanswered.get(id);
+        withdrawal.inspect(|withdrawal| withdrawal.withdraw()).is_some()
+    }
+
+    /// Notes that a request is answered. Returns whether the answer is to be written: that of a request which stopped
+    /// because it was withdrawn is not.
+    pub(super) fn ends(&self, answer: &TxJsonRpcMessage<RoleServer>) -> bool {
+        let id = match answer {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let withdrawal = id.and_then(|id| {
+            let mut state = self.lock();
+            if state.initializing.as_ref() == Some(id) {
+                state.initializing = None;
+                wake(&mut state.reader);
+            }
+            state.unanswered.remove(id)
+        });
+        !withdrawal.is_some_and(|withdrawal| withdrawal.is_heeded())
+    }
+
+    /// Gives an answer to the writer.
+    pub(super) fn answer(&self, answer: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
+        self.put(|answers| serde_json::to_writer(answers, answer))
+    }
+
+    /// Answers a request with an error; without an id one whose own cannot be read. JSON-RPC 2.0 (section 5) then has
+    /// null as the id, where the SDK, like the revision of 2026-07-28, leaves it out.
+    pub(super) fn answer_error(&self, id: Option<&RequestId>, error: &ErrorData) {
+        let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
+        // An error of writing ends the session in the next round.
+        let _ = self.put(|answers| serde_json::to_writer(answers, &answer));
+    }
+
+    pub(super) fn put(&self, write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) -> io::Result<()> {
+        let mut state = self.lock();
+        if let Some(written) = state.written {
+            return Err(written.err().unwrap_or(io::ErrorKind::NotConnected).into());
+        }
+        let before = state.answers.len();
+        if let Err(error) = write(&mut state.answers) {
+            state.answers.truncate(before);
+            return Err(error.into());
+        }
+        state.answers.push(b'\n');
+        state.held += state.answers.len() - before;
+        wake(&mut state.writer);
+        Ok(())
+    }
+
+    /// Takes all answers that are there, and leaves an empty buffer for the next. Returns `None` when no more come.
+    fn poll_answers(&self, empty: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        let mut state = self.lock();
+        if !state.answers.is_empty() {
+            return Poll::Ready(Some(std::mem::replace(&mut state.answers, std::mem::take(empty))));
+        }
+        if state.closed {
+            return Poll::Ready(None);
+        }
+        set(&mut state.writer, cx);
+        Poll::Pending
+    }
+
+    /// Writes all answers. Once no more come, an output of which nobody reads anything for this time is given up.
+    pub(super) async fn write(
+        &self,
+        mut output: impl AsyncWrite + Unpin,
+        patience: Duration,
+    ) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        while let Some(answers) = std::future::poll_fn(|cx| self.poll_answers(&mut buffer, cx)).await {
+            let mut rest = &*answers;
+            while !rest.is_empty() {
+                let written = self.unless_unread(patience, output.write(rest)).await?;
+                rest = rest.get(written..).filter(|_| written > 0).ok_or(io::ErrorKind::WriteZero)?;
+            }
+            self.unless_unread(patience, output.flush()).await?;
+            let mut state = self.lock();
+            state.held -= answers.len();
+            wake(&mut state.reader);
+            drop(state);
+            if answers.capacity() <= KEPT {
+                buffer = answers;
+                buffer.clear();
+            }
+        }
+        output.shutdown().await
+    }
+
+    /// Does a part of the writing, unless it takes too long after the end.
+    async fn unless_unread<T>(
+        &self,
+        patience: Duration,
+        part: impl Future<Output = io::Result<T>>,
+    ) -> io::Result<T> {
+        let unread = async {
+            std::future::poll_fn(|cx| self.poll_closed(cx)).await;
+            tokio::time::sleep(patience).await;
+        };
+        tokio::select! {
+            biased;
+            done = part => done,
+            () = unread => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
+    fn poll_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.closed {
+            return Poll::Ready(());
+        }
+        set(&mut state.writer, cx);
+        Poll::Pending
+    }
+
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        wake(&mut state.writer);
+    }
+
+    pub(super) fn end_writing(&self, result: &io::Result<()>) {
+        let mut state = self.lock();
+        state.written = Some(result.as_ref().map_err(io::Error::kind).copied());
+        state.answers = Vec::new();
+        wake(&mut state.reader);
+        wake(&mut state.end);
+    }
+
+    pub(super) fn poll_written(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.lock();
+        if let Some(written) = state.written {
+            return Poll::Ready(written.map_err(io::Error::from));
+        }
+        set(&mut state.end, cx);
+        Poll::Pending
+    }
+}
+
+fn wake(waker: &mut Option<Waker>) {
+    if let Some(waker) = waker.take() {
+        waker.wake();
+    }
+}
+
+fn set(waker: &mut Option<Waker>, cx: &Context<'_>) {
+    match waker {
+        Some(waker) => waker.clone_from(cx.waker()),
+        None => *waker = Some(cx.waker().clone()),
+    }
+}

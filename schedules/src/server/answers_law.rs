@@ -1,0 +1,145 @@
+//! A session over lines: what is answered is written whole, once, and in the order in which its request said it; only a request that
+//! stopped because it was withdrawn is not answered. Reading waits while too much is held, and goes on when less is; the end comes once
+//! all is handled and written, also where the output breaks.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::service::TxJsonRpcMessage;
+use serde_json::Value;
+use shuttle::future::block_on;
+use shuttle::rand::Rng as _;
+use tokio::io::AsyncWrite;
+
+use super::pause;
+use super::shared::{InWork, Shared};
+use crate::context::Withdrawal;
+
+const REQUESTS: i64 = 4;
+/// Two of them are as much as may be held.
+const LINE: usize = 40 << 20;
+
+/// What was written, and how much more can be.
+#[derive(Clone)]
+struct Output(Arc<Mutex<(Vec<u8>, usize)>>);
+
+impl AsyncWrite for Output {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let mut state = self.0.lock().unwrap();
+        let taken = bytes.len().min(50).min(state.1);
+        if taken == 0 {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        state.0.extend_from_slice(&bytes[..taken]);
+        state.1 -= taken;
+        Poll::Ready(Ok(taken))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// What became of each request: whether it stopped because it was withdrawn.
+type Outcomes = Arc<Mutex<BTreeMap<i64, bool>>>;
+
+fn message(id: i64, text: &'static str) -> TxJsonRpcMessage<RoleServer> {
+    JsonRpcMessage::error(ErrorData::new(ErrorCode(1), text, None), Some(RequestId::Number(id)))
+}
+
+/// As the handler of a request does: it says something, looks whether it is withdrawn, and answers.
+async fn work(shared: Arc<Shared>, id: i64, withdrawal: Withdrawal, mark: InWork, outcomes: Outcomes) {
+    let _ = shared.answer(&message(id, "first"));
+    pause().await;
+    let stops = withdrawal.is_withdrawn();
+    if stops {
+        withdrawal.heed();
+    }
+    outcomes.lock().unwrap().insert(id, stops);
+    pause().await;
+    let answer = message(id, "last");
+    if shared.ends(&answer) {
+        let _ = shared.answer(&answer);
+    }
+    drop(mark);
+}
+
+pub(crate) fn law() {
+    let mut rng = shuttle::rand::thread_rng();
+    let breaks = rng.gen_range(0..3) == 0;
+    let room = if breaks { rng.gen_range(0..400) } else { usize::MAX };
+    let output = Output(Arc::new(Mutex::new((Vec::new(), room))));
+    let outcomes = Outcomes::default();
+    let shared = Arc::new(Shared::default());
+    block_on(async {
+        let (writing, to) = (Arc::clone(&shared), output.clone());
+        let writer = tokio::spawn(async move {
+            let result = writing.write(to, Duration::from_secs(1)).await;
+            writing.end_writing(&result);
+        });
+        let mut ended = false;
+        let mut workers = Vec::new();
+        for id in 0..REQUESTS {
+            poll_fn(|cx| shared.poll_room(&mut ended, cx)).await;
+            if ended {
+                break;
+            }
+            if id == 1 {
+                assert!(outcomes.lock().unwrap().contains_key(&0), "it was not the initialize's turn");
+            }
+            let withdrawal = Withdrawal::default();
+            let key = RequestId::Number(id);
+            assert!(shared.begin(&key, &withdrawal, id == 0));
+            if !shared.begin(&key, &withdrawal, false) {
+                let mark = shared.share(LINE);
+                workers.push(tokio::spawn(work(
+                    Arc::clone(&shared),
+                    id,
+                    withdrawal,
+                    mark,
+                    Arc::clone(&outcomes),
+                )));
+            }
+            assert!(shared.lock().held < 3 * LINE, "too much is held");
+            shared.withdraw(&RequestId::Number(rng.gen_range(0..=id)));
+        }
+        // The end of input: all that was read is handled first.
+        ended = true;
+        poll_fn(|cx| shared.poll_room(&mut ended, cx)).await;
+        assert_eq!(outcomes.lock().unwrap().len(), workers.len(), "the end came before all was handled");
+        shared.close();
+        let written = poll_fn(|cx| shared.poll_written(cx)).await;
+        assert!(breaks || written.is_ok());
+        writer.await.unwrap();
+        for worker in workers {
+            worker.await.unwrap();
+        }
+    });
+    let written = std::mem::take(&mut output.0.lock().unwrap().0);
+    if breaks {
+        return;
+    }
+    assert!(written.is_empty() || written.ends_with(b"\n"));
+    let mut said: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+    for line in written.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let line: Value = serde_json::from_slice(line).expect("a whole answer");
+        let text = line["error"]["message"].as_str().unwrap().to_owned();
+        said.entry(line["id"].as_i64().unwrap()).or_default().push(text);
+    }
+    for (id, stopped) in &*outcomes.lock().unwrap() {
+        let expected: &[&str] = if *stopped { &["first"] } else { &["first", "last"] };
+        assert_eq!(said.get(id).map(Vec::as_slice).unwrap_or_default(), expected, "request {id}");
+    }
+    assert_eq!(said.len(), outcomes.lock().unwrap().len());
+}
