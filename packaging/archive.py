@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from facts import PROGRAM, ROOT, SHELLS, Entry, Speaker, Target, licences, tar, version, zipped, zipped_tar
+from sbom import FILE
 
 
-def build(target: Target, program: bytes, speaker: Speaker) -> tuple[str, bytes]:
+def build(target: Target, program: bytes, speaker: Speaker, bill: bytes) -> tuple[str, bytes]:
     """The archive's file name, and its bytes: a zip for Windows, else a compressed tar."""
     name = f"{PROGRAM}-{version()}-{target.triple}"
     documents = [*((f"man/{page}", text) for page, text in speaker.pages().items()),
@@ -14,6 +15,7 @@ def build(target: Target, program: bytes, speaker: Speaker) -> tuple[str, bytes]
         Entry(f"{name}/{target.file}", program, 0o755),
         Entry(f"{name}/README.md", (ROOT / "README.md").read_bytes()),
         *licences(f"{name}/"),
+        Entry(f"{name}/{FILE}", bill),
         *(Entry(f"{name}/{path}", text) for path, text in documents),
     ]
     if target.npm[0] == "win32":

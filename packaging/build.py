@@ -3,7 +3,7 @@
 
     build.py binaries --target TRIPLE…   build the programs, into OUT/binaries/TRIPLE
     build.py all                         everything below, for every program in OUT/binaries
-    build.py KIND…                       archive, wheel, npm, mcpb, deb, docker, formula, server, sbom, draft, checksums
+    build.py KIND…                       archive, wheel, npm, mcpb, deb, docker, formula, server, sbom, draft, crate, checksums
     build.py check [--tag vVERSION]      one version everywhere, and programs that start on any machine of their kind
     build.py crates                      what `cargo publish` would do, crate by crate, without doing it
 
@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,7 @@ class Build:
         self.archives: dict[str, tuple[str, bytes]] = {}
         self.bundles: list[tuple[str, bytes]] = []
         self.bill: tuple[str, bytes] | None = None
+        self.bills: dict[str, bytes] = {}
 
     def each(self) -> list[tuple[Target, bytes]]:
         if not self.programs:
@@ -67,6 +69,12 @@ class Build:
             raise Problem("manual, completions and the list of tools come from a program that runs on this machine, and there is none")
         return self.speaker
 
+    def bill_of(self, target: Target, program: bytes) -> bytes:
+        """What is in this program; every package of it holds it."""
+        if target.triple not in self.bills:
+            self.bills[target.triple] = sbom.of_program((target.triple,), program)
+        return self.bills[target.triple]
+
     def write(self, made: tuple[str, bytes]) -> tuple[str, bytes]:
         name, data = made
         path = self.out / name
@@ -77,24 +85,25 @@ class Build:
 
     def archive(self) -> None:
         for target, program in self.each():
-            self.archives[target.triple] = self.write(archive.build(target, program, self.said_by()))
+            self.archives[target.triple] = self.write(archive.build(target, program, self.said_by(), self.bill_of(target, program)))
 
     def wheel(self) -> None:
         for target, program in self.each():
-            self.write(wheel.build(target, program, self.repository))
+            self.write(wheel.build(target, program, self.repository, self.bill_of(target, program)))
 
     def npm(self) -> None:
         for target, program in self.each():
-            self.write(npm_packages.platform(target, program, self.repository))
+            self.write(npm_packages.platform(target, program, self.repository, self.bill_of(target, program)))
         self.write(npm_packages.starter(self.repository))
 
     def mcpb(self) -> None:
-        self.bundles = [self.write(bundle.build(target, program, self.repository, self.said_by())) for target, program in self.each()]
+        self.bundles = [self.write(bundle.build(target, program, self.repository, self.said_by(), self.bill_of(target, program)))
+                        for target, program in self.each()]
 
     def deb(self) -> None:
         for target, program in self.each():
             if target.deb:
-                self.write(debian.build(target, program, self.repository, self.said_by()))
+                self.write(debian.build(target, program, self.repository, self.said_by(), self.bill_of(target, program)))
 
     def docker(self) -> None:
         """What `docker build OUT/docker` takes. Only a static program runs in an image that has nothing else."""
@@ -125,6 +134,15 @@ class Build:
         self.write(("draft/notes.md", changes().encode()))
         self.write(("draft/sbom.json", self.bill[1]))
 
+    def crate(self) -> None:
+        """The archives that the registry of crates gets; `crates` builds them."""
+        with tempfile.TemporaryDirectory() as target:
+            # What is not committed is said in them.
+            subprocess.run(["cargo", "package", "--quiet", "--workspace", "--locked", "--no-verify", "--allow-dirty", "--target-dir", target],
+                           cwd=ROOT, check=True)
+            for path in sorted(Path(target, "package").glob("*.crate")):
+                self.write((path.name, path.read_bytes()))
+
     def checksums(self) -> None:
         """Of every package, as `sha256sum --check` reads them."""
         files = sorted(path for path in self.out.iterdir() if path.is_file() and path.name != "SHA256SUMS")
@@ -135,7 +153,7 @@ class Build:
 KINDS: dict[str, Callable[[Build], None]] = {
     "archive": Build.archive, "wheel": Build.wheel, "npm": Build.npm, "mcpb": Build.mcpb, "deb": Build.deb, "docker": Build.docker,
     "formula": Build.formula, "server": Build.server, "sbom": Build.sbom, "draft": Build.draft,
-    "checksums": Build.checksums,
+    "crate": Build.crate, "checksums": Build.checksums,
 }
 
 

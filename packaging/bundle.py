@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from facts import PROGRAM, ROOT, TITLE, Entry, Speaker, Target, as_json, licences, package, version, zipped
+from sbom import FILE
 
 
 def manifest(target: Target, repository: str, speaker: Speaker) -> dict:
@@ -36,12 +37,13 @@ def manifest(target: Target, repository: str, speaker: Speaker) -> dict:
     }
 
 
-def build(target: Target, program: bytes, repository: str, speaker: Speaker) -> tuple[str, bytes]:
+def build(target: Target, program: bytes, repository: str, speaker: Speaker, bill: bytes) -> tuple[str, bytes]:
     """The bundle's file name, and its bytes."""
     entries = [
         Entry("manifest.json", as_json(manifest(target, repository, speaker))),
         Entry(f"server/{target.file}", program, 0o755),
         Entry("README.md", (ROOT / "README.md").read_bytes()),
         *licences(),
+        Entry(FILE, bill),
     ]
     return f"{PROGRAM}-{version()}-{'-'.join(target.npm)}.mcpb", zipped(entries)

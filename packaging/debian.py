@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 from facts import LICENCES, PROGRAM, ROOT, Entry, Speaker, Target, oldest_glibc, package, time, version
+from sbom import FILE
 
 #: Where each shell looks.
 COMPLETIONS = {
@@ -54,7 +55,7 @@ def control(target: Target, repository: str, installed: int, depends: list[str])
     ])
 
 
-def files(program: bytes, repository: str, speaker: Speaker) -> list[Entry]:
+def files(program: bytes, repository: str, speaker: Speaker, bill: bytes) -> list[Entry]:
     documents = f"usr/share/doc/{PROGRAM}"
     changes = (f"{PROGRAM} ({debian_version()}) unstable; urgency=medium\n\n  * What changed is in CHANGELOG.md, beside this file.\n\n"
                f" -- {maintainer(repository)}  {email.utils.formatdate(time())}\n")
@@ -70,13 +71,14 @@ def files(program: bytes, repository: str, speaker: Speaker) -> list[Entry]:
         Entry(f"{documents}/copyright", copyright.encode()),
         Entry(f"{documents}/changelog.gz", gzip.compress(changes.encode(), mtime=0)),
         Entry(f"{documents}/CHANGELOG.md.gz", gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0)),
+        Entry(f"{documents}/{FILE}.gz", gzip.compress(bill, mtime=0)),
         Entry(f"{documents}/README.md", (ROOT / "README.md").read_bytes()),
     ]
 
 
-def build(target: Target, program: bytes, repository: str, speaker: Speaker) -> tuple[str, bytes]:
+def build(target: Target, program: bytes, repository: str, speaker: Speaker, bill: bytes) -> tuple[str, bytes]:
     """The package's file name, and its bytes, from `dpkg-deb`."""
-    entries = files(program, repository, speaker)
+    entries = files(program, repository, speaker, bill)
     name = f"{PROGRAM}_{debian_version()}_{target.deb}.deb"
     with tempfile.TemporaryDirectory() as directory:
         tree = Path(directory, "tree")

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 import tomllib
@@ -100,6 +101,17 @@ def time() -> int:
         return int(given)
     said = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True)
     return int(said.stdout) if said.returncode == 0 else FIRST_ZIP_TIME
+
+
+def clone(place: Path) -> None:
+    """A clone of this repository as it stands here, with what is not committed yet."""
+    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", place], check=True)
+    changed = subprocess.run(["git", "ls-files", "-z", "--modified", "--others", "--exclude-standard"], cwd=ROOT, check=True,
+                             stdout=subprocess.PIPE, text=True).stdout
+    for path in filter(None, changed.split("\0")):
+        if (ROOT / path).is_file():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / path, place / path)
 
 
 def readme(repository: str) -> str:

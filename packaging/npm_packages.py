@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from facts import PROGRAM, REGISTRY_NAME, RELEASED, ROOT, Entry, Target, as_json, licences, package, readme, version, zipped_tar
+from sbom import FILE, of_starter
 
 
 def name_for(target: Target) -> str:
@@ -17,13 +18,13 @@ def common(repository: str) -> dict:
     }
 
 
-def packed(name: str, manifest: dict, entries: list[Entry]) -> tuple[str, bytes]:
-    files = [Entry("package.json", as_json({"name": name, **manifest})), *entries, *licences()]
+def packed(name: str, manifest: dict, entries: list[Entry], bill: bytes) -> tuple[str, bytes]:
+    files = [Entry("package.json", as_json({"name": name, **manifest})), *entries, *licences(), Entry(FILE, bill)]
     inside = [Entry(f"package/{entry.path}", entry.data, entry.mode) for entry in files]
     return f"{name}-{version()}.tgz", zipped_tar(inside)
 
 
-def platform(target: Target, program: bytes, repository: str) -> tuple[str, bytes]:
+def platform(target: Target, program: bytes, repository: str, bill: bytes) -> tuple[str, bytes]:
     """The package that has the program."""
     system, cpu = target.npm
     manifest = {
@@ -35,12 +36,12 @@ def platform(target: Target, program: bytes, repository: str) -> tuple[str, byte
         **({"libc": ["glibc"]} if target.triple.endswith("-gnu") else {}),
         "preferUnplugged": True,
     }
-    return packed(name_for(target), manifest, [Entry(f"bin/{target.file}", program, 0o755)])
+    return packed(name_for(target), manifest, [Entry(f"bin/{target.file}", program, 0o755)], bill)
 
 
 def starter(repository: str) -> tuple[str, bytes]:
     """The package that users name."""
-    words = package()
+    words, platforms = package(), [name_for(target) for target in RELEASED.values()]
     manifest = {
         **common(repository),
         "description": words["description"],
@@ -49,7 +50,8 @@ def starter(repository: str) -> tuple[str, bytes]:
         "mcpName": f"io.github.{repository}",
         "bin": {PROGRAM: "starter.js"},
         "engines": {"node": ">=18"},
-        "optionalDependencies": {name_for(target): version() for target in RELEASED.values()},
+        "optionalDependencies": {name: version() for name in platforms},
     }
     script = (ROOT / "packaging/npm/starter.js").read_bytes()
-    return packed(REGISTRY_NAME, manifest, [Entry("starter.js", script, 0o755), Entry("README.md", readme(repository).encode())])
+    return packed(REGISTRY_NAME, manifest, [Entry("starter.js", script, 0o755), Entry("README.md", readme(repository).encode())],
+                  of_starter(REGISTRY_NAME, platforms))

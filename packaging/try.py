@@ -2,7 +2,7 @@
 """Installs each package into a fresh place as a user would, and edits a file through it: see docs/packages.md.
 
     try.py --dist DIST [KIND…]      the packages that build.py has put there; those for other machines are left out
-    try.py --install                brings uv and mcpb, which two of the kinds need (TOOLS, default: target/packaging)
+    try.py --install                brings uv, mcpb and a reader of bills of materials (TOOLS, default: target/packaging)
 
 A kind whose tools or packages are not here is skipped, and said; but one that was named has failed then.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -34,6 +35,17 @@ from session import Session, edits, environment
 
 WINDOWS = HERE[0] == "win32"
 WANTED = ROOT / "packaging/tools"
+#: What holds a program, or starts one.
+PACKAGES = (".tar.gz", ".zip", ".whl", ".tgz", ".mcpb", ".deb")
+BY_THE_SCHEMA = """
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+wrong = {path: JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(path, encoding="utf-8").read()) for path in sys.argv[1:]}
+for path, error in wrong.items():
+    print(path, error or "is right")
+sys.exit(any(wrong.values()))
+"""
 
 
 class Skipped(Exception):
@@ -45,6 +57,20 @@ def run(command: list[str | Path], told: dict[str, str] | None = None, directory
     said = subprocess.run(command, env=told, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert said.returncode == 0, f"{' '.join(map(str, command))}: exit code {said.returncode}\n{said.stdout}{said.stderr}"
     return said.stdout
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """The files in a package, by their names in it."""
+    if path.suffix in {".zip", ".whl", ".mcpb"}:
+        with zipfile.ZipFile(path) as opened:
+            return {name: opened.read(name) for name in opened.namelist()}
+    packed = path.read_bytes()
+    if path.suffix == ".deb":
+        if not shutil.which("dpkg-deb"):
+            raise Skipped("dpkg-deb is not here")
+        packed = subprocess.run(["dpkg-deb", "--fsys-tarfile", path], check=True, stdout=subprocess.PIPE).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as opened:
+        return {one.name: opened.extractfile(one).read() for one in opened.getmembers() if one.isfile()}
 
 
 class Trial:
@@ -310,8 +336,39 @@ class Trial:
             assert hashlib.sha256(file.read_bytes()).hexdigest() == package["fileSha256"], file
 
     def sbom(self) -> None:
+        """In each package is a bill of what the program of that very package is made of; the one beside them is of all targets. All are right."""
+        whole = self.one(f"{PROGRAM}-{self.version}.cdx.json")
+        bills = {whole.name: whole.read_bytes()}
+        for path in sorted(path for path in self.dist.iterdir() if path.name.endswith(PACKAGES)):
+            inside = contents(path)
+            [name] = [name for name in inside if re.search(r"(^|/)sbom\.cdx\.json(\.gz)?$", name)]
+            bills[path.name] = gzip.decompress(inside[name]) if name.endswith(".gz") else inside[name]
+            root = json.loads(bills[path.name])["metadata"]["component"]
+            if path.name == f"{REGISTRY_NAME}-{self.version}.tgz":
+                wanted = json.loads(inside["package/package.json"])["optionalDependencies"]
+                listed = json.loads(bills[path.name])["components"]
+                assert root["name"] == REGISTRY_NAME and {one["name"]: one["version"] for one in listed} == wanted, path
+            else:
+                [digest] = [one["content"] for one in root["hashes"]]
+                assert digest in {hashlib.sha256(data).hexdigest() for data in inside.values()}, f"{path.name}: the bill is of another program"
+        assert len(bills) > 1, "no package has a bill"
+        for name, data in bills.items():
+            if name != f"{REGISTRY_NAME}-{self.version}.tgz":
+                self.bill(json.loads(data))
+        python = self.tools / ("bills/Scripts/python.exe" if WINDOWS else "bills/bin/python")
+        if not python.is_file():
+            raise Skipped("all are right, but what reads them by the schema is not here")
+        with self.place() as place:
+            for name, data in bills.items():
+                Path(place, name).write_bytes(data)
+            run([python, "-c", BY_THE_SCHEMA, *(Path(place, name) for name in bills)])
+            # And it finds what is wrong.
+            spoiled = Path(place, "spoiled")
+            spoiled.write_bytes(bills[whole.name].replace(b'"bom-ref"', b'"bom-reference"', 1))
+            assert subprocess.run([python, "-c", BY_THE_SCHEMA, spoiled], capture_output=True).returncode == 1
+
+    def bill(self, told: dict) -> None:
         """All that the program depends on is in it, with digests as in Cargo.lock, and nothing else."""
-        told = json.loads(self.one(f"{PROGRAM}-{self.version}.cdx.json").read_text())
         root = told["metadata"]["component"]
         components = {one["bom-ref"]: one for one in [*told["components"], root]}
         needs = {one["ref"]: one["dependsOn"] for one in told["dependencies"]}
@@ -325,10 +382,13 @@ class Trial:
         assert told["bomFormat"] == "CycloneDX" and told["specVersion"] and told["serialNumber"].startswith("urn:uuid:")
         lock = {(one["name"], one["version"]): one.get("checksum")
                 for one in tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]}
-        for one in components.values():
-            assert one["licenses"] and [digest["content"] for digest in one.get("hashes", [])] == [
-                digest for digest in [lock[one["name"], one["version"]]] if digest], one
+        for one in told["components"]:
+            digests = [digest["content"] for digest in one.get("hashes", [])]
+            assert one["licenses"] and (not one["purl"].startswith("pkg:cargo/") or digests == [
+                digest for digest in [lock[one["name"], one["version"]]] if digest]), one
         names = {one["name"] for one in components.values()}
+        # By these names a vulnerability would be told of.
+        assert {"sqlite", "rust-std"} == {one["name"] for one in components.values() if not one["purl"].startswith("pkg:cargo/")}
         # Of direct dependencies those of the program are in it, those of its tests are not.
         manifest = tomllib.loads((ROOT / "crates/server/Cargo.toml").read_text())
         assert set(manifest["dependencies"]) <= names and not names & set(manifest["dev-dependencies"]), names
@@ -350,7 +410,7 @@ KINDS: dict[str, Callable[[Trial], None]] = {
 
 
 def install(tools: Path) -> None:
-    """uv from PyPI and mcpb from npm, each in a directory of its own, and once; packaging/tools has the hashes."""
+    """uv and cyclonedx-python-lib from PyPI and mcpb from npm, each in a directory of its own, and once; packaging/tools has the hashes."""
     def once(place: Path, wanted: Path, bring: Callable[[], None]) -> None:
         complete = place / "complete"
         if not complete.is_file() or complete.read_bytes() != wanted.read_bytes():
@@ -358,17 +418,20 @@ def install(tools: Path) -> None:
             bring()
             shutil.copyfile(wanted, complete)
 
-    def uv() -> None:
-        run([sys.executable, "-m", "venv", tools / "uv"])
-        run([tools / ("uv/Scripts/python" if WINDOWS else "uv/bin/python"), "-m", "pip", "--quiet", "install", "--require-hashes",
-             "--requirement", WANTED / "uv.txt"])
+    def of_python(name: str) -> Callable[[], None]:
+        def bring() -> None:
+            run([sys.executable, "-m", "venv", tools / name])
+            run([tools / name / ("Scripts/python" if WINDOWS else "bin/python"), "-m", "pip", "--quiet", "install", "--require-hashes",
+                 "--requirement", WANTED / f"{name}.txt"])
+        return bring
 
     def mcpb() -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copyfile(WANTED / name, tools / "npm" / name)
         run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], directory=tools / "npm")
 
-    once(tools / "uv", WANTED / "uv.txt", uv)
+    for name in ("uv", "bills"):
+        once(tools / name, WANTED / f"{name}.txt", of_python(name))
     if npm := shutil.which("npm"):
         once(tools / "npm", WANTED / "package-lock.json", mcpb)
 

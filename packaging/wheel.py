@@ -12,6 +12,7 @@ import hashlib
 import io
 
 from facts import LICENCES, PROGRAM, REGISTRY_NAME, Entry, Target, licences, oldest_glibc, package, python_version, readme, version, zipped
+from sbom import FILE
 
 NAME = REGISTRY_NAME.replace("-", "_")
 SYSTEMS = {"linux": "POSIX :: Linux", "darwin": "MacOS", "win32": "Microsoft :: Windows"}
@@ -66,7 +67,7 @@ def record(entries: list[Entry], path: str) -> Entry:
     return Entry(path, out.getvalue().encode())
 
 
-def build(target: Target, program: bytes, repository: str) -> tuple[str, bytes]:
+def build(target: Target, program: bytes, repository: str, bill: bytes) -> tuple[str, bytes]:
     """The wheel's file name, and its bytes."""
     name, tags = f"{NAME}-{python_version(version())}", tag(target, program)
     scripts, info = f"{name}.data/scripts", f"{name}.dist-info"
@@ -79,5 +80,7 @@ def build(target: Target, program: bytes, repository: str) -> tuple[str, bytes]:
         Entry(f"{info}/METADATA", metadata(repository)),
         Entry(f"{info}/WHEEL", ("\n".join(wheel) + "\n").encode()),
         *licences(f"{info}/licenses/"),
+        # Where PEP 770 has them.
+        Entry(f"{info}/sboms/{FILE}", bill),
     ]
     return f"{name}-py3-none-{tags}.whl", zipped([*entries, record(entries, f"{info}/RECORD")])
