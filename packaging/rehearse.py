@@ -27,7 +27,7 @@ from pathlib import Path
 import yaml
 
 from build import HERE
-from facts import PROGRAM, REGISTRY_NAME, ROOT, TARGETS, changes, version
+from facts import PROGRAM, REGISTRY_NAME, ROOT, TARGETS, changes, clone, version
 from services import Services
 
 RUNNER = {"x64": "ubuntu-latest", "arm64": "ubuntu-24.04-arm"}
@@ -41,6 +41,9 @@ STAND_INS = {
     # All but the download: uv asks the registry for each package, and whether it has one with such a digest.
     "pip": 'exec uv pip "$@" --dry-run --no-progress --python "$REAL_PYTHON"',
     "rustup": 'echo "(rustup $*)"',
+    "sudo": 'echo "(sudo $*)"',
+    # The suites run where they are, and not again in here.
+    "bash": 'case $1 in .ci/run) exec "$REAL_PYTHON" packaging/try_tried.py --say "$GITHUB_SHA" ;; *) exec "$REAL_BASH" "$@" ;; esac',
     "cargo": """case $1 in
     zigbuild | build)
         while [ "$1" != --target ]; do shift; done
@@ -72,6 +75,10 @@ def need(holds: bool, why: str) -> None:
         raise Failed(why)
 
 
+def commit() -> str:
+    return subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
 def static(program: Path) -> bool:
     """Whether no loader is asked for."""
     return b"/ld-linux" not in program.read_bytes()[:4096]
@@ -86,11 +93,13 @@ class Rehearsal:
         self.left: set[str] = set()
         #: Files and their contents, by artifacts' names.
         self.artifacts: dict[str, dict[str, bytes]] = {}
+        #: The names of the files of which it is attested who made them.
+        self.attested: set[str] = set()
         #: How many steps have been carried out.
         self.done = 0
         self.asked = place / "docker.log"
         self.asked.touch()
-        for directory in ("bin", "home", "tmp"):
+        for directory in ("bin", "home", "tmp", "runner"):
             (place / directory).mkdir()
         for name, script in STAND_INS.items():
             path = place / "bin" / name
@@ -106,10 +115,10 @@ class Rehearsal:
             "PATH": f"{place / 'bin'}:{tools / 'uv/bin'}:{os.environ['PATH']}", "HOME": str(place / "home"), "TMPDIR": str(place / "tmp"),
             "CARGO_HOME": os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo"),
             "RUSTUP_HOME": os.environ.get("RUSTUP_HOME") or str(Path.home() / ".rustup"), "CARGO_TARGET_DIR": str(place / "target"),
-            "REAL_PYTHON": sys.executable, "REAL_CARGO": shutil.which("cargo"), "REHEARSED_PROGRAM": str(program),
+            "REAL_PYTHON": sys.executable, "REAL_BASH": shutil.which("bash"), "RUNNER_TEMP": str(place / "runner"), "REAL_CARGO": shutil.which("cargo"), "REHEARSED_PROGRAM": str(program),
             "ASKED_OF_DOCKER": str(self.asked), "CARGO_REGISTRY_TOKEN": "",
             "CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_REF": f"refs/tags/{tag}", "GITHUB_REF_NAME": tag, "GITHUB_ACTOR": "somebody",
-            "GITHUB_REPOSITORY": REPOSITORY, "npm_config_update_notifier": "false",
+            "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_SHA": commit(), "npm_config_update_notifier": "false",
         }
 
     def job(self, name: str, row: dict[str, str] | None = None) -> None:
@@ -190,13 +199,7 @@ class Rehearsal:
 
     def checkout(self, workspace: Path) -> None:
         """A clone as it stands here, with the steps of RELEASE.md that come before the tag: changelog and number."""
-        subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", workspace], check=True)
-        changed = subprocess.run(["git", "ls-files", "-z", "--modified", "--others", "--exclude-standard"], cwd=ROOT, check=True,
-                                 stdout=subprocess.PIPE, text=True).stdout
-        for path in filter(None, changed.split("\0")):
-            if (ROOT / path).is_file():
-                (workspace / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / path, workspace / path)
+        clone(workspace)
         old, new = version(), self.tag.removeprefix("v")
         for path, before, after in (
             ("CHANGELOG.md", r"^## \[Unreleased\]$", f"## [Unreleased]\n\n## [{new}] - 2026-01-01" if not released(new) else "## [Unreleased]"),
@@ -226,9 +229,14 @@ class Rehearsal:
     def attest(self, inputs: dict[str, str], workspace: Path) -> None:
         """What the action asks of what it is given."""
         need({"id-token", "attestations"} <= self.may and ("subject-name" not in inputs or "packages" in self.may), "no right to attest")
+        if path := inputs.get("subject-path"):
+            need((workspace / path).is_file(), f"there is no {path}")
+            self.attested.add(Path(path).name)
+            return
         if checksums := inputs.get("subject-checksums"):
             for line in (workspace / checksums).read_text().splitlines():
                 digest, name = line.split("  ")
+                self.attested.add(name)
                 need(hashlib.sha256((workspace / checksums).with_name(name).read_bytes()).hexdigest() == digest, f"{name} has another digest")
         else:
             need(inputs["subject-digest"] == DIGEST and inputs["subject-name"] == f"ghcr.io/{REPOSITORY}".lower(), f"not the image: {inputs}")
@@ -274,11 +282,16 @@ class Rehearsal:
 
     def sent(self, pre_release: bool) -> None:
         """Whether all that was made has arrived, as what it is."""
-        made = {name: data for name, data in self.artifacts["packages"].items() if "/" not in name}
+        made = {name: data for name, data in (self.artifacts["packages"] | self.artifacts["list"]).items() if "/" not in name}
         number, services = self.tag.removeprefix("v"), self.services
         [release] = services.releases
         need(release["tag_name"] == self.tag and release["draft"] is True and release["prerelease"] is pre_release, f"{release['tag_name']}")
         need(release["assets"] == made, f"the release has {sorted(release['assets'])}, made were {sorted(made)}")
+        need(self.attested == set(made) - {"SHA256SUMS"}, f"not attested: {sorted(set(made) - self.attested)}")
+        tried = json.loads(made["tried.json"])
+        sums = {name: hashlib.sha256(data).hexdigest() for name, data in made.items() if name not in ("tried.json", "SHA256SUMS")}
+        need(tried["commit"] == self.environment["GITHUB_SHA"] and tried["version"] == number and tried["sha256"] == sums and bool(tried["everything"]["suites"])
+             and bool(tried["packages"]) is not pre_release, "the list of what was tried is of something else")
         need(release["body"] == changes(), "the notes are not the changelog's")
         need(set(services.wheels) == {name for name in made if name.endswith(".whl")} and bool(services.wheels), f"PyPI has {services.wheels}")
         packages = [f"{REGISTRY_NAME}-{'-'.join(TARGETS[triple].npm)}" for triple in TARGETS if f"{PROGRAM}-{number}-{triple}.tar.gz" in made]
@@ -287,6 +300,9 @@ class Rehearsal:
         need(all(tags == {tag: number} for tags in services.tags.values()), f"npm's tags are {services.tags}")
         images = re.findall(r"--tag \S+:(\S+)", self.asked.read_text())
         need(images == [number] + ["latest"] * (not pre_release), f"the image's tags are {images}")
+        # What was tried and attested is what the registry of crates would have got.
+        archives = {path.name: path.read_bytes() for path in (self.place / "target/package").rglob("*.crate")}
+        need(len(archives) == 3 and all(made[name] == data for name, data in archives.items()), f"other crates than {sorted(archives)}")
         need(not services.refused, f"refused: {services.refused}")
         # What needs the program for another system, or a service that is not here.
         self.left |= {name for name in STAND_INS if not name.startswith("python")}
