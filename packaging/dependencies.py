@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Every crate that is compiled into the program of any target, or runs when that is built, and what can be read off its sources.
+
+    dependencies.py            writes docs/dependencies.md
+    dependencies.py --check    fails if it is not as it would be written
+
+Counted in a crate's package without its tests, benches, examples and fuzz targets, comments and texts: what is compiled for other systems, or
+with features that are not chosen, is counted too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import sbom
+from facts import ROOT
+
+PAGE = ROOT / "docs/dependencies.md"
+ASIDE = {"tests", "test", "benches", "bench", "examples", "example", "fuzz", "target"}
+#: Comments (those of blocks without others inside), texts, and characters that would begin one.
+SILENT = re.compile(r"""//[^\n]*|/\*.*?\*/|b?r(\#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\])'""", re.DOTALL)
+UNSAFE = re.compile(r"\bunsafe\b")
+PROCESS = re.compile(r"\bprocess::(?:\{[^}]*\b)?Command\b|\bCreateProcess\w*\s*\(|\bposix_spawn\w*\s*\(")
+NETWORK = re.compile(r"\bTcp(?:Stream|Listener)\b|\bUdpSocket\b|\bUnixStream\b|\bnet::connect\b|\bToSocketAddrs\b")
+HEAD = """# What is in the program
+
+Made by `packaging/dependencies.py`, and checked by it (`--check`) in `.ci/run`: every crate that is compiled into the program of any of the six
+targets, or runs while it is built. What tests alone need is not here.
+
+- **for**: who asks for it. Why we ask for one ourselves stands above its line in the manifests in `crates`.
+- **lines** of Rust that are neither blank nor comment, and how often `unsafe` is written there: as a block, a function, a trait, an `impl`. In the
+  whole package but for the directories of tests and examples; what is for other systems, or not switched on, and tests among the sources are counted too.
+  It says where to look, and not how much of it runs.
+- **C**: files in C or assembly in the package; `libsqlite3-sys` has SQLite, `ring` what comes from BoringSSL.
+- **build**: a script that runs when it is built. **macro**: it runs inside the compiler, and is not in the program.
+- **starts**, **net**: the sources outside the build script name what starts programs, or opens connections. What the program does of that is in
+  [SECURITY.md](../SECURITY.md).
+- **looked at**: `yes` if it was read for this project, in this version, and `supply-chain/audits.toml` says by whom, and what was seen; else it is an
+  exemption in `supply-chain/config.toml`, which claims nothing. `cargo vet --locked` fails on a crate, or a version, that is in neither.
+
+"""
+
+
+@dataclasses.dataclass
+class Crate:
+    name: str
+    number: str
+    asked_by: list[str]
+    lines: int = 0
+    unsafe: int = 0
+    foreign: int = 0
+    build: bool = False
+    macro: bool = False
+    starts: bool = False
+    net: bool = False
+    audited: bool = False
+
+    def row(self) -> str:
+        told = [self.name, self.number, ", ".join(self.asked_by), f"{self.lines:,}".replace(",", " "), str(self.unsafe or ""), str(self.foreign or ""),
+                *("yes" if one else "" for one in (self.build, self.macro, self.starts, self.net, self.audited))]
+        return f"| {' | '.join(told)} |"
+
+
+def code(text: str) -> str:
+    """Without comments and texts; the lines stay."""
+    return SILENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+
+
+def read(crate: Crate, one: dict) -> None:
+    root = Path(one["manifest_path"]).parent
+    kinds = {kind for target in one["targets"] for kind in target["kind"]}
+    scripts = {Path(target["src_path"]) for target in one["targets"] if "custom-build" in target["kind"]}
+    crate.build, crate.macro = bool(scripts), "proc-macro" in kinds
+    for path in sorted(root.rglob("*")):
+        if set(path.relative_to(root).parts[:-1]) & ASIDE or not path.is_file():
+            continue
+        if path.suffix in {".c", ".S", ".s", ".asm"}:
+            crate.foreign += 1
+        elif path.suffix == ".rs" and path.stem not in ASIDE:
+            text = code(path.read_text(errors="replace"))
+            crate.lines += sum(bool(line.strip()) for line in text.splitlines())
+            crate.unsafe += len(UNSAFE.findall(text))
+            if path not in scripts:
+                crate.starts |= bool(PROCESS.search(text))
+                crate.net |= bool(NETWORK.search(text))
+
+
+def audited() -> set[tuple[str, str]]:
+    told = tomllib.loads((ROOT / "supply-chain/audits.toml").read_text())
+    return {(name, one["version"]) for name, list_of in told.get("audits", {}).items() for one in list_of if "version" in one}
+
+
+def crates() -> list[Crate]:
+    told = sbom.metadata()
+    tree = sbom.linked(told, sbom.compiled())
+    known = {one["id"]: one for one in told["packages"]}
+    ours = {one for one in tree if known[one]["source"] is None}
+    seen, found = audited(), []
+    for one in sorted(set(tree) - ours, key=lambda one: (known[one]["name"], known[one]["version"])):
+        by = sorted({known[other]["name"].replace("mcp-text-editor", "us") if other in ours else known[other]["name"]
+                     for other, needs in tree.items() if one in needs})
+        asked = ["us"] if any(name.startswith("us") for name in by) else by
+        crate = Crate(known[one]["name"], known[one]["version"], asked)
+        crate.audited = (crate.name, crate.number) in seen
+        read(crate, known[one])
+        found.append(crate)
+    return found
+
+
+def page() -> str:
+    found = crates()
+    lines = ["| crate | version | for | lines | unsafe | C | build | macro | starts | net | looked at |",
+             "|---|---|---|--:|--:|--:|---|---|---|---|---|", *(crate.row() for crate in found)]
+    total = (f"{len(found)} crates, {sum('us' in one.asked_by for one in found)} of them asked for by us; {sum(not one.unsafe for one in found)} without `unsafe`; "
+             f"{sum(one.build for one in found)} have a build script, {sum(one.macro for one in found)} are macros; "
+             f"{sum(one.audited for one in found)} looked at.\n\n")
+    return HEAD + total + "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    told = page()
+    if not options.check:
+        PAGE.write_text(told)
+        return 0
+    is_so = PAGE.is_file() and PAGE.read_text() == told
+    if not is_so:
+        print("docs/dependencies.md is not what packaging/dependencies.py writes")
+    print(f"{int(is_so)} passed, {int(not is_so)} failed")
+    return 0 if is_so else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
