@@ -55,6 +55,12 @@ STAND_INS = {
         exec "$REAL_CARGO" "$@" --dry-run --no-verify --allow-dirty ;;
     *) exec "$REAL_CARGO" "$@" ;;
 esac""",
+    # In the form in which uv sends it, with nothing in it that is signed.
+    "pypi-attestations": """shift
+for wheel; do
+    printf '{"version": 1, "verification_material": {"certificate": "none", "transparency_entries": [{}]}, "envelope": {"statement": "%s", "signature": "none"}}' \\
+        "$(sha256sum <"$wheel" | cut -d ' ' -f 1)" >"$wheel.publish.attestation"
+done""",
     "docker": f"""echo "$*" >>"$ASKED_OF_DOCKER"
 case $1 in login) grep -q packages ;; esac
 while [ $# -gt 0 ]; do
@@ -294,6 +300,7 @@ class Rehearsal:
              and bool(tried["packages"]) is not pre_release, "the list of what was tried is of something else")
         need(release["body"] == changes(), "the notes are not the changelog's")
         need(set(services.wheels) == {name for name in made if name.endswith(".whl")} and bool(services.wheels), f"PyPI has {services.wheels}")
+        need(services.attestations == {name: hashlib.sha256(made[name]).hexdigest() for name in services.wheels}, "wheels without attestations")
         packages = [f"{REGISTRY_NAME}-{'-'.join(TARGETS[triple].npm)}" for triple in TARGETS if f"{PROGRAM}-{number}-{triple}.tar.gz" in made]
         need(services.packages == [*packages, REGISTRY_NAME], f"npm got {services.packages}")
         tag = "next" if pre_release else "latest"

@@ -54,6 +54,8 @@ class Services(Registry):
         threading.Thread(target=self.secure.serve_forever, daemon=True).start()
         #: What was sent, in its order.
         self.wheels: list[str] = []
+        #: What is said of each wheel by who made it.
+        self.attestations: dict[str, str] = {}
         self.packages: list[str] = []
         self.releases: list[dict] = []
         self.refused: list[str] = []
@@ -111,6 +113,8 @@ class Services(Registry):
         assert name not in self.files, f"{name} is there"
         self.files[name] = data
         self.wheels.append(name)
+        [attestation] = json.loads(form["attestations"][1])
+        self.attestations[name] = attestation["envelope"]["statement"]
         return {}
 
     def package(self, name: str, told: dict) -> dict:
