@@ -90,6 +90,10 @@ packages: build
     python3 packaging/try.py --install
     python3 packaging/try.py
 
+# Every package made twice, as by two people on two machines; `program` builds the release's program twice, in minutes
+twice WHAT="packages": build
+    python3 packaging/reproduce.py {{WHAT}} --program "$MCP_TEXT_EDITOR_BIN"
+
 # The release's workflow on this machine, line by line, and what is wrong with any workflow
 release: build
     python3 packaging/try.py --install

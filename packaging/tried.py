@@ -40,7 +40,7 @@ def suites_of(script: str) -> list[str]:
 
 def counted(text: str) -> dict:
     """What test runners said; as `.ci/run` does, the first count of a line."""
-    found = [COUNT.search(line) for line in text.splitlines()]
+    found = [COUNT.search(line) for line in text.split("\n")]
     told = {"passed": sum(int(one[1]) for one in found if one), "failed": sum(int(one[2]) for one in found if one)}
     ignored = sum(int(number) for number in IGNORED.findall(text))
     return {**told, **({"ignored": ignored} if ignored else {}), "skipped": sorted(set(SKIPPED.findall(text)))}
@@ -48,7 +48,7 @@ def counted(text: str) -> dict:
 
 def everything(log: str, commit: str, script: str) -> dict:
     """What one whole run of `.ci/run` says."""
-    lines = log.rstrip().splitlines()
+    lines = log.rstrip("\n").split("\n")
     last = re.fullmatch(r"(\d+) passed, (\d+) failed", lines[-1] if lines else "")
     need(bool(last), "the log does not end with a count: the run was broken off")
     of = re.search(r"^commit: (.+)$", log, re.MULTILINE)
@@ -68,7 +68,7 @@ def everything(log: str, commit: str, script: str) -> dict:
 
 def packages(name: str, log: str) -> dict:
     """What one run of `try.py` says: the kinds of packages that were installed, and used."""
-    lines = log.rstrip().splitlines()
+    lines = log.rstrip("\n").split("\n")
     told = counted(lines[-1] if lines else "")
     need(told["passed"] > 0, f"{name}: the log does not end with a count")
     kinds = re.findall(r"^ok +(\w+)$", log, re.MULTILINE)
