@@ -58,6 +58,11 @@ reliability: build
 load *ARGS='--edits 400': build
     python3 tests/http/load.py {{ARGS}}
 
+# Histories of calls under kills and pauses, judged by another program
+histories *ARGS='--seconds 60': build
+    cargo build --locked -p histories
+    python3 tests/histories/recorder.py {{ARGS}}
+
 # Real agent programs with a script in the model's place
 agents *CLIENTS: build
     python3 tests/agents/agents.py {{CLIENTS}}

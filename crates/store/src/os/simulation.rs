@@ -1,6 +1,6 @@
 //! Other systems' ways, under Linux: what a file system or a kernel lacks, and what only Windows does to those who share files; and syncs
-//! that are left out, so that a power cut shows what each is for. Built only with the feature `simulation`, and never into a release; what
-//! it defines stands in place of the function of the same name.
+//! and locks that are left out, so that a power cut, or a history of calls, shows what each is for. Built only with the feature `simulation`, and never
+//! into a release; what it defines stands in place of the function of the same name.
 //!
 //! `MCP_TEXT_EDITOR_SIMULATE` lists the ways, with commas. `MCP_TEXT_EDITOR_SIMULATE_IN` is a directory: the ways that file systems have
 //! are its alone then, as where it is mounted from elsewhere and the state directory is not.
@@ -11,6 +11,8 @@ use std::os::fd::{AsFd, AsRawFd as _};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use cap_std::fs::Dir;
 
@@ -20,6 +22,9 @@ use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, un
 
 /// What the names of temporaries begin with; `stage`, which owns it, stands further right.
 const PREFIX: &str = ".mte-";
+
+/// How long a slow exchange takes, before and after it.
+const EXCHANGE: Duration = Duration::from_millis(2);
 
 /// The ways that are simulated; all are off by default.
 #[expect(clippy::struct_excessive_bools, reason = "each can be on or off beside each other")]
@@ -55,6 +60,12 @@ struct Ways {
     no_sync_moved: bool,
     /// Nor is what a record says: `no-sync-record`.
     no_sync_record: bool,
+    /// No file is locked: `no-lock-file`.
+    no_lock_file: bool,
+    /// Nor is any record, so that what is being done looks as if its process were dead: `no-lock-record`.
+    no_lock_record: bool,
+    /// An exchange of names takes a while, before and after it: `slow-exchange`. Who is to wait for another then has to.
+    slow_exchange: bool,
     /// Where file systems' ways are; everywhere if `None`.
     within: Option<PathBuf>,
 }
@@ -85,6 +96,9 @@ impl Ways {
                 "no-sync-directory" => &mut ways.no_sync_directory,
                 "no-sync-moved" => &mut ways.no_sync_moved,
                 "no-sync-record" => &mut ways.no_sync_record,
+                "no-lock-file" => &mut ways.no_lock_file,
+                "no-lock-record" => &mut ways.no_lock_record,
+                "slow-exchange" => &mut ways.slow_exchange,
                 unknown => panic!("{unknown} is no way of another system"),
             };
             *switch = true;
@@ -161,7 +175,13 @@ pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Re
     if WAYS.is_here(WAYS.no_exchange || WAYS.enotsup, directory) {
         return fallback::exchange(directory, file, temporary);
     }
-    linux_kernel::exchange(directory, file, temporary)
+    let linger = || {
+        if WAYS.slow_exchange {
+            thread::sleep(EXCHANGE);
+        }
+    };
+    linger();
+    linux_kernel::exchange(directory, file, temporary).inspect(|()| linger())
 }
 
 pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
@@ -242,12 +262,24 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     if WAYS.is_here(WAYS.enotsup, file) {
         return Err(TryLockError::Error(Said::NotSupported.into()));
     }
+    if is_left_unlocked(file) {
+        return Ok(());
+    }
     unix::try_lock(file)?;
     if let Some(bytes) = WAYS.locked_bytes().filter(|_| file.metadata().is_ok_and(|about| about.is_file())) {
         // For a handle that can only read there are no other locks of bytes; flock(2) above is what excludes.
         lock_bytes(file, libc::F_OFD_SETLK, libc::F_RDLCK, bytes).map_err(TryLockError::Error)?;
     }
     Ok(())
+}
+
+/// Whether a lock is said to be had, and is not. A record is known by its directory, whose name `state_dir` owns.
+fn is_left_unlocked(file: &File) -> bool {
+    if !(WAYS.no_lock_file || WAYS.no_lock_record) || !file.metadata().is_ok_and(|about| about.is_file()) {
+        return false;
+    }
+    let of = |path: PathBuf| path.parent().is_some_and(|parent| parent.ends_with("journal"));
+    if path_behind(file).is_some_and(of) { WAYS.no_lock_record } else { WAYS.no_lock_file }
 }
 
 /// Fails if another handle has locked one of these bytes.
