@@ -73,6 +73,11 @@ pub(crate) fn law() {
         }
         slow.await.unwrap();
         intake.is_idle().await;
+        tokio::select! {
+            biased;
+            () = intake.is_pressed() => panic!("somebody waits who is gone"),
+            () = pause() => {}
+        }
         if ends {
             assert!(intake.share().await.is_err());
             return;
@@ -100,6 +105,8 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.1.lock().unwrap()[self.0] = 0;
+        if let Ok(mut held) = self.1.lock() {
+            held[self.0] = 0;
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::thread;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::read_range;
+use shuttle::rand::Rng as _;
 
 use crate::access::place::{Inode, Place, State};
 use crate::cancellation::Cancellation;
@@ -54,9 +55,18 @@ fn write(place: &Place, changes: usize) {
         bytes[..half].copy_from_slice(&new[..half]);
         *changes += 1;
     }
-    let state = &mut *inode.state.lock().unwrap();
-    state.bytes[half..].copy_from_slice(&new[half..]);
-    state.changes += 1;
+    pause();
+    {
+        let State { bytes, changes } = &mut *inode.state.lock().unwrap();
+        bytes[half..].copy_from_slice(&new[half..]);
+        *changes += 1;
+    }
+    pause();
+}
+
+/// Long enough, now and then, for a whole read.
+fn pause() {
+    (0..shuttle::rand::thread_rng().gen_range(0..60)).for_each(|_| thread::yield_now());
 }
 
 fn read(cache: &ScanCache, place: &Place, told: &Mutex<usize>) {

@@ -4,8 +4,50 @@ pub use std::*;
 
 /// Locks, atomics and channels.
 pub mod sync {
-    pub use shuttle::sync::{Condvar, Mutex, MutexGuard, atomic, mpsc};
+    use std::time::Duration;
+
+    use shuttle::sync as other;
+    use shuttle::thread::yield_now;
+
+    pub use shuttle::sync::{Mutex, MutexGuard, WaitTimeoutResult, atomic, mpsc};
     pub use std::sync::*;
+
+    /// As shuttle's, and others can go on also between the last look at what is waited for and the wait.
+    #[derive(Debug, Default)]
+    pub struct Condvar(other::Condvar);
+
+    impl Condvar {
+        /// One for which nobody waits.
+        pub fn new() -> Self {
+            Self::default()
+        }
+
+        /// Waits to be told.
+        pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+            yield_now();
+            self.0.wait(guard)
+        }
+
+        /// Waits to be told, however long that takes.
+        pub fn wait_timeout<'a, T>(
+            &self,
+            guard: MutexGuard<'a, T>,
+            time: Duration,
+        ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+            yield_now();
+            self.0.wait_timeout(guard, time)
+        }
+
+        /// Tells one who waits.
+        pub fn notify_one(&self) {
+            self.0.notify_one();
+        }
+
+        /// Tells all who wait.
+        pub fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
 }
 
 /// Threads.
