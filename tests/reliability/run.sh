@@ -9,7 +9,7 @@ export MCP_TEXT_EDITOR_BIN
 [ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
 : "${PYTHON:=python3}"
 status=0
-for part in order crash recovery memory faults truth file_systems mounts marks power races sessions soak; do
+for part in order crash recovery memory faults truth file_systems mounts marks power races sessions clocks soak; do
     echo "== $part.py"
     # Of the images that a power cut can leave some hundred, drawn by SEED; all of them at night.
     # Of the hour of load some seconds.

@@ -3,6 +3,7 @@ acknowledged is lost.
 
     soak.py [--seconds N] [--files N] [--pace S] [--seed N] [--svg FILE] [--samples FILE]
     soak.py --draw SAMPLES --svg FILE
+    soak.py --convict
 
 Four servers on one tree and one state directory: two over stdio, each with four calls in flight, two over HTTP with six clients, which take
 either. Edits of all tools and of several files, creations, moves, removals, undo, reads, searches (some over the whole tree of N files) and
@@ -15,6 +16,8 @@ and all put lines of their own into shared files, and take them away. Of a call 
 
 Memory, descriptors and threads of each process, and temporaries, records and the size of the history are looked at all the while: the median
 of the last tenth may not be above that of an early one but by `SLACK`. At the end, after a server has recovered, nothing may be left.
+
+`--convict` is some seconds of load in which all of that is broken on purpose, and must be found.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -118,7 +122,8 @@ class Soak:
     def problem(self, text: str) -> None:
         with self.lock:
             self.problems.append(f"at {self.now():.1f} s: {text}")
-        print(f"   {self.problems[-1]}", flush=True)
+            if len(self.problems) == 1 and not self.options.convict:
+                print(f"   the first problem, {self.problems[0]}", flush=True)
 
     def was_full(self, since: float) -> bool:
         """Whether a disk was full at any moment since then, or a moment before."""
@@ -372,7 +377,8 @@ class Lane:
             else:
                 with self.soak.lock:
                     self.soak.codes["acknowledged without edit_id"] += 1
-                if not self.soak.was_full(op.began - 60):
+                # On a slow machine others can have the history for longer than an edit waits for it.
+                if not self.soak.was_full(op.began - 60) and "database is locked" not in reply.text:
                     problems.append(f"not kept in the history: {reply.text[:400]}")
         for problem in problems:
             self.soak.problem(f"{op.kind} by {self.name}: {problem}")
@@ -593,7 +599,8 @@ def over_http(soak: Soak, servers: list[Http], number: int) -> None:
                 since[which] = server.ends
             if lane.rng.random() < 1 / 300:
                 hang_up(server.port, op, lane.rng.uniform(0, 0.02))
-                soak.counts["hung up"] += 1
+                with soak.lock:
+                    soak.codes["not answered, since the client hung up"] += 1
                 lane.unknown(op)
                 continue
             try:
@@ -665,6 +672,41 @@ def fill(descriptor: int) -> None:
             size //= 4
 
 
+def spoiling(soak: Soak, server: Http, lanes: list[Lane], held: list[socket.socket]) -> None:
+    """What must be found: edits that are lost, temporaries that stay, descriptors that become more and more."""
+    soak.stop.wait(soak.options.seconds / 3)
+    Path(lanes[0].fixed[0]).write_bytes(b"somebody else's\n")
+    (soak.static(7).parent / f"{PREFIX}0123456789abcdef").touch()
+    soak.static(8).unlink()
+    for path in soak.shared():
+        Path(path).write_text(f"{Path(path).name}\n{END}")
+    while not soak.stop.wait(0.05):
+        held.append(socket.create_connection(("127.0.0.1", server.port)))
+
+
+#: The cases that `spoiling` must fail.
+CONVICTED = {"each answer was true", "HTTP at rest", "HTTP: descriptors", "nothing is left beside", "all that was acknowledged is there, and nothing else"}
+
+
+class Convicting(Report):
+    """Passes where exactly what was broken is found."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def case(self, name: str, problems: list[str]) -> bool:
+        if problems:
+            self.found.add(name)
+            print(f"found: {name}: {problems[0][:300]}", flush=True)
+        return not problems
+
+    def verdict(self) -> int:
+        for name in sorted(CONVICTED | self.found):
+            super().case(name, [] if (name in CONVICTED) == (name in self.found) else ["not found" if name in CONVICTED else "found, and was not broken"])
+        return self.end()
+
+
 def temporaries(*directories: Path) -> list[str]:
     """Names of ours beneath these directories."""
     found = []
@@ -719,7 +761,8 @@ def grown(samples: list[dict[str, Any]], seconds: float) -> Iterator[tuple[str, 
 def at_rest(process: Process) -> list[str]:
     """What a process that lived all the while holds once nothing is asked of it: no more than at its start."""
     problems: list[str] = []
-    for _ in range(240):
+    # Threads wait 10 s for work, and connections that nobody closed go at last.
+    for _ in range(60 if process.soak.options.convict else 240):
         now = process.sample()
         if now is None:
             return ["it is not there"]
@@ -809,10 +852,13 @@ def soaked(options: argparse.Namespace, base: Path, report: Report, disks: bool)
     others = [threading.Thread(target=killing, args=(soak, processes)), threading.Thread(target=sampling, args=(soak, processes, samples))]
     if disks:
         others.append(threading.Thread(target=filling, args=(soak,)))
+    held: list[socket.socket] = []
+    if options.convict:
+        others.append(threading.Thread(target=spoiling, args=(soak, servers[0], lanes_http, held)))
     for thread in [*workers, *others]:
         thread.start()
     told = 0.0
-    while soak.now() < options.seconds and len(soak.problems) < 100:
+    while soak.now() < options.seconds and (len(soak.problems) < 100 or options.convict):
         time.sleep(0.5)
         if soak.now() > told + 300:
             told = soak.now()
@@ -828,6 +874,8 @@ def soaked(options: argparse.Namespace, base: Path, report: Report, disks: bool)
     for process in (stdio[0], servers[0]):
         report.case(f"{process.name} at rest", at_rest(process))
         report.case(f"{process.name} lived", ["it was started again"] if process.ends else [])
+    for each in held:
+        each.close()
     for server in servers:
         server.process.send_signal(signal.SIGTERM)
         report.case(f"{server.name} ends", [f"status {status}"] if (status := server.process.wait(4 * CALL_SECONDS)) else [])
@@ -850,7 +898,7 @@ def soaked(options: argparse.Namespace, base: Path, report: Report, disks: bool)
     report.case("servers were killed", [] if soak.kills else ["none was"])
     report.case("disks were full", [] if soak.full or not disks else ["none was"])
     print(f"{sum(soak.counts.values()):,} calls in {lasted:.0f} s (seed {options.seed}): {dict(soak.counts.most_common())}")
-    print(f"ended: {dict(kills)}; full: {dict(Counter(which for which, _, _ in soak.full))}; refused: {dict(soak.codes.most_common())}")
+    print(f"ended: {dict(kills)}; full: {dict(Counter(which for which, _, _ in soak.full))}; refused and so on: {dict(soak.codes.most_common())}")
     return {"seconds": lasted, "files": options.files, "samples": samples, "kills": soak.kills, "full": soak.full, "calls": sum(soak.counts.values())}
 
 
@@ -878,12 +926,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "0")) or int(time.time()))
     parser.add_argument("--svg", type=Path, help="where the curves are drawn")
     parser.add_argument("--samples", type=Path, help="where the samples are kept")
+    parser.add_argument("--convict", action="store_true", help="break what is promised, which must be found")
     parser.add_argument("--draw", type=Path, help="samples that were kept: only draw them")
     options = parser.parse_args()
     if options.draw:
         options.svg.write_text(curves.drawn(json.loads(options.draw.read_text())))
         return 0
-    report = Report()
+    if options.convict:
+        options.seconds, options.files = min(options.seconds, 20.0), min(options.files, 500)
+    report = Convicting() if options.convict else Report()
     if not Path("/proc/self/fd").exists():
         report.skip("a long load", "there is no /proc")
         return report.end()
@@ -914,7 +965,7 @@ def main() -> int:
         for name in ("tree", "state"):
             subprocess.run(["umount", "-l", str(base / name)], capture_output=True)
         shutil.rmtree(base, ignore_errors=True)
-    return report.end()
+    return report.verdict() if isinstance(report, Convicting) else report.end()
 
 
 if __name__ == "__main__":

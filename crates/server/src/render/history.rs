@@ -169,9 +169,11 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Prints the time in UTC, to the second (RFC 3339).
+/// Prints the time in UTC, to the second (RFC 3339); one beyond the years -9999 to 9999, which a file can have, as the last that can be
+/// printed.
 pub(crate) fn time(time: SystemTime) -> String {
-    let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
+    let last = if time < SystemTime::UNIX_EPOCH { Timestamp::MIN } else { Timestamp::MAX };
+    let stamp = Timestamp::try_from(time).unwrap_or(last);
     format!("{stamp:.0}")
 }
 

@@ -284,10 +284,11 @@ fn the_old_go_after_some_days() {
     for _ in 0..100 {
         history.record(&small("/root/a")).unwrap();
     }
-    // 90 of them a little longer ago than allowed, the rest a little less.
+    // 90 of them a little longer ago than allowed, the rest a little less, by the last, which was made a day ago.
     world.sql(
-        "UPDATE edit SET time = time - 30 * 86400000 - 1000 WHERE number <= 90;
-         UPDATE edit SET time = time - 30 * 86400000 + 60000 WHERE number > 90;",
+        "UPDATE edit SET time = time - 31 * 86400000 - 1000 WHERE number <= 90;
+         UPDATE edit SET time = time - 31 * 86400000 + 60000 WHERE number > 90;
+         UPDATE edit SET time = time + 30 * 86400000 - 60000 WHERE number = 100;",
     );
     history.record(&small("/root/a")).unwrap();
     assert_eq!(all(&history).len(), 101, "it has looked this hour");
@@ -296,6 +297,35 @@ fn the_old_go_after_some_days() {
     assert_eq!(all(&history).len(), 102 - 64, "not too many at once");
     history.record(&small("/root/a")).unwrap();
     assert_eq!(all(&history).len(), 13);
+}
+
+#[test]
+fn a_clock_that_jumps_ages_nothing() {
+    const DAY: i64 = 86_400_000;
+    let world = World::new();
+    let record = |count: usize| {
+        // Each as another process, which looks at once.
+        for _ in 0..count {
+            world.history().record(&small("/root/a")).unwrap();
+        }
+        all(&world.history()).len()
+    };
+    assert_eq!(record(10), 10);
+    let earlier =
+        |from: i64, by: i64| world.sql(&format!("UPDATE edit SET time = time - {by} WHERE number >= {from}"));
+    // The clock goes forward by forty days.
+    earlier(0, 40 * DAY);
+    assert_eq!(record(5), 15);
+    // It is set right, and days go by.
+    earlier(0, -40 * DAY);
+    assert_eq!(record(5), 20);
+    earlier(0, 2 * DAY);
+    assert_eq!(record(5), 25);
+    // Forty days go by, and one more, in which there were edits.
+    earlier(0, 80 * DAY);
+    assert_eq!(record(5), 30);
+    earlier(0, DAY);
+    assert_eq!(record(1), 6);
 }
 
 #[test]

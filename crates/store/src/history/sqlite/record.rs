@@ -17,6 +17,9 @@ use crate::os::{self, clock};
 /// How often edits that are too old are looked for.
 const AGED: Duration = Duration::from_hours(1);
 
+/// For how long the clock must have been where it is before edits go by it, in milliseconds.
+const PROVEN: i64 = 24 * 60 * 60 * 1000;
+
 /// How many edits are dropped for their age at once, so that the first edit after a long pause is not delayed.
 const AT_ONCE: i64 = 64;
 
@@ -104,8 +107,11 @@ pub(in crate::history) fn record(
         let mut has_looked = false;
         if aged {
             let days = Duration::from_secs(u64::from(settings.days) * 24 * 60 * 60);
-            let oldest = now.saturating_sub(i64::try_from(days.as_millis()).unwrap_or(i64::MAX));
-            has_looked = drop_older(&transaction, oldest, number)?;
+            let days = i64::try_from(days.as_millis()).unwrap_or(i64::MAX);
+            has_looked = match proven(&transaction, now)? {
+                Some(time) => drop_older(&transaction, time.saturating_sub(days), number)?,
+                None => true,
+            };
         }
         transaction.commit()?;
         if aged {
@@ -132,6 +138,16 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Fault> 
         .query_row([beyond], |row| row.get(0))
         .optional()?;
     first_kept.map_or(Ok(()), |first| drop_before(transaction, first))
+}
+
+/// Returns when the last edit was made that is [`PROVEN`] old: the time that edits' ages are told by, rather than `now`. A clock that was set
+/// forward, and is set right within that time, so costs nothing; one that is right keeps edits that much longer.
+fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Fault> {
+    let time = transaction
+        .prepare_cached("SELECT time FROM edit WHERE time <= ?1 ORDER BY number DESC LIMIT 1")?
+        .query_row([now.saturating_sub(PROVEN)], |row| row.get(0))
+        .optional()?;
+    Ok(time)
 }
 
 /// Drops the oldest edits that were made before `time`; returns whether there are no more of them. If the clock was wrong, an edit with
