@@ -29,7 +29,7 @@ pub(crate) struct Recorded {
 
 impl Recorded {
     fn new(called: i64, answered: i64, deed: Deed, text: String, is_outsider: bool) -> Self {
-        let operation = Operation { deed: Arc::new(deed), beside: Arc::new([]), is_taken_back: false };
+        let operation = Operation { deed: Arc::new(deed), beside: Arc::new([]), is_of_an_instant: false };
         Self { called, answered, operation, text, is_outsider }
     }
 
@@ -45,6 +45,12 @@ impl Recorded {
     fn touches(&self, path: Path) -> bool {
         let is_named = |entry: &Entry| entry.path == path || entry.to == Some(path);
         self.operation.deed.entries().iter().any(is_named)
+    }
+
+    /// Whether it puts this file in the place of whatever is there.
+    fn sets(&self, path: Path, file: &File) -> bool {
+        let is_it = |entry: &Entry| entry.path == path && entry.after(&None).as_ref() == Some(file);
+        self.operation.deed.entries().iter().any(is_it)
     }
 
     fn paths(&self) -> Vec<Path> {
@@ -86,7 +92,7 @@ fn settle_beside(recorded: &mut [Recorded]) {
         recorded.iter().flat_map(|operation| contents(&operation.operation.deed)).collect();
     let settled = |operation: &Recorded| {
         let mut settled = operation.operation.clone();
-        if !matches!(*settled.deed, Deed::Read(..) | Deed::Refused { .. }) {
+        if !matches!(*settled.deed, Deed::Read(..) | Deed::Refused { .. } | Deed::Done { is_dry: true, .. }) {
             return settled;
         }
         let is_seen = |call: &Recorded| {
@@ -94,16 +100,26 @@ fn settle_beside(recorded: &mut [Recorded]) {
         };
         let seen = || unsteady.iter().filter(|(call, _)| is_seen(call));
         settled.beside = seen().map(|(call, _)| call.operation.deed.clone()).collect();
-        if let Deed::Read(path, found) = &*operation.operation.deed {
-            let entries =
-                seen().filter(|(_, is_met)| *is_met).flat_map(|(call, _)| call.operation.deed.entries());
-            let mut of_path = entries.filter(|entry| entry.path == *path && entry.effect != Effect::Keep);
-            // What it made of anything that was there; or what was there, which it puts back under a newer file, and then takes away again.
-            settled.is_taken_back = of_path.any(|entry| {
-                let is_made = known.iter().any(|file| entry.after(file).as_ref() == Some(found));
-                is_made || (found.is_some() && entry.guard.holds(found))
-            });
-        }
+        let mut met = seen().filter(|(_, is_met)| *is_met).map(|(call, _)| *call);
+        settled.is_of_an_instant = match &*operation.operation.deed {
+            Deed::Read(path, found) => met.any(|call| {
+                let mut entries = call.operation.deed.entries().iter();
+                let is_made =
+                    |entry: &Entry| known.iter().any(|file| entry.after(file).as_ref() == Some(found));
+                let is_put_back = |entry: &Entry| found.is_some() && entry.guard.holds(found);
+                let is_newer = || {
+                    recorded
+                        .iter()
+                        .any(|other| other.is_outsider && call.overlaps(other) && other.sets(*path, found))
+                };
+                entries.any(|entry| {
+                    entry.path == *path
+                        && entry.effect != Effect::Keep
+                        && (is_made(entry) || is_put_back(entry))
+                }) || is_newer()
+            }),
+            _ => met.next().is_some(),
+        };
         settled
     };
     let all: Vec<Operation> = recorded.iter().map(settled).collect();

@@ -10,7 +10,8 @@
 //! - A read takes no lock. While a call of several files is on its way it may find one of them changed before the others, and what a
 //!   call has written that is then taken back, because its server was killed or another program was first; docs/reliability.md says so. For such calls
 //!   alone ([`Operation::beside`]), and only while they last, a read may see what they would have done, and so may a refusal because a file is missing, or
-//!   there. A refusal for what a file holds was made under its lock, and sees whole calls.
+//!   there. A refusal for what a file holds, and a dry run, were made under its lock, and see whole calls, unless a call beside them meets another
+//!   program's file: the locks of the two files are not the same.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -193,8 +194,9 @@ pub(crate) struct Operation {
     pub(crate) deed: Arc<Deed>,
     /// Calls of which a part may be seen by this one, or what is taken back.
     pub(crate) beside: Arc<[Arc<Deed>]>,
-    /// Whether a read has found what one of these calls had made of what another program has replaced since.
-    pub(crate) is_taken_back: bool,
+    /// Whether it may be of an instant in which one of these calls, which has met another program, puts back what it found: then a read may find what the
+    /// call had made, or had found, or what that program wrote meanwhile, and a refusal or a dry run any of it.
+    pub(crate) is_of_an_instant: bool,
 }
 
 /// All files between two calls.
@@ -307,7 +309,11 @@ impl Specification for Files {
                 Some(State { files: files.clone(), before: files.clone(), has_ended: false })
             }
             Deed::End(files) => (state.files == *files).then(|| State { has_ended: true, ..state.clone() }),
-            Deed::Read(..) if operation.is_taken_back => Some(state.clone()),
+            Deed::Read(..) | Deed::Refused { .. } | Deed::Done { is_dry: true, .. }
+                if operation.is_of_an_instant =>
+            {
+                Some(state.clone())
+            }
             Deed::Read(path, found) => state
                 .shows(&operation.beside, |view| view.files.get(*path) == Some(found))
                 .then(|| state.clone()),
