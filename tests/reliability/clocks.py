@@ -22,6 +22,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -39,6 +40,10 @@ TIMES = {"the beginning": 0, "a nanosecond before 1970": -1, "1969, and a half":
          "before the calendar": -(1 << 40) * SECOND, "2038": ((1 << 31) + 1) * SECOND + 7, "2106": (1 << 32) * SECOND, "2446": ((1 << 34) - (1 << 31)) * SECOND,
          "9999": 253_402_207_200 * SECOND, "after 9999": (1 << 42) * SECOND, "in a minute": (int(time.time()) + 60) * SECOND,
          "a day ago": (int(time.time()) - DAY) * SECOND + 123_456_789}
+
+
+class Skipped(Exception):
+    """What cannot be tried here, and why: neither passed nor failed."""
 
 
 def digest(content: bytes) -> str:
@@ -305,7 +310,7 @@ def jumps(world: World) -> list[str]:
     world.reset()
     clock = Clock(world)
     if reason := clock.missing(world):
-        return skipped("a clock that jumps", reason)
+        raise Skipped("a clock that jumps", reason)
     problems = []
     for case in (jumping, retained, waiting):
         world.reset()
@@ -348,7 +353,7 @@ def slept(world: World) -> list[str]:
     clocks = {"up for ten years": ("315360000", "315360000"), "slept for ten years": ("0", "315360000")}
     tried = subprocess.run(["unshare", "-T", "--boottime", "1", "true"], capture_output=True, text=True) if shutil.which("unshare") else None
     if tried is None or tried.returncode:
-        return skipped("a machine that slept", f"no time namespace: {tried.stderr.strip() if tried else 'no unshare(1)'}")
+        raise Skipped("a machine that slept", f"no time namespace: {tried.stderr.strip() if tried else 'no unshare(1)'}")
     world.reset()
     path, problems, ids = world.tree / "outside.txt", [], []
     path.write_text("value 0\n")
@@ -390,7 +395,11 @@ def main() -> int:
         report.section(function.__name__)
         world = World()
         try:
-            report.run(function.__name__, lambda: function(world))
+            report.case(function.__name__, function(world))
+        except Skipped as why:
+            report.skip(*why.args)
+        except Exception:  # noqa: BLE001
+            report.case(function.__name__, [traceback.format_exc(limit=-4)])
         finally:
             world.close()
     report.section("done")
