@@ -36,6 +36,8 @@ import server_json
 import wheel
 from facts import PROGRAM, RELEASED, ROOT, TARGETS, Speaker, Target, changes, manifest, sha256, version
 
+#: What is published; other members of the workspace are for tests.
+CRATES = (PROGRAM, f"{PROGRAM}-core", f"{PROGRAM}-store")
 #: How Python names the machine at hand, and how Node does.
 SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}
 CPUS = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64", "arm64": "arm64"}
@@ -138,8 +140,8 @@ class Build:
         """The archives that the registry of crates gets; `crates` builds them."""
         with tempfile.TemporaryDirectory() as target:
             # What is not committed is said in them.
-            subprocess.run(["cargo", "package", "--quiet", "--workspace", "--locked", "--no-verify", "--allow-dirty", "--target-dir", target],
-                           cwd=ROOT, check=True)
+            subprocess.run(["cargo", "package", "--quiet", *(f"--package={name}" for name in CRATES), "--locked", "--no-verify", "--allow-dirty",
+                            "--target-dir", target], cwd=ROOT, check=True)
             for path in sorted(Path(target, "package").glob("*.crate")):
                 self.write((path.name, path.read_bytes()))
 
@@ -197,7 +199,7 @@ def check(tag: str | None, speaker: Speaker | None) -> None:
     wrong = []
     dependencies = manifest()["workspace"]["dependencies"]
     ours = {name: told["version"] for name, told in dependencies.items() if name.startswith(PROGRAM)}
-    locked = {one["name"]: one["version"] for one in tomllib.loads((ROOT / "Cargo.lock").read_text())["package"] if "source" not in one}
+    locked = {one["name"]: one["version"] for one in tomllib.loads((ROOT / "Cargo.lock").read_text())["package"] if one["name"] in CRATES}
     wrong += [f"[workspace.dependencies] of Cargo.toml has {name} {told}" for name, told in ours.items() if told != number]
     wrong += [f"Cargo.lock has {name} {told}" for name, told in locked.items() if told != number]
     wrong += [f"{path.relative_to(ROOT)} names {number}: it should be taken from Cargo.toml"

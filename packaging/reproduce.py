@@ -22,12 +22,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from build import host
+from build import CRATES, host
 from facts import PROGRAM, ROOT, TARGETS, clone, sha256, version
 
 REPOSITORY = "example-owner/mcp-text-editor"
 #: What is told of no time, no user and no machine by its nature.
-TIMELESS = {"docker/Dockerfile", "draft/notes.md", *(f"{PROGRAM}{name}-{version()}.crate" for name in ("", "-core", "-store"))}
+TIMELESS = {"docker/Dockerfile", "draft/notes.md", *(f"{name}-{version()}.crate" for name in CRATES)}
 #: What somebody might write: a file of packaging, what stands there, what would stand there, and which files must differ then.
 CARELESS = {
     "the time of the build": ("facts.py", "return int(said.stdout) if said.returncode == 0 else FIRST_ZIP_TIME",
