@@ -17,6 +17,7 @@ mod store;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::thread;
 use std::time::Instant;
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler, Scheduler};
@@ -87,5 +88,12 @@ fn holds(scheduler: impl Scheduler + 'static, law: fn()) -> bool {
     // That atomics are all sequentially consistent here is said in README.md.
     config.silence_warnings = true;
     config.failure_persistence = FailurePersistence::Print;
-    catch_unwind(AssertUnwindSafe(|| Runner::new(scheduler, config).run(law))).is_ok()
+    let run = move || {
+        // PCT wants a choice between threads in its first run, and a law may draw one that is over at once.
+        let other = thread::spawn(|| ());
+        thread::yield_now();
+        other.join().expect("a thread that does nothing");
+        law();
+    };
+    catch_unwind(AssertUnwindSafe(|| Runner::new(scheduler, config).run(run))).is_ok()
 }
