@@ -282,5 +282,15 @@ mod tests {
                 prop_assert_eq!(&new[place.start as usize..place.end as usize], &splice.insert[..]);
             }
         }
+
+        #[test]
+        fn what_is_put_back_is_no_change((old, splices) in edits()) {
+            let bytes = |at: &Range<u64>| old[at.start as usize..at.end as usize].to_vec();
+            let changes = splices.iter().any(|splice| bytes(&splice.at) != splice.insert);
+            let same = splices.iter().map(|splice| Splice { insert: bytes(&splice.at), ..splice.clone() }).collect();
+            let is_identity = |splices| SpliceSet::new(splices).unwrap().is_identity(old.as_slice()).unwrap();
+            prop_assert!(is_identity(same));
+            prop_assert_eq!(is_identity(splices), !changes);
+        }
     }
 }

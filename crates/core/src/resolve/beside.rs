@@ -138,6 +138,9 @@ mod tests {
         let apart = "start\n\n{\nx\n}\n\nend\n{\n\nx\n\n}\nend\n";
         let long = format!("{}1\nx\n{}2\nx\n", "y".repeat(70), "y".repeat(70));
         let far = format!("a\n{0}x\nb\n{0}x\n", "same\n".repeat(10));
+        let most = usize::try_from(MAX_READ).unwrap();
+        let longest = format!("{}\nx\nx\n", "y".repeat(most - 1));
+        let too_long = format!("{}\nx\nx\n", "y".repeat(most));
         let rows = [
             (file, "    one();\n    two();\n"),
             (file, "    one();\n    two();"),
@@ -152,6 +155,8 @@ mod tests {
             ("{\nx\n}\n(\nx\n)\n", "x"),
             (&long, "x"),
             (&far, "x"),
+            (&longest, "x"),
+            (&too_long, "x"),
         ];
         insta::assert_snapshot!(rows.map(|(file, text)| told(file, text)).concat(), @r#"
         "    one();\n    two();\n" as lines
@@ -195,6 +200,12 @@ mod tests {
         "x" as lines
           12-12: above 13 "b"
           24-24: -
+        "x" as lines
+          2-2: below 1 "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
+          3-3: -
+        "x" as lines
+          2-2: -
+          3-3: -
         "#);
     }
 }

@@ -323,9 +323,11 @@ mod tests {
         insta::assert_snapshot!(check(&[
             ("a  \nb\na\t\nb \n", (3, 4), "a \nb\n", "a\nB\n"),
             ("a  \n\n\na \n", (1, 2), "a\n  ", "a\nB"),
+            ("a  \n \nb\n", (1, 2), "a\n ", "a\nB"),
         ]), @r#"
         "a  \nb\na\t\nb \n": "a \nb\n" to "a\nB\n" -> "a  \nB\na\t\nB\n" | by lines "a  \nb\na\t\nB\n"
         "a  \n\n\na \n": "a\n  " to "a\nB" -> "a  \nB\n\na \nB" | by lines "a  \nB\n\na \n"
+        "a  \n \nb\n": "a\n " to "a\nB" -> "a  \nB\nb\n"
         "#);
     }
 
@@ -359,6 +361,7 @@ mod tests {
             check(within, "one\ntwo\nthree\nfour", "one\ntwo\nthree\n4"),
             check(within, "two\nthree\nfour", "two\nthree\nい"),
             check(within, "e\ntwo\nthree", "あ\ntwo\nthree"),
+            check("one  \ntwo\n^(Jfour\n^(B", "one\ntwo\nfo", "one\n2\nFO"),
         ];
         insta::assert_snapshot!(rows.concat(), @r#"
         "^$B$\"^(B  \n^$B$$^(B  \nthree \n": "あ\nい\nthree" to "あ\nう\nthree" -> "^$B$\"^(B  \n^$B$&^(B\nthree \n"
@@ -370,6 +373,7 @@ mod tests {
         "^(Jone^(B  \ntwo  \n^(Jthree \nfour\n^(B": "one\ntwo\nthree\nfour" to "one\ntwo\nthree\n4" -> "one\ntwo\nthree\n4^(J\n^(B"
         "^(Jone^(B  \ntwo  \n^(Jthree \nfour\n^(B": "two\nthree\nfour" to "two\nthree\nい" -> "^(Jone^(B  \ntwo\nthree\n^$B$$^(J\n^(B"
         "^(Jone^(B  \ntwo  \n^(Jthree \nfour\n^(B": "e\ntwo\nthree" to "あ\ntwo\nthree" -> "^(Jon^$B$\"^(B\ntwo  \n^(Jthree \nfour\n^(B"
+        "one  \ntwo\n^(Jfour\n^(B": "one\ntwo\nfo" to "one\n2\nFO" -> "one  \n2\nFO^(Jur\n^(B"
         "#);
     }
 }

@@ -101,11 +101,7 @@ fn lines_after<S: Source + ?Sized>(
     let here = LineRange::new(LineNumber::from_index(above), 0);
     let offset = file.offset_of(here.start())?;
     // A last line without a terminator is ended first, like the lines that follow it.
-    let lead = if above > 0 && above == file.scan.lines.count() && file.scan.lines.is_unterminated() {
-        "\n"
-    } else {
-        ""
-    };
+    let lead = if above == file.scan.lines.count() && file.scan.lines.is_unterminated() { "\n" } else { "" };
     let end = if contents.ends_with('\n') { "" } else { "\n" };
     let text = [lead, contents, end].concat();
     // In a mixed file every inserted line takes the one terminator of its neighbour.

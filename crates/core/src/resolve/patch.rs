@@ -239,11 +239,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         // A text without a final line end is compared as if it had one.
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
         let mut tier = Some(Tier::Exact);
-        let mut last = LineNumber::FIRST;
         let mut left = lines.count();
         self.file.for_each_line(lines.start(), bytes, longest, |line| {
             left -= 1;
-            last = line.number;
             let found = if line.is_whole() { self.file.scan.encoding.decode(line.text).ok() } else { None };
             tier = match (wanted.next(), found, tier) {
                 (Some(wanted), Some(found), Some(tier)) if wanted == found => Some(tier),
@@ -254,7 +252,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 }
                 _ => None,
             };
-            tier.is_some() && left > 0
+            tier.is_some()
         })?;
         Ok(tier.filter(|_| left == 0 && wanted.next().is_none()))
     }
@@ -583,6 +581,7 @@ mod tests {
             ("a\rb\r", &[lines(1, 1, "a", "c\nd")]),
             ("a\r\nb\nc\n", &[lines(1, 2, "a\nb", "1\n2\n3")]),
             ("a\nb\r\nc\n", &[lines(1, 2, "a\nb", "1\n2\n3")]),
+            ("a\r\nb\nc\n", &[lines(1, 3, "a\nb\nc", "b\nc")]),
             ("a\nb\r\nc", &[lines(3, 3, "c", "1\n2\n")]),
             ("a\r\nb\nc", &[text("b", "1\n2")]),
             ("a\n\u{2028}\u{b}\rb\n", &[text("\u{2028}", "-")]),
@@ -591,6 +590,7 @@ mod tests {
         "a\rb\r" -> "c\rd\rb\r"
         "a\r\nb\nc\n" -> "1\r\n2\n3\nc\n"
         "a\nb\r\nc\n" -> "1\n2\r\n3\r\nc\n"
+        "a\r\nb\nc\n" -> "b\r\nc\n"
         "a\nb\r\nc" -> "a\nb\r\n1\r\n2\r\n"
         "a\r\nb\nc" -> "a\r\n1\n2\nc"
         "a\n\u{2028}\u{b}\rb\n" -> "a\n-\u{b}\rb\n"
@@ -647,6 +647,8 @@ mod tests {
             ("a\nb\n", &[text("c", "d")]),
             ("aaa\n", &[text("aa", "b")]),
             ("a\nb\nc\n", &[lines(1, 1, "b\nc", "")]),
+            ("a\nb\nc\n", &[lines(1, 1, "a\nb", "")]),
+            ("a\nb\nc\n", &[lines(1, 1, "b", "x"), lines(1, 2, "a\nb", "x")]),
             ("let a = 1;\nlet b = 2;\n", &[text("let b = 3;", "")]),
             ("\tlet a = 1;\n", &[lines(1, 1, "    let a = 1;", "")]),
             ("a\nb\nc\n", &[bytes(1, 1, "c\n", "")]),
@@ -662,6 +664,8 @@ mod tests {
         "a\nb\n" -> NoMatch
         "aaa\n" -> AmbiguousMatch 2 Exact, at [1-1]
         "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-3]
+        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [1-2], RangeTooShort
+        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-2]; Overlap 1-1 1-2
         "let a = 1;\nlet b = 2;\n" -> NoMatch, near 2-2
         "\tlet a = 1;\n" -> ContentMismatch 1-1, is "\tlet a = 1;\n", at [1-1], TabsAgainstSpaces(File)
         "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", at [3-3]
@@ -670,5 +674,83 @@ mod tests {
         "abc\n" -> Overlap 1-1 1-1
         "a\n" -> ContentMismatch 1-1, is "a\n"; NoMatch; LineOutOfRange 9 to Some(9) of 1
         "#);
+    }
+
+    #[test]
+    fn too_many_places_and_too_much_text_are_refused_once() {
+        let file = "a a b b b\n";
+        let few = |patches: &[Patch]| {
+            told_of(&[(file, patches)], Options { max_occurrences: 3, ..Options::default() })
+        };
+        let too_many = |patch, count| {
+            format!(
+                "TooManyOccurrences {{ at: At {{ entry: 0, patch: {patch}, range: None }}, count: {count}, most: 3 }}"
+            )
+        };
+        assert_eq!(few(&[all("b", "x")]), format!("{file:?} -> \"a a x x x\\n\"\n"));
+        assert_eq!(few(&[all("b", "x"), all("a", "x")]), format!("{file:?} -> {}\n", too_many(1, 5)));
+        assert_eq!(few(&[all("a", "x"), all("b", "x")]), format!("{file:?} -> {}\n", too_many(1, 5)));
+        assert_eq!(few(&[all(" ", "x"), all("a", "x")]), format!("{file:?} -> {}\n", too_many(0, 4)));
+        let short = |patches: &[Patch]| {
+            told_of(&[(file, patches)], Options { max_inserted: 4, ..Options::default() })
+        };
+        let too_much = |bytes| {
+            format!("TooMuchText {{ at: At {{ entry: 0, patch: 0, range: None }}, bytes: {bytes}, most: 4 }}")
+        };
+        assert_eq!(short(&[all("a", "xx")]), format!("{file:?} -> \"xx xx b b b\\n\"\n"));
+        assert_eq!(short(&[all("b", "xx")]), format!("{file:?} -> {}\n", too_much(6)));
+        assert_eq!(
+            short(&[lines(1, 1, "a a b b b", "xxxxx"), text("c", "")]),
+            format!("{file:?} -> {}; NoMatch\n", too_much(5))
+        );
+    }
+
+    #[test]
+    fn many_blanks_at_the_end_of_a_line_are_blanks() {
+        let file = format!("a{}\nb\n", " ".repeat(5000));
+        let lenient = Options { strict: false, ..Options::default() };
+        let told = told_of(&[(&file, &[lines(1, 1, "a", "c")])], lenient);
+        assert_eq!(told, format!("{file:?} -> \"c\\nb\\n\" but for blanks\n"));
+    }
+
+    /// What is told of the places of a plan besides their bytes.
+    fn facts(file: &str, patches: &[Patch]) -> Vec<SpliceInfo> {
+        let scan = scan(file.as_bytes());
+        let resolution = patch(Scanned::new(file.as_bytes(), &scan), None, patches, Options::default());
+        resolution.unwrap().unwrap().facts
+    }
+
+    #[test]
+    fn a_line_that_is_joined_to_the_next_is_told() {
+        let joins = |file, old, new| facts(file, &[text(old, new)])[0].joins;
+        assert!(joins("a\nb\nc\n", "b\n", "x"));
+        assert!(joins("a\nxb\nc\n", "b\n", ""));
+        assert!(!joins("a\nb\nc\n", "b\n", ""));
+        assert!(!joins("a\nb\nc\n", "b\n", "x\n"));
+        assert!(!joins("a\nb\nc\n", "b", "x"));
+        // Nothing follows; a line end alone is joined on purpose.
+        assert!(!joins("a\nb\n", "b\n", "x"));
+        assert!(!joins("ab\n\nc\n", "\n\n", ""));
+    }
+
+    #[test]
+    fn of_many_places_the_first_are_looked_at_for_blanks() {
+        let told = facts(&"x\n  y\n".repeat(20), &[all("x\n", "")]);
+        assert_eq!(told.iter().filter(|fact| fact.indent.is_some()).count(), TOLD);
+        assert!(told[TOLD - 1].indent.is_some_and(|blanks| (blanks.spaces, blanks.count()) == (2, 2)));
+    }
+
+    #[test]
+    fn a_line_that_stands_for_others_is_told_unless_the_file_has_it() {
+        let rest = "// ... the rest";
+        let omission = |file: &str, patch| facts(file, &[patch])[0].omission;
+        let new = format!("a\n{rest}\n");
+        let file = format!("b\n\n{rest}\n");
+        assert_eq!(omission("b\nc\n", bytes(1, 2, "b\nc\n", &new)), Some(1));
+        assert_eq!(omission("b\nc\n", lines(1, 2, "b\nc", &new)), Some(1));
+        assert_eq!(omission("b\nc\n", text("b\nc\n", &new)), Some(1));
+        assert_eq!(omission("b\nc\n", bytes(1, 2, "b\nc\n", "a\n")), None);
+        assert_eq!(omission(&file, bytes(1, 3, &file, &new)), None);
+        assert_eq!(omission(&file, bytes(1, 1, "b\n", &new)), Some(1));
     }
 }

@@ -28,13 +28,83 @@ pub(super) fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Res
     let mut end = offset;
     while end > 0 {
         let start = end.saturating_sub(BLOCK);
-        // Reads two bytes more than are searched, so that no escape sequence lacks its end.
+        // Reads two bytes again, which begin no escape sequence, so that none lacks its end.
         let bytes = read_range(source, start..(end + 2).min(offset))?;
-        let searched = usize::try_from(end - start).unwrap_or(usize::MAX).min(bytes.len());
-        if let Some(at) = memchr::memrchr(ESCAPE, bytes.get(..searched).unwrap_or_default()) {
+        if let Some(at) = memchr::memrchr(ESCAPE, &bytes) {
             return Ok(bytes.get(at + 1..at + 3) == Some(b"(B"));
         }
         end = start;
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::Label;
+    use crate::rejection::Rejection;
+    use crate::resolve::{GuardedRange, Options, Patch, patch};
+    use crate::scan::Scanner;
+    use crate::splice::Spliced;
+
+    /// What becomes of a file in ISO-2022-JP, or that it cannot be cut; `^` is ESC.
+    fn told(file: &str, patches: &[Patch]) -> String {
+        let bytes = file.replace('^', "\x1b").into_bytes();
+        let mut scanner = Scanner::new(Some(Label::parse("iso-2022-jp").unwrap().encoding));
+        scanner.feed(&bytes);
+        let scan = scanner.finish();
+        match patch(Scanned::new(bytes.as_slice(), &scan), None, patches, Options::default()).unwrap() {
+            Ok(plan) => {
+                let new = Spliced::new(bytes.as_slice(), &plan.splices);
+                String::from_utf8(read_range(&new, 0..new.size()).unwrap()).unwrap().replace('\x1b', "^")
+            }
+            Err(rejections) if matches!(rejections.as_slice(), [Rejection::ShiftState { .. }]) => {
+                "cut".to_owned()
+            }
+            Err(rejections) => panic!("{rejections:?}"),
+        }
+    }
+
+    #[test]
+    fn lines_are_replaced_between_two_places_in_the_ascii_state() {
+        let file = "one\n^(Jtwo\nthree\n^(Bfour\nfive\n";
+        let line = |start: usize, end: usize| {
+            let [first, last] = [start, end].map(|line| i64::try_from(line).unwrap());
+            let range = GuardedRange { start: first, end: Some(last), range_hash: None };
+            let old = file.replace("^(J", "").replace("^(B", "");
+            let old: Vec<&str> = old.split('\n').collect();
+            let old = old[start - 1..end].join("\n");
+            told(file, &[Patch { ranges: vec![range], ..Patch::text(old, "new") }])
+        };
+        assert_eq!(line(1, 1), "new\n^(Jtwo\nthree\n^(Bfour\nfive\n");
+        assert_eq!(line(2, 2), "cut");
+        assert_eq!(line(3, 3), "cut");
+        assert_eq!(line(4, 4), "cut");
+        assert_eq!(line(2, 4), "one\nnew\nfive\n");
+        assert_eq!(line(5, 5), "one\n^(Jtwo\nthree\n^(Bfour\nnew\n");
+    }
+
+    /// By the WHATWG Encoding Standard an escape sequence behind another one is an error.
+    #[test]
+    fn no_edit_leaves_bytes_that_do_not_decode() {
+        assert_eq!(told("^$B$\"^(Bx^$B$$^(B\n", &[Patch::text("x", "")]), "^$B$\"$$^(B\n");
+        assert_eq!(told("^$B$\"^(Bx^$B$$^(B\n", &[Patch::text("x", "y")]), "^$B$\"^(By^$B$$^(B\n");
+    }
+
+    #[test]
+    fn the_last_escape_sequence_tells_the_state_however_far_away() {
+        let naive = |bytes: &[u8], offset: usize| {
+            let last = bytes[..offset].iter().rposition(|byte| *byte == 0x1B);
+            last.is_none_or(|at| bytes.get(at + 1..at + 3) == Some(b"(B"))
+        };
+        for sequence in ["\x1b(B", "\x1b(J"] {
+            for gap in (0..12).chain(4085..4105).chain(8180..8200) {
+                let file = ["\x1b(J", "one", sequence, &"x".repeat(gap)].concat().into_bytes();
+                for offset in [0, 3, 6, 9, file.len()] {
+                    let is_ascii = ascii_state_at(file.as_slice(), offset as u64).unwrap();
+                    assert_eq!(is_ascii, naive(&file, offset), "{sequence:?} {gap} {offset}");
+                }
+            }
+        }
+    }
 }

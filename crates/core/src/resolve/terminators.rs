@@ -62,7 +62,7 @@ impl Terminators {
         encoding: Encoding,
         (before, after): (Seam, Seam),
     ) -> Result<Vec<u8>, Unencodable> {
-        if self.last == LineEnding::Lf && self.replaced.iter().all(|ending| *ending == LineEnding::Lf) {
+        if self.last == LineEnding::Lf && self.replaced.is_empty() {
             return encoding.encode_between(text, before, after);
         }
         let mut ended = String::with_capacity(text.len() + text.len() / 16);
