@@ -76,6 +76,14 @@ schedules MANY="1000" *LAWS:
     cp Cargo.lock schedules/
     cargo run --manifest-path schedules/Cargo.toml -- --schedules {{MANY}} {{LAWS}}
 
+# What the tests of core and store notice, of the lines that changed, or `all`; cargo install --locked cargo-mutants@27.1.0
+mutants *ARGS="changed":
+    python3 tests/engine/mutants.py {{ARGS}}
+
+# How many lines of core and store their tests run, by room; rustup component add llvm-tools
+coverage *ARGS:
+    python3 tests/engine/coverage.py {{ARGS}}
+
 # How many edits of this repository's history land, spoiled as models spoil them
 edits *ARGS: build
     python3 benches/edits/edits.py --server "$MCP_TEXT_EDITOR_BIN" --hunks 150 {{ARGS}} .
