@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::access::place::WritablePlace;
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::journal::{Contents, Found};
+use crate::journal::{Contents, Found, Intent, Subject};
 use crate::lock::{Backoff, LockedSet, lock_all_with};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
@@ -36,7 +36,7 @@ pub(crate) fn lock_settled(
                     records.into_iter().filter_map(|record| try_recover(workspace, record, backoff).err()),
                 );
             }
-            Standing::UnderWay(path) => {
+            Standing::UnderWay { path, .. } => {
                 drop(locked);
                 let busy = |kind| StoreError::new(Operation::Lock, &path, kind);
                 backoff.pause().map_err(|kind| alone(busy(kind)))?;
@@ -53,20 +53,31 @@ pub(crate) fn settle(
 ) -> Result<(), StoreError> {
     let mut given_up = GivenUp::new();
     loop {
-        match standing(workspace, |contents| contents.concerns(place.path(), None), &mut given_up)? {
+        let concerns = |contents: &Contents| contents.concerns(place.path(), None);
+        match standing(workspace, concerns, &mut given_up)? {
             Standing::Clear => return Ok(()),
             Standing::Abandoned(records) => {
                 given_up.extend(
                     records.into_iter().filter_map(|record| try_recover(workspace, record, backoff).err()),
                 );
             }
-            // Another call is creating or removing the same file: the file system decides between the two.
-            Standing::UnderWay(_) if place.identity().is_err() => return Ok(()),
-            Standing::UnderWay(path) => {
+            // Another call is creating the same file: the file system decides between the two. One that gives the name up may need it again.
+            Standing::UnderWay { subjects, .. }
+                if place.identity().is_err() && !gives_up(&subjects, place) =>
+            {
+                return Ok(());
+            }
+            Standing::UnderWay { path, .. } => {
                 backoff.pause().map_err(|kind| StoreError::new(Operation::Lock, &path, kind))?;
             }
         }
     }
+}
+
+/// Whether a call that is under way removes the file at this place, or moves it, and would give it the name back if the call failed.
+fn gives_up(subjects: &[Subject], place: &WritablePlace) -> bool {
+    let is_lost = |subject: &Subject| matches!(subject.intent, Intent::Remove | Intent::MoveFrom);
+    subjects.iter().any(|subject| subject.path == place.path() && is_lost(subject))
 }
 
 /// What the journal says of some files.
@@ -75,8 +86,8 @@ enum Standing {
     Clear,
     /// These must be recovered first.
     Abandoned(Vec<Found>),
-    /// Another call, which began earlier, is changing one of them, or another process recovers it.
-    UnderWay(PathBuf),
+    /// Another call, which began earlier, is changing one of them, or another process recovers it: its record, and the files of all such.
+    UnderWay { path: PathBuf, subjects: Vec<Subject> },
 }
 
 /// Records that this call does not try again, by path: why it could not recover them, or `None` if they are recovered and cannot be
@@ -96,12 +107,13 @@ fn standing(
         }
         found => found?,
     };
-    let mut abandoned = Vec::new();
+    let (mut abandoned, mut under_way) = (Vec::new(), None);
     for record in found {
         let is_ours = concerns(&record.contents);
         if !record.is_abandoned {
             if is_ours && record.is_there() {
-                return Ok(Standing::UnderWay(record.path));
+                let (_, subjects) = under_way.get_or_insert_with(|| (record.path, Vec::new()));
+                subjects.extend(record.contents.subjects);
             }
         } else if !given_up.contains_key(&record.path) && may_recover(workspace, &record.contents) {
             abandoned.push(record);
@@ -115,5 +127,9 @@ fn standing(
             return Err(StoreError::new(Operation::Recover, &record.path, kind));
         }
     }
-    Ok(if abandoned.is_empty() { Standing::Clear } else { Standing::Abandoned(abandoned) })
+    Ok(match under_way {
+        Some((path, subjects)) => Standing::UnderWay { path, subjects },
+        None if abandoned.is_empty() => Standing::Clear,
+        None => Standing::Abandoned(abandoned),
+    })
 }

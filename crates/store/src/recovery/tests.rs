@@ -517,6 +517,27 @@ fn why_an_edit_could_not_be_taken_back_is_told() {
 }
 
 #[test]
+fn a_name_that_a_call_under_way_gives_up_is_waited_for() {
+    let settled = |intent| {
+        let world = World::new(&["a", "b"]);
+        let (place, path) = (world.place("a"), world.root.path().join("a"));
+        let subjects = [Subject { intent, ..world.subject("a") }, world.subject("b")];
+        let record = world.begin(&subjects);
+        std::fs::rename(&path, world.root.path().join("elsewhere")).unwrap();
+        let wait = LockTimeout { limit: std::time::Duration::from_millis(30), ..LockTimeout::default() };
+        let settled = settle(&world.workspace, &place, &mut Backoff::new(&wait));
+        drop(record);
+        settle(&world.workspace, &place, &mut Backoff::new(&wait)).unwrap();
+        settled.map_err(|error| error.kind)
+    };
+    for intent in [Intent::Remove, Intent::MoveFrom] {
+        assert_eq!(settled(intent), Err(StoreErrorKind::Busy));
+    }
+    // Of two that create a file the file system lets one.
+    assert_eq!(settled(Intent::Create { directories: Vec::new() }), Ok(()));
+}
+
+#[test]
 fn of_several_recoverers_one_recovers() {
     for cut in CUTS {
         let world = cut_off(cut);
