@@ -7,6 +7,9 @@
 pub mod arguments;
 pub mod decode;
 pub mod diff;
+// The naive model of the server's own tests, so that there is one.
+#[path = "../../crates/server/tests/it/files.rs"]
+mod files;
 pub mod framing;
 mod input;
 pub mod memory;
@@ -17,4 +20,5 @@ pub mod paths;
 pub mod resolve;
 pub mod scan;
 pub mod search;
+pub mod sessions;
 pub mod splice;

@@ -24,4 +24,4 @@ macro_rules! replays {
     };
 }
 
-replays!(arguments decode diff framing paths resolve scan search splice);
+replays!(arguments decode diff framing paths resolve scan search sessions splice);

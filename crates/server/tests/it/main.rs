@@ -15,6 +15,7 @@ mod cli;
 mod directories;
 mod documents;
 mod errors;
+mod files;
 mod find;
 mod foreign;
 mod forms;

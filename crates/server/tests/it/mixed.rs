@@ -3,14 +3,12 @@
 use mcp_text_editor::config::Config;
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
-use std::collections::BTreeMap;
-
-use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::Workspace;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+use crate::files::{Step, Texts, hash, model};
 use crate::world::{Entry, World};
 use crate::{errors, replies};
 
@@ -27,10 +25,6 @@ fn set_up(world: &World) {
 
 fn path(name: &str) -> String {
     format!("$ROOT/{name}")
-}
-
-fn hash(text: &str) -> String {
-    Digest::of(text.as_bytes()).short()
 }
 
 /// A call that does everything.
@@ -276,65 +270,6 @@ fn what_stands_against_an_entry() {
     );
 }
 
-/// What one entry of a call is to do.
-#[derive(Clone, Debug)]
-enum Step {
-    Create(&'static str, String),
-    Patch(&'static str, String),
-    Move(&'static str, &'static str),
-    Edit(&'static str, &'static str, String),
-    Remove(&'static str),
-}
-
-type Texts = BTreeMap<String, String>;
-
-impl Step {
-    /// The place that the file has, and is to have.
-    fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
-        match self {
-            Self::Create(name, _) => (None, Some(name)),
-            Self::Patch(name, _) => (Some(name), Some(name)),
-            Self::Move(from, to) | Self::Edit(from, to, _) => (Some(from), Some(to)),
-            Self::Remove(name) => (Some(name), None),
-        }
-    }
-
-    fn entry(&self, before: &Texts) -> Value {
-        let old = |name: &str| before.get(name).cloned().unwrap_or_else(|| "none".to_owned());
-        let patches = |name: &str, new: &String| json!([{"old_string": old(name), "new_string": new}]);
-        match self {
-            Self::Create(name, text) => json!({"file_path": path(name), "contents": text}),
-            Self::Patch(name, text) => json!({"file_path": path(name), "patches": patches(name, text)}),
-            Self::Move(from, to) => json!({"file_path": path(from), "move_to": path(to)}),
-            Self::Edit(from, to, text) => {
-                json!({"file_path": path(from), "move_to": path(to), "patches": patches(from, text)})
-            }
-            Self::Remove(name) => {
-                json!({"file_path": path(name), "remove": true, "file_hash": hash(&old(name))})
-            }
-        }
-    }
-}
-
-/// What the files are after a call; `None` if it is to be refused.
-fn model(before: &Texts, steps: &[Step]) -> Option<Texts> {
-    let mut after = before.clone();
-    for from in steps.iter().filter_map(|step| step.ends().0) {
-        after.remove(from)?;
-    }
-    for step in steps {
-        let Some(to) = step.ends().1 else { continue };
-        let text = match step {
-            Step::Create(_, text) | Step::Patch(_, text) | Step::Edit(_, _, text) => text.clone(),
-            Step::Move(from, _) | Step::Remove(from) => before[*from].clone(),
-        };
-        if after.insert(to.to_owned(), text).is_some() {
-            return None;
-        }
-    }
-    Some(after)
-}
-
 fn texts(world: &World) -> Texts {
     let files = world.tree().into_iter().filter_map(|(name, entry)| match entry {
         Entry::File(bytes) => Some((name, String::from_utf8(bytes).unwrap())),
@@ -371,7 +306,7 @@ fn any_call_is_that_of_a_naive_model() {
             world.write(name, format!("{name}\n"));
         }
         let before = texts(&world);
-        let files: Vec<Value> = steps.iter().map(|step| step.entry(&before)).collect();
+        let files: Vec<Value> = steps.iter().map(|step| step.entry(&before, &path)).collect();
         let done = world.call(&mut session.borrow_mut(), PATCH, &json!({"files": files}));
         let expected = model(&before, &steps);
         prop_assert_eq!(done.is_error, expected.is_none(), "{}", done.text);
