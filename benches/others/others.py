@@ -2,21 +2,24 @@
 
     others.py --server BINARY [--peer NAME=COMMAND]… [--only CASE,…]
 
-A peer with `filesystem` in its name is called in the form of server-filesystem, any other in that of mcp-text-editor 1.x; `ROOT`
-in its command becomes the directory to serve. A row is a case, a column a server; `.` is a case that a server has
+A peer with `filesystem` in its name is called in the form of server-filesystem, one with `commander` in that of Desktop Commander, any
+other in that of mcp-text-editor 1.x; `ROOT` in its command becomes the directory to serve. A row is a case, a column a server; `.` is a case that a server has
 no form for. Only what is left on the disk is judged, not what is said of it. Ends with 1 if this server loses an update, or
 changes a byte that it was not asked to.
 
     pip install mcp-text-editor==1.2.2                      # Python 3.13
     npm install @modelcontextprotocol/server-filesystem@2026.8.31
     cargo install rust-mcp-filesystem@0.4.5 --locked
+    npm install --ignore-scripts @wonderwhy-er/desktop-commander@0.2.52   # without a network: unshare --net node …/dist/index.js
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import random
 import re
 import select
 import shlex
@@ -30,8 +33,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "reliability"))
+
+import disk  # noqa: E402
+
 #: A server that has said nothing for so long hangs.
 PATIENCE = 10.0
+#: How often a server is killed.
+KILLS = 40
 
 
 class Hangs(Exception):
@@ -88,6 +97,8 @@ class Other:
             return done, text.split("\n", 1)[-1]
         if "filesystem" in self.name:
             return self.call("read_text_file", {"path": str(path)})
+        if "commander" in self.name:
+            return self.call("read_file", {"path": str(path)})
         done, text = self.call("get_text_file_contents", {"files": [{"file_path": str(path), "ranges": [{"start": 1}]}]})
         return done, json.loads(text)[str(path)]["ranges"][0]["content"] if done else text
 
@@ -97,6 +108,8 @@ class Other:
             return self.call("patch_text_file_contents", {"file_path": str(path), "old_string": old, "new_string": new})[0]
         if "filesystem" in self.name:
             return self.call("edit_file", {"path": str(path), "edits": [{"oldText": old, "newText": new}]})[0]
+        if "commander" in self.name:
+            return self.call("edit_block", {"file_path": str(path), "old_string": old, "new_string": new})[0]
         if line is None:
             return None
         ranges = [{"start": line, "end": line}]
@@ -183,6 +196,106 @@ def synced(start: Start, root: Path) -> str:
     return "yes" if "sync" in log.read_text() and path.read_text() == "a\nB\nc\n" else "no"
 
 
+def large(marked: str) -> bytes:
+    """A MiB whose second line is `marked`, which is nowhere else."""
+    return b"a\n" + marked.encode() + b"\n" + b"".join(b"%07d %s\n" % (number, b"x" * 55) for number in range(1 << 14))
+
+
+def killed(start: Start, root: Path) -> str:
+    """A server is killed at random moments of an edit of 1 MiB; how often what is left is neither the old file nor the new one."""
+    path, drawn = root / "t.txt", random.Random(1)
+    before, after = large("b"), large("B")
+    path.write_bytes(before)
+    server = start()
+    took = timed(lambda: server.replace(path, "b", "B", line=2))
+    if path.read_bytes() != after:
+        return "not made"
+    server.close()
+    torn = 0
+    for _ in range(KILLS):
+        path.write_bytes(before)
+        server = start()
+        end = threading.Timer(drawn.uniform(0, 1.2 * took), server.process.kill)
+        end.start()
+        with contextlib.suppress(Hangs, BrokenPipeError):
+            server.replace(path, "b", "B", line=2)
+        end.join()
+        server.close()
+        torn += path.read_bytes() not in (before, after)
+    return f"{torn} of {KILLS}"
+
+
+def power(start: Start, root: Path) -> str:
+    """The power is cut on a disk with ext4 that is recorded: right after an edit was answered, at each flush, and at 40 moments
+    between (tests/reliability/power.py). In how many of the cuts after the answer the edit is not there, and in how many of all the file is
+    neither the old nor the new one. The state directory is on the same disk."""
+    within = root.parent
+    if shutil.which("mkfs.ext4") is None or disk.cannot_record(within):
+        return "."
+    before, after = ("".join(f"{number} {word if number == 8 else 'x'}\n" for number in range(1, 2_001)) for word in ("old", "new"))
+    point, fuse, base, image = within / "disk", within / "fuse", within / "base", within / "image"
+    for directory in (point, fuse):
+        directory.mkdir()
+    with open(base, "wb") as file:
+        file.truncate(64 << 20)
+    disk.run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", base)
+
+    def mounted(device: str, work: Callable[[Path], None]) -> None:
+        disk.run("mount", device, point)
+        try:
+            work(point / "root" / "t.txt")
+        finally:
+            disk.run("umount", point)
+
+    def made(path: Path) -> None:
+        path.parent.mkdir()
+        path.write_text(before)
+
+    def edited(path: Path) -> None:
+        server = start(root=path.parent, state=point / "state")
+        recorder.mark("begun")
+        done = server.replace(path, "8 old", "8 new", line=8)
+        recorder.mark("answered")
+        if not done or path.read_text() != after:
+            raise RuntimeError(f"{server.name}: not made")
+        # Some time in which the system would write by itself; what a server has still to do, too.
+        time.sleep(1.0)
+        server.close()
+        disk.run("sync", "--file-system", point)
+
+    device = disk.attach(base)
+    mounted(device, made)
+    disk.run("losetup", "--detach", device)
+    with disk.Recorder([base], fuse) as recorder:
+        mounted(recorder.devices[0], edited)
+        log = recorder.log()
+    begun, answered = (log.index(disk.Mark(what)) for what in ("begun", "answered"))
+    drawn, ways = random.Random(1), ("kept", "some", "one torn", "torn")
+    cuts = [disk.Cut(at, way, 1) for at, entry in enumerate(log) if at > begun and isinstance(entry, disk.Flush) for way in (*ways, "dropped")]
+    cuts += [disk.Cut(answered + 1, way, seed) for way in (*ways, "dropped") for seed in range(3)]
+    cuts += [disk.Cut(drawn.randrange(begun, len(log) + 1), drawn.choice(ways), seed) for seed in range(40)]
+    cutter, later, gone, torn = disk.Cutter(log, (1024,)), 0, 0, 0
+    for cut in sorted(cuts, key=lambda cut: cut.at):
+        disk.make(cutter.image(cut), [base], [image])
+        device = disk.attach(image)
+        left = []
+
+        def looked_at(path: Path) -> None:
+            if not path.exists() or path.read_text() not in (before, after):
+                # Its server may mend what it finds.
+                start(root=path.parent, state=point / "state").close()
+            left.append(path.read_text() if path.exists() else "")
+
+        try:
+            mounted(device, looked_at)
+        finally:
+            disk.run("losetup", "--detach", device)
+        torn += left[0] not in (before, after)
+        later += cut.at > answered
+        gone += cut.at > answered and left[0] != after
+    return f"gone in {gone} of {later}, torn in {torn} of {len(cuts)}"
+
+
 def mode(start: Start, root: Path) -> str:
     path = root / "t.sh"
     path.write_text("a\nb\nc\n")
@@ -243,6 +356,8 @@ CASES: dict[str, tuple[str, Callable[[Start, Path], str]]] = {
     "outside": ("a file outside the directory", outside),
     "fifo": ("a FIFO, read", fifo),
     "synced": ("synced before the answer", synced),
+    "killed": ("torn by a kill", killed),
+    "power": ("after a power cut", power),
     "lost": ("lost by two processes", lost),
     "start": ("start to the answer of `initialize`", begins),
     "100k": ("a one-line patch of a 100 KB file", patch_of(2_000, 31)),
@@ -269,8 +384,8 @@ def main() -> int:
                 root, running = Path(place).resolve() / "root", []
                 root.mkdir()
 
-                def start(wrap: list[str] | None = None) -> Other:
-                    running.append(Other(name, command, root, root.parent / "state", wrap))
+                def start(wrap: list[str] | None = None, root: Path = root, state: Path = root.parent / "state") -> Other:
+                    running.append(Other(name, command, root, state, wrap))
                     return running[-1]
 
                 try:
