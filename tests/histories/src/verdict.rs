@@ -1,5 +1,7 @@
 //! A history is judged, within bounds.
 
+#![allow(clippy::missing_const_for_thread_local, reason = "for Windows clippy does not see that it is const")]
+
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
