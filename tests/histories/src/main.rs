@@ -5,7 +5,7 @@
 //! What was looked at, 2026-11, on the registries of Rust, Python and Node (the last two have nothing that judges a history):
 //!
 //! - **`todc-utils` 0.1.1** (taken): Wing and Gong's search with Lowe's memory of states, as Horn and Kroening describe it, which is also
-//!   Porcupine's. No dependency, a hundred lines that can be read, tried by its authors with Jepsen's 102 histories of etcd. It has neither bounds
+//!   Porcupine's. No dependency, a hundred lines that can be read, and Jepsen's 104 logs of etcd in its package. It has neither bounds
 //!   nor calls without an answer nor parts: bounds are here ([`verdict`]), calls without an answer and parts in the model.
 //! - porcupine-rs 0.3.0: Porcupine in Rust, newer and faster on long histories, with a limit of time, parts and pictures. Its lock has
 //!   110 packages, criterion and `paste` among them, which nobody maintains (RUSTSEC-2024-0436). Histories here are short.
