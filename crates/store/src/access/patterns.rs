@@ -218,6 +218,24 @@ mod tests {
     }
 
     #[test]
+    fn patterns_are_known_by_their_texts_and_roots() {
+        let of = |text: &str| Patterns::new(&[text.to_owned()]).unwrap();
+        assert_eq!(of("a"), of("a"));
+        assert_ne!(of("a"), of("b"));
+        assert_ne!(of("a"), of("a").from_roots(&[PathBuf::from("/no/such")]));
+    }
+
+    #[test]
+    fn of_a_long_pattern_that_cannot_be_read_the_beginning_is_told() {
+        let told = |text: &str| match Patterns::new(&[text.to_owned()]) {
+            Err(BadPattern::Unreadable(told, _)) => told,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(told("a["), "a[");
+        assert_eq!(told(&format!("{}[", "é".repeat(300))), format!("{}…", "é".repeat(200)));
+    }
+
+    #[test]
     fn a_pattern_matches_from_each_root_on() {
         let patterns = Patterns::new(&["app/secret".to_owned()]).unwrap();
         // Without a drive no path of Windows is absolute.

@@ -153,6 +153,7 @@ mod tests {
 
         let (error, found) = restored(Some("theirs\n"), StoreErrorKind::Changed);
         assert_eq!(error.kind, StoreErrorKind::Displaced);
+        assert_eq!(error.operation, Operation::Restore);
         let (left, before) = error.left.split_last().unwrap();
         assert_eq!(left.path.file_name().unwrap(), "a.displaced-01234567");
         let is_theirs = matches!(&left.what, Remains::Theirs(_));

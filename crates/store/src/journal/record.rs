@@ -354,8 +354,10 @@ mod tests {
         record.keep();
         let found = Found::all(&state).unwrap().pop().unwrap();
         assert!(found.is_abandoned && found.is_there());
-        assert!(!Found::all(&state).unwrap()[0].is_abandoned, "one process recovers it");
+        let other = Found::all(&state).unwrap().pop().unwrap();
+        assert!(!other.is_abandoned, "one process recovers it");
         assert!(found.remove(true));
+        assert!(!other.is_there());
         assert!(Found::all(&state).unwrap().is_empty());
     }
 }

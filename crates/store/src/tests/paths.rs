@@ -9,7 +9,7 @@ use crate::access::roots::{PathError, Roots};
 use crate::access::unserved::{Wanted, WhyUnserved};
 #[cfg(unix)]
 use crate::error::SpecialFile;
-use crate::error::StoreErrorKind;
+use crate::error::{NameFault, StoreErrorKind};
 use crate::stage::temporary::{Temporary, TemporaryId};
 use mcp_text_editor_core::source::Source as _;
 use proptest::prelude::*;
@@ -400,4 +400,22 @@ fn target() -> impl Strategy<Value = String> {
         relative.clone().prop_map(|path| format!("@/root/{path}")),
         relative.prop_map(|path| format!("@/outside/{path}")),
     ]
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_told_from_a_name_that_is_free() {
+    let Some(world) = World::with_links() else { return };
+    world.write("@/root/file", "a\n");
+    world.link("@/root/link", "@/root/file");
+    world.link("@/root/dangling", "@/root/nothing");
+    let about = |path: &str| {
+        let place = world.place(path);
+        let fault = place.open_file(false).map_err(|error| (error.kind, error.name)).err();
+        (place.is_named_by_link(), place.is_dangling(), fault)
+    };
+    let not_found = |name| Some((StoreErrorKind::NotFound, name));
+    assert_eq!(about("@/root/file"), (false, false, None));
+    assert_eq!(about("@/root/link"), (true, false, None));
+    assert_eq!(about("@/root/nothing"), (false, false, not_found(None)));
+    assert_eq!(about("@/root/dangling"), (true, true, not_found(Some(NameFault::DanglingLink))));
 }
