@@ -79,6 +79,19 @@ pub enum Undo {
     },
 }
 
+impl Undo {
+    /// The kind of edit that it undoes.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Splices(_) => Kind::Changed,
+            Self::Remove { .. } => Kind::Created,
+            Self::Create { .. } => Kind::Removed,
+            Self::Displaced { .. } => Kind::Displaced,
+        }
+    }
+}
+
 /// What became of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {

@@ -1,4 +1,4 @@
-//! The history of a process: [`History`], and keeping edits in it. `lookup.rs` looks edits up, `forget.rs` forgets them.
+//! The history of a process: [`History`], which asks an [`Archive`] for all that it does.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,15 +7,17 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 
 use crate::access::place::Place;
-#[cfg(not(feature = "history"))]
-use crate::history::absent::database::{Database, record};
+use crate::history::archive::Archive;
 use crate::history::edit::{EditId, FileEdit, NewEdit, Undo};
+#[cfg(feature = "history")]
+use crate::history::embedded::Embedded;
+use crate::history::entry::{Entry, Forgotten};
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::settings::Settings;
-#[cfg(feature = "history")]
-use crate::history::sqlite::{database::Database, record::record};
 use crate::os::real_path::real_path;
-use crate::state_dir::{HISTORY, StateDir};
+#[cfg(feature = "history")]
+use crate::state_dir::HISTORY;
+use crate::state_dir::StateDir;
 
 /// The edits that were made through this server, kept in the state directory.
 ///
@@ -33,24 +35,32 @@ impl Default for History {
 
 /// Where edits are kept, and which.
 #[derive(Debug)]
-pub(super) struct Kept {
+struct Kept {
     settings: Settings,
-    database: Mutex<Database>,
+    archive: Mutex<Box<dyn Archive>>,
 }
 
 impl Kept {
-    pub(super) fn database(&self) -> MutexGuard<'_, Database> {
-        // SQLite has rolled back what a panic interrupted.
-        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    fn archive(&self) -> MutexGuard<'_, Box<dyn Archive>> {
+        // The database has rolled back what a panic interrupted.
+        self.archive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl History {
     /// The history in this state directory. The database is opened when it is first needed.
     #[must_use]
+    #[cfg(feature = "history")]
     pub fn new(state: &StateDir, settings: Settings) -> Self {
-        let database = Mutex::new(Database::new(state.path().join(HISTORY)));
-        Self { kept: Ok(Kept { settings, database }) }
+        let archive: Box<dyn Archive> = Box::new(Embedded::new(state.path().join(HISTORY)));
+        Self { kept: Ok(Kept { settings, archive: Mutex::new(archive) }) }
+    }
+
+    /// No history: this build keeps none in a state directory.
+    #[must_use]
+    #[cfg(not(feature = "history"))]
+    pub fn new(_: &StateDir, _: Settings) -> Self {
+        Self::default()
     }
 
     /// A history that was asked for and cannot be kept, since there is no state directory.
@@ -79,7 +89,7 @@ impl History {
             self.keeps(&file.path, &file.relative)?;
         }
         let kept = self.kept()?;
-        record(&mut kept.database(), &kept.settings, edit, false)
+        kept.archive().record(&kept.settings, edit, false)
     }
 
     /// Keeps the bytes of a file that another program had replaced when recovery cleared up an interrupted edit. They are listed as
@@ -97,10 +107,43 @@ impl History {
         };
         self.keeps(path, relative)?;
         let (kept, edit) = (self.kept()?, NewEdit { tool: RECOVERY, undoes: None, files: vec![file] });
-        record(&mut kept.database(), &kept.settings, &edit, true)
+        kept.archive().record(&kept.settings, &edit, true)
     }
 
-    pub(super) fn kept(&self) -> Result<&Kept, NotKept> {
+    /// The past edits, the newest first; at most `limit`, of those that are `wanted`. With a path only those of this file
+    /// or of files below this directory, named as they were then.
+    ///
+    /// Nothing is made where there is no history yet. A database that cannot be read is [`NotKept::Unavailable`], here
+    /// and below.
+    pub fn list(
+        &self,
+        path: Option<&Path>,
+        limit: usize,
+        wanted: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>, NotKept> {
+        self.kept()?.archive().list(path, limit, wanted)
+    }
+
+    /// The edit of this id, with the undo of each of its files; `None` if it is not kept, or not any more.
+    pub fn get(&self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
+        self.kept()?.archive().get(id)
+    }
+
+    /// The later edit of the file that is in the way of undoing this one: the newest, if the file still is what that left (`now`); else
+    /// the first, if it began with what this one left. `None` if the history does not tell.
+    pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
+        self.kept()?.archive().later(id, path, now)
+    }
+
+    /// Forgets all edits, or those of a file or of files below a directory, together with what they did to other files:
+    /// an edit is undone as a whole or not at all. Their bytes are overwritten, in the database and in its log.
+    ///
+    /// With no path, a database that is damaged is removed; one of a newer version, or of another program, is left.
+    pub fn forget(&self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
+        self.kept()?.archive().forget(path)
+    }
+
+    fn kept(&self) -> Result<&Kept, NotKept> {
         self.kept.as_ref().map_err(Clone::clone)
     }
 }

@@ -1,18 +1,19 @@
 //! Past edits, each with what undoes it: [`History`]. Nothing here carries an undo out.
 //!
-//! They are in an SQLite database, which any number of processes share. An edit needs it only for its undo, so no fault of the
-//! database is an error of an edit, and a database that cannot be read is neither moved nor overwritten. A build without the feature
-//! `history` keeps none.
+//! An archive keeps them: an SQLite database (`embedded`), which any number of processes of a machine share. An edit needs it only for
+//! its undo, so no fault of the archive is an error of an edit, and a database that cannot be read is neither moved nor overwritten. A
+//! build without the feature `history` keeps none.
 
-#[cfg(not(feature = "history"))]
-mod absent;
+mod archive;
 mod edit;
+#[cfg(feature = "history")]
+mod embedded;
 mod entry;
+#[cfg(feature = "history")]
+mod format;
 mod keep;
 mod not_kept;
 mod settings;
-#[cfg(feature = "history")]
-mod sqlite;
 #[cfg(test)]
 #[cfg(feature = "history")]
 mod tests;

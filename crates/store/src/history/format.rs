@@ -1,4 +1,4 @@
-//! The format of an undo in the database: numbers in LEB128, seven bits a byte, the lowest first.
+//! The format of an undo in a database: numbers in LEB128, seven bits a byte, the lowest first.
 //!
 //! Any bytes can be read: those that were not written here give `None`, no panic, and no more memory than their own length.
 
@@ -11,7 +11,7 @@ use crate::os;
 
 impl Kind {
     /// Its number in the database, which never changes its meaning.
-    pub(in crate::history) fn number(self) -> i64 {
+    pub(super) fn number(self) -> i64 {
         match self {
             Self::Changed => 0,
             Self::Created => 1,
@@ -20,28 +20,15 @@ impl Kind {
         }
     }
 
-    pub(in crate::history) fn of_number(number: i64) -> Option<Self> {
+    pub(super) fn of_number(number: i64) -> Option<Self> {
         [Self::Changed, Self::Created, Self::Removed, Self::Displaced]
             .into_iter()
             .find(|kind| kind.number() == number)
     }
 }
 
-impl Undo {
-    /// The kind of edit that it undoes.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Splices(_) => Kind::Changed,
-            Self::Remove { .. } => Kind::Created,
-            Self::Create { .. } => Kind::Removed,
-            Self::Displaced { .. } => Kind::Displaced,
-        }
-    }
-}
-
 /// The bytes of an undo, without its kind. `None` where the system has no bytes for a path.
-pub(in crate::history) fn encode(undo: &Undo) -> Option<Vec<u8>> {
+pub(super) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     Some(match undo {
         Undo::Create { contents } | Undo::Displaced { contents } => contents.clone(),
         Undo::Remove { directories } => {
@@ -84,7 +71,7 @@ fn joined(splices: &SpliceSet) -> Vec<Splice> {
 }
 
 /// The undo of such an edit, from its bytes; `None` if they are none.
-pub(in crate::history) fn decode(kind: Kind, bytes: Vec<u8>) -> Option<Undo> {
+pub(super) fn decode(kind: Kind, bytes: Vec<u8>) -> Option<Undo> {
     let mut rest = bytes.as_slice();
     match kind {
         Kind::Removed => Some(Undo::Create { contents: bytes }),

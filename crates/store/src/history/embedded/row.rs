@@ -9,15 +9,15 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::history::edit::{EditId, Kind};
+use crate::history::embedded::database::Fault;
 use crate::history::entry::{Entry, EntryFile};
-use crate::history::sqlite::database::Fault;
 use crate::os;
 
 /// The columns that [`entry`] reads.
-pub(in crate::history) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
+pub(super) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
 
 /// The condition, with its parameters, that selects the edits of a file or of files below a directory.
-pub(in crate::history) fn below(path: Option<&Path>) -> (&'static str, Vec<Value>) {
+pub(super) fn below(path: Option<&Path>) -> (&'static str, Vec<Value>) {
     let Some(path) = path else { return ("", Vec::new()) };
     let Some(exact) = os::bytes_of(path).map(<[u8]>::to_vec) else {
         return ("WHERE false", Vec::new());
@@ -35,7 +35,7 @@ pub(in crate::history) fn below(path: Option<&Path>) -> (&'static str, Vec<Value
 }
 
 /// The edit of a row of [`COLUMNS`], and its number.
-pub(in crate::history) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entry), Fault> {
+pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entry), Fault> {
     let (number, id): (i64, String) = (row.get(0)?, row.get(1)?);
     let id = EditId::parse(&id).ok_or_else(Fault::garbled)?;
     let time = Duration::from_millis(u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0));
@@ -66,7 +66,7 @@ pub(in crate::history) fn entry(connection: &Connection, row: &Row<'_>) -> Resul
     Ok((number, Entry { id, time, tool, undoes, undone_by: id_of(undone_by), files }))
 }
 
-pub(in crate::history) fn digest(bytes: Option<Vec<u8>>) -> Result<Option<Digest>, Fault> {
+pub(super) fn digest(bytes: Option<Vec<u8>>) -> Result<Option<Digest>, Fault> {
     let whole = |bytes: Vec<u8>| bytes.try_into().map(Digest::from_bytes).map_err(|_| Fault::garbled());
     bytes.map(whole).transpose()
 }

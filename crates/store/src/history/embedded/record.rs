@@ -8,10 +8,10 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::history::edit::{EditId, FileEdit, NewEdit};
+use crate::history::embedded::database::{Database, Fault, Open};
+use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::settings::Settings;
-use crate::history::sqlite::database::{Database, Fault, Open};
-use crate::history::sqlite::format;
 use crate::os::{self, clock};
 
 /// How often edits that are too old are looked for.
@@ -34,7 +34,7 @@ const PAGE: u64 = 4096;
 const DRAWS: usize = 8;
 
 /// Keeps an edit; with `sync` it is on disk when this returns.
-pub(in crate::history) fn record(
+pub(super) fn record(
     database: &mut Database,
     settings: &Settings,
     edit: &NewEdit<'_>,

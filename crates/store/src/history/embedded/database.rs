@@ -58,7 +58,7 @@ const SCHEMA: &str = "
 
 /// Why something could not be done with the database.
 #[derive(Debug)]
-pub(in crate::history) enum Fault {
+pub(super) enum Fault {
     Sql(rusqlite::Error),
     System(io::Error),
     /// The database is damaged.
@@ -82,12 +82,12 @@ impl From<io::Error> for Fault {
 
 impl Fault {
     /// The fault of contents that this program did not write.
-    pub(in crate::history) fn garbled() -> Self {
+    pub(super) fn garbled() -> Self {
         Self::Damaged
     }
 
     /// Whether the file is damaged, so that no version of the program can read it.
-    pub(in crate::history) fn is_unreadable(&self) -> bool {
+    pub(super) fn is_unreadable(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         matches!(self, Self::Damaged) || matches!(self.code(), Some(DatabaseCorrupt | NotADatabase))
     }
@@ -138,7 +138,7 @@ impl From<Fault> for NotKept {
 
 /// The database of one process.
 #[derive(Debug)]
-pub(in crate::history) struct Database {
+pub(super) struct Database {
     path: PathBuf,
     open: Option<Open>,
     failed: Option<Failed>,
@@ -147,11 +147,11 @@ pub(in crate::history) struct Database {
 
 /// A connection, and the file that it is to.
 #[derive(Debug)]
-pub(in crate::history) struct Open {
-    pub(in crate::history) connection: Connection,
+pub(super) struct Open {
+    pub(super) connection: Connection,
     key: Option<(u64, u64)>,
     /// When old edits were last looked for; `None` if there may be more.
-    pub(in crate::history) aged: Option<Instant>,
+    pub(super) aged: Option<Instant>,
 }
 
 /// An attempt to open it.
@@ -172,15 +172,12 @@ fn look(path: &Path) -> Look {
 
 impl Database {
     /// A database that is not opened yet.
-    pub(in crate::history) fn new(path: PathBuf) -> Self {
+    pub(super) fn new(path: PathBuf) -> Self {
         Self { path, open: None, failed: None, backoff: PATIENCE }
     }
 
     /// Works with the database, which is made if it is not there.
-    pub(in crate::history) fn write<T>(
-        &mut self,
-        work: impl FnOnce(&mut Open) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+    pub(super) fn write<T>(&mut self, work: impl FnOnce(&mut Open) -> Result<T, Fault>) -> Result<T, Fault> {
         self.drop_if_moved();
         if self.open.is_none() {
             if let Some(failed) = &self.failed
@@ -204,7 +201,7 @@ impl Database {
     }
 
     /// Works with the database; `None` if it is not there.
-    pub(in crate::history) fn read<T>(
+    pub(super) fn read<T>(
         &mut self,
         work: impl FnOnce(&mut Open) -> Result<T, Fault>,
     ) -> Result<Option<T>, Fault> {
@@ -254,7 +251,7 @@ impl Database {
     }
 
     /// Closes the database and removes its files, since they cannot be read.
-    pub(in crate::history) fn remove(&mut self) -> io::Result<()> {
+    pub(super) fn remove(&mut self) -> io::Result<()> {
         self.open = None;
         self.failed = None;
         for suffix in ["", "-wal", "-shm", "-journal"] {

@@ -4,32 +4,23 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::history::embedded::database::{Database, Fault};
+use crate::history::embedded::row::below;
 use crate::history::entry::Forgotten;
-use crate::history::keep::History;
-use crate::history::not_kept::NotKept;
-use crate::history::sqlite::database::Fault;
-use crate::history::sqlite::row::below;
 
-impl History {
-    /// Forgets all edits, or those of a file or of files below a directory, together with what they did to other files:
-    /// an edit is undone as a whole or not at all. Their bytes are overwritten, in the database and in its log.
-    ///
-    /// With no path, a database that is damaged is removed; one of a newer version, or of another program, is left.
-    pub fn forget(&self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
-        let mut database = self.kept()?.database();
-        let forgotten = database.read(|open| {
-            let edits = Some(delete(&mut open.connection, path)?);
-            Ok(Forgotten { edits, remains: scrub(&open.connection).err() })
-        });
-        match forgotten {
-            Ok(forgotten) => Ok(forgotten.unwrap_or(Forgotten { edits: Some(0), remains: None })),
-            Err(fault) if path.is_none() && fault.is_unreadable() => {
-                let removed = database.remove();
-                removed.map_err(Fault::from)?;
-                Ok(Forgotten { edits: None, remains: None })
-            }
-            Err(fault) => Err(fault.into()),
+/// See [`History::forget`](crate::history::History::forget).
+pub(super) fn forget(database: &mut Database, path: Option<&Path>) -> Result<Forgotten, Fault> {
+    let forgotten = database.read(|open| {
+        let edits = Some(delete(&mut open.connection, path)?);
+        Ok(Forgotten { edits, remains: scrub(&open.connection).err() })
+    });
+    match forgotten {
+        Ok(forgotten) => Ok(forgotten.unwrap_or(Forgotten { edits: Some(0), remains: None })),
+        Err(fault) if path.is_none() && fault.is_unreadable() => {
+            database.remove()?;
+            Ok(Forgotten { edits: None, remains: None })
         }
+        Err(fault) => Err(fault),
     }
 }
 

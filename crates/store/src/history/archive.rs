@@ -1,0 +1,43 @@
+//! Where past edits are kept, whatever keeps them: [`Archive`].
+
+use std::fmt;
+use std::path::Path;
+
+use mcp_text_editor_core::digest::Digest;
+
+use crate::history::edit::{EditId, NewEdit, Undo};
+use crate::history::entry::{Entry, Forgotten};
+use crate::history::not_kept::NotKept;
+use crate::history::settings::Settings;
+
+/// A place where past edits are kept. Other processes keep theirs there at the same time.
+///
+/// Each function waits for a bounded time, and an error of it changes nothing about any edit. What each promises is said at the function
+/// of [`History`](crate::history::History) with its name.
+pub(super) trait Archive: fmt::Debug + Send {
+    /// Keeps an edit, and drops the oldest where the bounds require it. One that has the only copy of some bytes is on disk when this
+    /// returns.
+    fn record(
+        &mut self,
+        settings: &Settings,
+        edit: &NewEdit<'_>,
+        is_only_copy: bool,
+    ) -> Result<EditId, NotKept>;
+
+    /// The past edits, the newest first.
+    fn list(
+        &mut self,
+        path: Option<&Path>,
+        limit: usize,
+        wanted: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>, NotKept>;
+
+    /// One edit, and what turns its files back, in their order.
+    fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept>;
+
+    /// The edit that is in the way of undoing this one.
+    fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept>;
+
+    /// Forgets edits.
+    fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept>;
+}

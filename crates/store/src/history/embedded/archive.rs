@@ -1,0 +1,56 @@
+//! The SQLite database as an [`Archive`].
+
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+
+use crate::history::archive::Archive;
+use crate::history::edit::{EditId, NewEdit, Undo};
+use crate::history::embedded::database::Database;
+use crate::history::embedded::{forget, lookup, record};
+use crate::history::entry::{Entry, Forgotten};
+use crate::history::not_kept::NotKept;
+use crate::history::settings::Settings;
+
+/// Past edits in an SQLite database. It is opened when it is first needed.
+#[derive(Debug)]
+pub(in crate::history) struct Embedded(Database);
+
+impl Embedded {
+    /// The database with this path, whether it is there or not.
+    pub(in crate::history) fn new(path: PathBuf) -> Self {
+        Self(Database::new(path))
+    }
+}
+
+impl Archive for Embedded {
+    fn record(
+        &mut self,
+        settings: &Settings,
+        edit: &NewEdit<'_>,
+        is_only_copy: bool,
+    ) -> Result<EditId, NotKept> {
+        record::record(&mut self.0, settings, edit, is_only_copy)
+    }
+
+    fn list(
+        &mut self,
+        path: Option<&Path>,
+        limit: usize,
+        wanted: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>, NotKept> {
+        Ok(lookup::list(&mut self.0, path, limit, wanted)?)
+    }
+
+    fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
+        Ok(lookup::get(&mut self.0, id)?)
+    }
+
+    fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
+        Ok(lookup::later(&mut self.0, id, path, now)?)
+    }
+
+    fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
+        Ok(forget::forget(&mut self.0, path)?)
+    }
+}

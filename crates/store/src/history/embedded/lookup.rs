@@ -1,0 +1,96 @@
+//! Looking past edits up.
+
+use std::path::Path;
+
+use mcp_text_editor_core::digest::Digest;
+use rusqlite::{Connection, params};
+
+use crate::history::edit::{EditId, Kind, Undo};
+use crate::history::embedded::database::{Database, Fault};
+use crate::history::embedded::row::{COLUMNS, below, digest, entry};
+use crate::history::entry::Entry;
+use crate::history::format;
+use crate::os;
+
+/// See [`History::list`](crate::history::History::list).
+pub(super) fn list(
+    database: &mut Database,
+    path: Option<&Path>,
+    limit: usize,
+    wanted: &dyn Fn(&Entry) -> bool,
+) -> Result<Vec<Entry>, Fault> {
+    let entries = database.read(|open| {
+        let transaction = open.connection.transaction()?;
+        let (filter, parameters) = below(path);
+        let mut statement =
+            transaction.prepare_cached(&format!("{COLUMNS} {filter} ORDER BY number DESC"))?;
+        let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
+        let mut entries = Vec::new();
+        while entries.len() < limit
+            && let Some(row) = rows.next()?
+        {
+            let (_, entry) = entry(&transaction, row)?;
+            if wanted(&entry) {
+                entries.push(entry);
+            }
+        }
+        Ok(entries)
+    })?;
+    Ok(entries.unwrap_or_default())
+}
+
+/// See [`History::get`](crate::history::History::get).
+pub(super) fn get(database: &mut Database, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, Fault> {
+    let found = database.read(|open| {
+        let transaction = open.connection.transaction()?;
+        let Some((number, entry)) = find(&transaction, id)? else { return Ok(None) };
+        let mut statement =
+            transaction.prepare_cached("SELECT kind, undo FROM file WHERE edit = ?1 ORDER BY position")?;
+        let mut rows = statement.query([number])?;
+        let mut undos = Vec::new();
+        while let Some(row) = rows.next()? {
+            let kind = Kind::of_number(row.get(0)?).ok_or_else(Fault::garbled)?;
+            undos.push(format::decode(kind, row.get(1)?).ok_or_else(Fault::garbled)?);
+        }
+        Ok(Some((entry, undos)))
+    })?;
+    Ok(found.flatten())
+}
+
+/// See [`History::later`](crate::history::History::later).
+pub(super) fn later(
+    database: &mut Database,
+    id: &EditId,
+    path: &Path,
+    now: Option<Digest>,
+) -> Result<Option<Entry>, Fault> {
+    let Some(path) = os::bytes_of(path) else { return Ok(None) };
+    let found = database.read(|open| {
+        let transaction = open.connection.transaction()?;
+        let Some((number, _)) = find(&transaction, id)? else { return Ok(None) };
+        let mut statement = transaction.prepare_cached(
+            "SELECT edit, before, after FROM file WHERE path = ?1 AND edit >= ?2 AND kind <> ?3 ORDER BY edit",
+        )?;
+        let mut rows = statement.query(params![path, number, Kind::Displaced.number()])?;
+        let mut chain = Vec::new();
+        while let Some(row) = rows.next()? {
+            chain.push((row.get::<_, i64>(0)?, digest(row.get(1)?)?, digest(row.get(2)?)?));
+        }
+        let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|(edit, ..)| *edit == number);
+        let left = this.first().and_then(|(_, _, after)| *after);
+        let newest = later.last().filter(|(_, _, after)| *after == now);
+        let Some((edit, ..)) = newest.or(later.first().filter(|(_, before, _)| *before == left)) else {
+            return Ok(None);
+        };
+        let mut statement = transaction.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?;
+        let mut rows = statement.query([edit])?;
+        rows.next()?.map(|row| entry(&transaction, row).map(|(_, entry)| entry)).transpose()
+    })?;
+    Ok(found.flatten())
+}
+
+fn find(connection: &Connection, id: &EditId) -> Result<Option<(i64, Entry)>, Fault> {
+    let mut statement = connection.prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?;
+    let mut rows = statement.query([&id.0])?;
+    rows.next()?.map(|row| entry(connection, row)).transpose()
+}
