@@ -6,6 +6,7 @@ use crate::access::patterns::Patterns;
 use crate::access::roots::Roots;
 use crate::durability::Durability;
 use crate::history::History;
+use crate::journal::Journal;
 use crate::lock::deferred_close::DeferredClose;
 use crate::observer::Observer;
 use crate::read::scan_cache::ScanCache;
@@ -60,5 +61,10 @@ impl Workspace {
             deferred_close: DeferredClose::default(),
             observer: Observer::default(),
         }
+    }
+
+    /// Where transactions write down what they are about to do; `None` if nowhere.
+    pub(crate) fn journal(&self) -> Option<&dyn Journal> {
+        self.state_dir.as_ref().map(|state| state as &dyn Journal)
     }
 }

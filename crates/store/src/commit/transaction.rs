@@ -33,7 +33,7 @@ use crate::commit::remove::remove_directories;
 use crate::commit::staged::Staged;
 use crate::durability::Durability;
 use crate::error::{Left, Operation, Remains, StoreError, StoreErrorKind};
-use crate::journal::{Intent, Record, Step, Subject};
+use crate::journal::{Intent, Journal, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os::directory::Dir;
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -82,7 +82,7 @@ struct Carried<T> {
 #[derive(Debug, Default)]
 #[must_use = "they are still there"]
 pub(crate) struct Around<'a> {
-    of: Option<(&'a Workspace, Option<Record>)>,
+    of: Option<(&'a Workspace, Option<Box<dyn Record>>)>,
     directories: Vec<PathBuf>,
 }
 
@@ -96,7 +96,7 @@ impl Around<'_> {
             // The next process tries again.
             Err(error) => {
                 tracing::warn!(%error, "a directory that was made for a file cannot be removed with it");
-                record.into_iter().for_each(Record::keep);
+                record.into_iter().for_each(<dyn Record>::keep);
             }
         }
     }
@@ -107,7 +107,7 @@ impl Around<'_> {
 pub(crate) struct Transaction<'a> {
     workspace: &'a Workspace,
     subjects: Vec<Subject>,
-    record: Option<Record>,
+    record: Option<Box<dyn Record>>,
     /// The places whose names may have changed. If the commit fails, their directories are synced before the record is removed.
     renaming: Vec<WritablePlace>,
 }
@@ -126,8 +126,8 @@ impl<'a> Transaction<'a> {
     /// Writes down which files may be changed. To be called before the first temporary is made. Without a journal the transaction is
     /// all or nothing only as long as the process lives; see [`Transaction::is_recorded`].
     pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Self {
-        let write = |state| workspace.deferred_close.with_room(|| Record::begin(state, &subjects));
-        let begun = workspace.state_dir.as_ref().filter(|_| !subjects.is_empty()).map(write);
+        let write = |journal: &dyn Journal| workspace.deferred_close.with_room(|| journal.begin(&subjects));
+        let begun = workspace.journal().filter(|_| !subjects.is_empty()).map(write);
         let record = begun.and_then(|begun| {
             begun.inspect_err(|error| tracing::warn!(%error, "an edit goes without a journal")).ok()
         });
@@ -165,7 +165,7 @@ impl<'a> Transaction<'a> {
                     Some(record) if is_clean => {
                         record.remove(is_in_place && self.workspace.durability == Durability::Machine);
                     }
-                    record => record.into_iter().for_each(Record::keep),
+                    record => record.into_iter().for_each(<dyn Record>::keep),
                 }
                 // The locks are released last.
                 drop((overwritten, kept));
@@ -178,7 +178,7 @@ impl<'a> Transaction<'a> {
                 let is_restored = error.kind != StoreErrorKind::NotRestored;
                 // The record stays if the old names are not on disk: a power cut could bring the new ones back.
                 if !is_restored || sync_directories_of(self.renaming.iter()).is_err() {
-                    self.record.take().into_iter().for_each(Record::keep);
+                    self.record.take().into_iter().for_each(<dyn Record>::keep);
                 }
                 Err(error.leaving(self.left()))
             }
@@ -251,7 +251,7 @@ impl<'a> Transaction<'a> {
         let is_final =
             names.take().and_then(|()| self.make_final(&exchanged, &names, &overwriting, !is_one_step));
         if let Err(error) = is_final {
-            if self.record.as_ref().is_some_and(Record::is_in_doubt) {
+            if self.record.as_ref().is_some_and(|record| record.is_in_doubt()) {
                 return Err(leave(error, exchanged, names, overwriting));
             }
             return Err(names.roll_back(exchanged.roll_back(error)));

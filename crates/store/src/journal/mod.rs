@@ -1,5 +1,5 @@
-//! What a transaction is about to do, written down beforehand: a [`Record`], one file for each transaction, locked as long as its
-//! owner lives. Recovery acts on the records of owners who died.
+//! What a transaction is about to do, written down beforehand: a [`Record`] in a [`Journal`]. Recovery acts on the records of owners
+//! who died. `embedded/` keeps a file for each record in the state directory.
 //!
 //! A record is text. Its parts are written at different steps of the transaction. Each ends in a digest of all that stands before it,
 //! so that a part that is not whole is recognised and ignored:
@@ -18,11 +18,10 @@
 //! was and will be, by digest, and how it gets there; it is written when all temporaries are complete.
 
 mod contents;
-mod found;
-mod record;
+mod embedded;
+mod interface;
 
 #[cfg(test)]
 pub(crate) use contents::escaped;
 pub(crate) use contents::{Change, Contents, Intent, Step, Subject};
-pub(crate) use found::Found;
-pub(crate) use record::Record;
+pub(crate) use interface::{Found, Journal, Record};

@@ -85,7 +85,7 @@ enum Standing {
     /// Nothing.
     Clear,
     /// These must be recovered first.
-    Abandoned(Vec<Found>),
+    Abandoned(Vec<Box<dyn Found>>),
     /// Another call, which began earlier, is changing one of them, or another process recovers it: its record, and the files of all such.
     UnderWay { path: PathBuf, subjects: Vec<Subject> },
 }
@@ -99,8 +99,8 @@ fn standing(
     concerns: impl Fn(&Contents) -> bool,
     given_up: &mut GivenUp,
 ) -> Result<Standing, StoreError> {
-    let Some(state) = &workspace.state_dir else { return Ok(Standing::Clear) };
-    let found = match Found::all(state) {
+    let Some(journal) = workspace.journal() else { return Ok(Standing::Clear) };
+    let found = match journal.all() {
         // The journal was removed meanwhile, or is another user's. Then nothing can be recorded either, as each edit warns.
         Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
             return Ok(Standing::Clear);
@@ -109,22 +109,22 @@ fn standing(
     };
     let (mut abandoned, mut under_way) = (Vec::new(), None);
     for record in found {
-        let is_ours = concerns(&record.contents);
-        if !record.is_abandoned {
+        let is_ours = concerns(record.contents());
+        if !record.is_abandoned() {
             if is_ours && record.is_there() {
-                let (_, subjects) = under_way.get_or_insert_with(|| (record.path, Vec::new()));
-                subjects.extend(record.contents.subjects);
+                let (_, subjects) = under_way.get_or_insert_with(|| (record.path().to_owned(), Vec::new()));
+                subjects.extend_from_slice(&record.contents().subjects);
             }
-        } else if !given_up.contains_key(&record.path) && may_recover(workspace, &record.contents) {
+        } else if !given_up.contains_key(record.path()) && may_recover(workspace, record.contents()) {
             abandoned.push(record);
-        } else if is_ours && !matches!(given_up.get(&record.path), Some(None)) {
-            if let Some(Some(error)) = given_up.remove(&record.path) {
+        } else if is_ours && !matches!(given_up.get(record.path()), Some(None)) {
+            if let Some(Some(error)) = given_up.remove(record.path()) {
                 return Err(*error);
             }
-            let paths = record.contents.paths().map(Path::to_owned).collect();
-            let is_of_later_form = record.contents.of_later_form.is_some();
+            let paths = record.contents().paths().map(Path::to_owned).collect();
+            let is_of_later_form = record.contents().of_later_form.is_some();
             let kind = StoreErrorKind::Unfinished { paths, is_of_later_form };
-            return Err(StoreError::new(Operation::Recover, &record.path, kind));
+            return Err(StoreError::new(Operation::Recover, record.path(), kind));
         }
     }
     Ok(match under_way {

@@ -8,7 +8,7 @@ use mcp_text_editor_core::digest::Digest;
 
 use super::*;
 use crate::access::roots::Roots;
-use crate::journal::{Found, Intent, Record, Step, Subject};
+use crate::journal::{Intent, Record, Step, Subject};
 use crate::stage::temporary::TemporaryId;
 use crate::state_dir::StateDir;
 use crate::tests::world::real;
@@ -68,13 +68,13 @@ impl World {
             }
             names.insert(directory + "/", String::new());
         }
-        assert_eq!(Found::all(self.workspace.state_dir.as_ref().unwrap()).unwrap().len(), 0);
+        assert_eq!(self.workspace.journal().unwrap().all().unwrap().len(), 0);
         names
     }
 }
 
 /// A step of a move.
-type Work<'a> = &'a mut dyn FnMut(&mut Record);
+type Work<'a> = &'a mut dyn FnMut(&mut dyn Record);
 
 /// A move, cut off.
 fn cut_off(cut: Cut, way: Way) -> World {
@@ -97,7 +97,7 @@ fn cut_off(cut: Cut, way: Way) -> World {
         Subject { path: to.clone(), id: of_to, intent: Intent::MoveTo { directories: made } },
         Subject { path: from.clone(), id: of_from, intent: Intent::MoveFrom },
     ];
-    let mut record = Record::begin(world.workspace.state_dir.as_ref().unwrap(), &subjects).unwrap();
+    let mut record = world.workspace.journal().unwrap().begin(&subjects).unwrap();
     let (temporary, aside) = (to.with_file_name(of_to.name()), from.with_file_name(of_from.name()));
     let (digest, directories) = (Digest::of(OLD.as_bytes()), vec![world.root.join("was")]);
     let steps = match way {
@@ -138,7 +138,7 @@ fn cut_off(cut: Cut, way: Way) -> World {
             if reached > cut {
                 return;
             }
-            work(&mut record);
+            work(&mut *record);
         }
     };
     run();
@@ -215,7 +215,6 @@ fn a_name_that_was_claimed_anew_comes_back() {
     for (there, after) in [("", [("was/a", OLD)].as_slice()), (THEIRS, &[("made/b", OLD), ("was/a", THEIRS)])]
     {
         let world = cut_off(Cut::Recorded, Way::Copied);
-        let state = world.workspace.state_dir.as_ref().unwrap();
         let [of_to, of_from, of_new] = [(); 3].map(|()| TemporaryId::draw());
         let (from, to) = (world.root.join("was/a"), world.root.join("made/b"));
         let made = vec![world.root.join("made")];
@@ -224,7 +223,7 @@ fn a_name_that_was_claimed_anew_comes_back() {
             Subject { path: from.clone(), id: of_from, intent: Intent::MoveFrom },
             Subject { path: from.clone(), id: of_new, intent: Intent::Create { directories: Vec::new() } },
         ];
-        let mut record = Record::begin(state, &subjects).unwrap();
+        let mut record = world.workspace.journal().unwrap().begin(&subjects).unwrap();
         let digest = Digest::of(OLD.as_bytes());
         let remove = Step::Remove { old: digest, directories: Vec::new() };
         let steps = [Step::Publish(digest), remove, Step::Publish(Digest::of(b"anew"))];

@@ -15,13 +15,13 @@ use crate::workspace::Workspace;
 /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
 /// logged, and tried again before each edit.
 pub(crate) fn recover(workspace: &Workspace) {
-    let Some(state) = &workspace.state_dir else { return };
-    match Found::all(state) {
+    let Some(journal) = workspace.journal() else { return };
+    match journal.all() {
         Ok(found) => {
-            for record in found.into_iter().filter(|record| record.is_abandoned) {
-                if record.contents.of_later_form.is_some() {
-                    tracing::warn!(record = %record.path.display(), "an edit that was cut off was a later version's, which alone can end it");
-                } else if may_recover(workspace, &record.contents) {
+            for record in found.into_iter().filter(|record| record.is_abandoned()) {
+                if record.contents().of_later_form.is_some() {
+                    tracing::warn!(record = %record.path().display(), "an edit that was cut off was a later version's, which alone can end it");
+                } else if may_recover(workspace, record.contents()) {
                     // It is in the log.
                     try_recover(workspace, record, &mut Backoff::new(&LockTimeout::default())).ok();
                 }
@@ -40,12 +40,18 @@ pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
 /// Recovers a record. A failure is logged, and returned with the record's path; without an error, if only unlinking the record failed.
 pub(super) fn try_recover(
     workspace: &Workspace,
-    record: Found,
+    mut record: Box<dyn Found>,
     backoff: &mut Backoff<'_>,
 ) -> Result<(), (PathBuf, Option<Box<StoreError>>)> {
-    let path = record.path.clone();
-    let committed = record.contents.committed;
-    let files: Vec<PathBuf> = record.contents.subjects.iter().map(|subject| subject.path.clone()).collect();
+    let path = record.path().to_owned();
+    match record.take_over() {
+        Ok(true) => {}
+        // Another process was first: whoever waits for the files finds it so.
+        Ok(false) => return Ok(()),
+        Err(error) => return Err((path, Some(of_recovery(error).into()))),
+    }
+    let committed = record.contents().committed;
+    let files: Vec<PathBuf> = record.contents().subjects.iter().map(|subject| subject.path.clone()).collect();
     let is_gone = match recover_record(workspace, record, backoff) {
         Ok(is_gone) => is_gone,
         Err(error) => {
@@ -94,14 +100,14 @@ fn of_recovery(error: StoreError) -> StoreError {
 /// Recovers all files of a record, then removes it; returns whether it is gone.
 fn recover_record(
     workspace: &Workspace,
-    record: Found,
+    record: Box<dyn Found>,
     backoff: &mut Backoff<'_>,
 ) -> Result<bool, StoreError> {
-    let contents = &record.contents;
+    let contents = record.contents();
     let places = contents.subjects.iter().map(|subject| place_of(workspace, &subject.path));
     let Some(places) = places.collect::<Option<Vec<WritablePlace>>>() else {
         // One of the paths leads elsewhere by now.
-        return Err(StoreError::new(Operation::Recover, &record.path, StoreErrorKind::Changed));
+        return Err(StoreError::new(Operation::Recover, record.path(), StoreErrorKind::Changed));
     };
     let mut there = Vec::new();
     for place in &places {
@@ -114,7 +120,7 @@ fn recover_record(
     }
     let locked = lock_all_with(&there, &|_| false, backoff).map_err(|problems| {
         let first = problems.into_iter().next().map(|(_, error)| error);
-        first.unwrap_or_else(|| StoreError::new(Operation::Lock, &record.path, StoreErrorKind::Changed))
+        first.unwrap_or_else(|| StoreError::new(Operation::Lock, record.path(), StoreErrorKind::Changed))
     })?;
     let file_at = |place: &WritablePlace| {
         let at = there.iter().position(|there| there.path() == place.path())?;

@@ -11,7 +11,7 @@ use super::*;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
 use crate::error::{Operation, StoreErrorKind};
-use crate::journal::{Change, Found, Intent, Record, Step, Subject, escaped};
+use crate::journal::{Change, Intent, Record, Step, Subject, escaped};
 use crate::lock::{Backoff, LockTimeout, lock};
 use crate::os;
 use crate::read::hash::digest_of;
@@ -89,8 +89,8 @@ impl World {
         Subject { path: place.path().to_owned(), id: TemporaryId::draw(), intent: Intent::Edit { key } }
     }
 
-    fn begin(&self, subjects: &[Subject]) -> Record {
-        Record::begin(self.workspace.state_dir.as_ref().unwrap(), subjects).unwrap()
+    fn begin(&self, subjects: &[Subject]) -> Box<dyn Record> {
+        self.workspace.journal().unwrap().begin(subjects).unwrap()
     }
 
     /// Leaves a temporary as a killed process does; returns what the record says of it.
@@ -125,7 +125,7 @@ impl World {
     }
 
     fn records(&self) -> usize {
-        Found::all(self.workspace.state_dir.as_ref().unwrap()).unwrap().len()
+        self.workspace.journal().unwrap().all().unwrap().len()
     }
 }
 
@@ -140,7 +140,7 @@ fn cut_off(cut: Cut) -> World {
     let subjects = ["a", STAYS, "b", "c"].map(|name| world.subject(name));
     let ids = [&subjects[0], &subjects[2], &subjects[3]].map(|subject| subject.id);
     let mut record = world.begin(&subjects);
-    let run = |record: &mut Record| {
+    let run = |record: &mut dyn Record| {
         if cut == Cut::Recorded {
             return;
         }
@@ -181,7 +181,7 @@ fn cut_off(cut: Cut) -> World {
             std::fs::remove_file(world.root.path().join(name)).unwrap();
         }
     };
-    run(&mut record);
+    run(&mut *record);
     record.keep();
     world
 }
@@ -436,7 +436,7 @@ fn files_of_other_roots_are_left_to_others() {
         ..Workspace::without_state(roots)
     };
     recover(&other);
-    assert_eq!(other.state_dir.as_ref().map(|state| Found::all(state).unwrap().len()), Some(1));
+    assert_eq!(other.journal().map(|journal| journal.all().unwrap().len()), Some(1));
     // By another name of the same file it is seen, too, and not edited.
     std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
     let place = other.roots.resolve_for_writing(real(world.root.path()).join("narrow/b").to_str().unwrap());

@@ -1,4 +1,4 @@
-//! The record of a transaction under way: [`Record`].
+//! The record of a transaction under way, as a file: [`FileRecord`].
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -12,6 +12,7 @@ use mcp_text_editor_core::digest::Digest;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::contents::{HEAD, Step, Subject};
+use crate::journal::interface::Record;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
@@ -21,8 +22,7 @@ use crate::state_dir::{JOURNAL, StateDir};
 /// The record of a transaction, locked. Dropping it removes it, as is due once its temporaries are gone and all files are what they
 /// were.
 #[derive(Debug)]
-#[must_use = "dropping it says that nothing is left to be done"]
-pub(crate) struct Record {
+pub(super) struct FileRecord {
     directory: Arc<Dir>,
     name: OsString,
     path: PathBuf,
@@ -34,9 +34,9 @@ pub(crate) struct Record {
     is_kept: bool,
 }
 
-impl Record {
+impl FileRecord {
     /// Writes down which files are to be changed. To be called before the first temporary is made.
-    pub(crate) fn begin(state: &StateDir, subjects: &[Subject]) -> Result<Self, StoreError> {
+    pub(super) fn begin(state: &StateDir, subjects: &[Subject]) -> Result<Self, StoreError> {
         let mut record = loop {
             let name = OsString::from(TemporaryId::draw().to_string());
             let path = state.path().join(JOURNAL).join(&name);
@@ -80,47 +80,6 @@ impl Record {
         StoreError::new(Operation::WriteJournal, &self.path, kind)
     }
 
-    /// Writes down the step of each file, in the order of the subjects; with `sync` they are on disk when this returns.
-    pub(crate) fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError> {
-        let from = self.text.len();
-        if steps.len() != self.subjects {
-            // Recovery could not read it.
-            return Err(self.fail(StoreErrorKind::Io));
-        }
-        for step in steps {
-            step.write_to(&mut self.text).ok_or_else(|| self.fail(StoreErrorKind::Io))?;
-        }
-        self.end_part(from, sync)?;
-        if sync {
-            // The record's name must be on disk, too.
-            os::sync_directory(&self.directory).context(Operation::WriteJournal, &self.path)?;
-        }
-        Ok(())
-    }
-
-    /// Marks the transaction as committed: from here on recovery goes forward.
-    pub(crate) fn committed(&mut self, sync: bool) -> Result<(), StoreError> {
-        let from = self.text.len();
-        self.text.push_str("committed\n");
-        let written = self.end_part(from, sync);
-        if written.is_err() {
-            // The word may be read later although it was not synced.
-            self.is_in_doubt = self.shorten(from, sync).is_err();
-        }
-        written
-    }
-
-    /// Whether it is unknown if the word *committed* is in it. Recovery goes by what it finds then.
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        self.is_in_doubt
-    }
-
-    /// Takes *committed* back: all files are to be what they were.
-    pub(crate) fn take_back(&mut self, sync: bool) -> Result<(), StoreError> {
-        let from = self.text.find("\ncommitted\n").map_or(self.text.len(), |at| at + 1);
-        self.shorten(from, sync)
-    }
-
     fn shorten(&mut self, to: usize, sync: bool) -> Result<(), StoreError> {
         self.text.truncate(to);
         self.file.set_len(to as u64).context(Operation::WriteJournal, &self.path)?;
@@ -142,19 +101,6 @@ impl Record {
         if sync { os::sync_data(&self.file).context(Operation::WriteJournal, &self.path) } else { Ok(()) }
     }
 
-    /// Leaves it to be recovered.
-    pub(crate) fn keep(mut self) {
-        self.is_kept = true;
-    }
-
-    /// Removes it at the end of the transaction. If it cannot be unlinked, recovery finds it and has nothing left to do.
-    pub(crate) fn remove(mut self, sync: bool) {
-        self.unlink();
-        if sync {
-            os::sync_directory(&self.directory).ok();
-        }
-    }
-
     fn unlink(&mut self) {
         if !std::mem::replace(&mut self.is_kept, true) {
             unlink_if(&self.directory, Path::new(&self.name), &self.identity);
@@ -162,7 +108,57 @@ impl Record {
     }
 }
 
-impl Drop for Record {
+impl Record for FileRecord {
+    fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError> {
+        let from = self.text.len();
+        if steps.len() != self.subjects {
+            // Recovery could not read it.
+            return Err(self.fail(StoreErrorKind::Io));
+        }
+        for step in steps {
+            step.write_to(&mut self.text).ok_or_else(|| self.fail(StoreErrorKind::Io))?;
+        }
+        self.end_part(from, sync)?;
+        if sync {
+            // The record's name must be on disk, too.
+            os::sync_directory(&self.directory).context(Operation::WriteJournal, &self.path)?;
+        }
+        Ok(())
+    }
+
+    fn committed(&mut self, sync: bool) -> Result<(), StoreError> {
+        let from = self.text.len();
+        self.text.push_str("committed\n");
+        let written = self.end_part(from, sync);
+        if written.is_err() {
+            // The word may be read later although it was not synced.
+            self.is_in_doubt = self.shorten(from, sync).is_err();
+        }
+        written
+    }
+
+    fn is_in_doubt(&self) -> bool {
+        self.is_in_doubt
+    }
+
+    fn take_back(&mut self, sync: bool) -> Result<(), StoreError> {
+        let from = self.text.find("\ncommitted\n").map_or(self.text.len(), |at| at + 1);
+        self.shorten(from, sync)
+    }
+
+    fn keep(mut self: Box<Self>) {
+        self.is_kept = true;
+    }
+
+    fn remove(mut self: Box<Self>, sync: bool) {
+        self.unlink();
+        if sync {
+            os::sync_directory(&self.directory).ok();
+        }
+    }
+}
+
+impl Drop for FileRecord {
     fn drop(&mut self) {
         self.unlink();
     }
@@ -174,7 +170,8 @@ mod tests {
 
     use super::*;
     use crate::journal::contents::{Change, Contents, Intent};
-    use crate::journal::found::Found;
+    use crate::journal::embedded::found::FoundFile;
+    use crate::journal::interface::Found as _;
 
     fn contents() -> Contents {
         let subject = |path: &str, intent| Subject { path: path.into(), id: TemporaryId::draw(), intent };
@@ -211,7 +208,7 @@ mod tests {
     fn written(contents: &Contents) -> (String, Vec<usize>) {
         let directory = tempfile::tempdir().unwrap();
         let state = StateDir::open(directory.path()).unwrap();
-        let mut record = Record::begin(&state, &contents.subjects).unwrap();
+        let mut record = FileRecord::begin(&state, &contents.subjects).unwrap();
         let mut lengths = vec![record.text.len()];
         record.prepared(contents.steps.as_ref().unwrap(), true).unwrap();
         lengths.push(record.text.len());
@@ -346,18 +343,18 @@ mod tests {
     fn a_record_is_abandoned_once_its_owner_is_gone() {
         let directory = tempfile::tempdir().unwrap();
         let state = StateDir::open(directory.path()).unwrap();
-        let record = Record::begin(&state, &contents().subjects).unwrap();
-        let found = Found::all(&state).unwrap();
-        assert!(!found[0].is_abandoned);
-        assert!(found[0].contents.concerns(Path::new("/c"), None));
+        let record = FileRecord::begin(&state, &contents().subjects).unwrap();
+        let found = FoundFile::all(&state).unwrap();
+        assert!(!found[0].is_abandoned());
+        assert!(found[0].contents().concerns(Path::new("/c"), None));
         drop(found);
-        record.keep();
-        let found = Found::all(&state).unwrap().pop().unwrap();
-        assert!(found.is_abandoned && found.is_there());
-        let other = Found::all(&state).unwrap().pop().unwrap();
-        assert!(!other.is_abandoned, "one process recovers it");
-        assert!(found.remove(true));
+        Box::new(record).keep();
+        let found = FoundFile::all(&state).unwrap().pop().unwrap();
+        assert!(found.is_abandoned() && found.is_there());
+        let other = FoundFile::all(&state).unwrap().pop().unwrap();
+        assert!(!other.is_abandoned(), "one process recovers it");
+        assert!(Box::new(found).remove(true));
         assert!(!other.is_there());
-        assert!(Found::all(&state).unwrap().is_empty());
+        assert!(FoundFile::all(&state).unwrap().is_empty());
     }
 }

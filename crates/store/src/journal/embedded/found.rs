@@ -1,4 +1,4 @@
-//! A record in the journal that is not this transaction's: [`Found`].
+//! A record in the journal that is not this transaction's, as a file: [`FoundFile`].
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -12,6 +12,7 @@ use mcp_text_editor_core::source::CHUNK;
 
 use crate::error::{Context as _, Operation, StoreError};
 use crate::journal::contents::Contents;
+use crate::journal::interface::Found;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
@@ -23,17 +24,15 @@ const LONGEST: u64 = 256 << 20;
 
 /// A record in the journal that is not this transaction's.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(super) struct FoundFile {
     directory: Arc<Dir>,
     name: OsString,
     file: File,
     identity: Identity,
-    /// Where it is.
-    pub(crate) path: PathBuf,
-    /// Its contents; empty if even its first part is not whole, in which case nothing was done.
-    pub(crate) contents: Contents,
+    path: PathBuf,
+    contents: Contents,
     /// Whether its owner is dead; this process holds its lock then.
-    pub(crate) is_abandoned: bool,
+    is_abandoned: bool,
 }
 
 /// Whether an error says that a record is gone, is another user's, or is on a read-only file system, where nothing can be done about
@@ -58,9 +57,9 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-impl Found {
+impl FoundFile {
     /// All records in the journal. Those that could be locked are abandoned; they stay locked until dropped.
-    pub(crate) fn all(state: &StateDir) -> Result<Vec<Self>, StoreError> {
+    pub(super) fn all(state: &StateDir) -> Result<Vec<Self>, StoreError> {
         let path = state.path().join(JOURNAL);
         let mut found = Vec::new();
         for entry in state.journal().entries().context(Operation::ReadJournal, &path)? {
@@ -96,14 +95,31 @@ impl Found {
         let (directory, path) = (state.journal().clone(), state.path().join(JOURNAL).join(name));
         Ok(Some(Self { directory, name: name.clone(), file, identity, path, contents, is_abandoned }))
     }
+}
 
-    /// Whether it has been abandoned and is not recovered yet, as far as can be seen now.
-    pub(crate) fn is_there(&self) -> bool {
+impl Found for FoundFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.is_abandoned
+    }
+
+    fn is_there(&self) -> bool {
         os::identity_at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
     }
 
-    /// Removes it once it is recovered; returns whether it is gone.
-    pub(crate) fn remove(self, sync: bool) -> bool {
+    fn take_over(&mut self) -> Result<bool, StoreError> {
+        // Who found it has its lock already.
+        Ok(self.is_abandoned)
+    }
+
+    fn remove(self: Box<Self>, sync: bool) -> bool {
         let is_gone = unlink_if(&self.directory, Path::new(&self.name), &self.identity);
         if sync {
             os::sync_directory(&self.directory).ok();

@@ -1,0 +1,19 @@
+//! The state directory as a [`Journal`].
+
+use crate::error::StoreError;
+use crate::journal::contents::Subject;
+use crate::journal::embedded::found::FoundFile;
+use crate::journal::embedded::record::FileRecord;
+use crate::journal::interface::{Found, Journal, Record};
+use crate::state_dir::StateDir;
+
+impl Journal for StateDir {
+    fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError> {
+        Ok(Box::new(FileRecord::begin(self, subjects)?))
+    }
+
+    fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
+        let found = FoundFile::all(self)?;
+        Ok(found.into_iter().map(|found| Box::new(found) as Box<dyn Found>).collect())
+    }
+}

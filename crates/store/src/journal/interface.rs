@@ -1,0 +1,65 @@
+//! What a journal does, wherever it is kept: [`Journal`], and its records, as their owner has them, [`Record`], and as others find
+//! them, [`Found`].
+//!
+//! A record belongs to its owner as long as that lives; how this is told is the implementation's. A record whose owner is gone is
+//! *abandoned*, and one of those who find it may take it over.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::error::StoreError;
+use crate::journal::contents::{Contents, Step, Subject};
+
+/// Where transactions write down what they are about to do.
+pub(crate) trait Journal: fmt::Debug + Send + Sync {
+    /// Writes down which files are to be changed. To be called before the first temporary is made.
+    fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError>;
+
+    /// All records but those that are being begun, in no order.
+    fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
+}
+
+/// The record of a transaction, as its owner has it. Dropping it removes it, as is due once its temporaries are gone and all files are
+/// what they were.
+#[must_use = "dropping it says that nothing is left to be done"]
+pub(crate) trait Record: fmt::Debug + Send {
+    /// Writes down the step of each file, in the order of the subjects; with `sync` this survives the end of the machine when it returns.
+    fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError>;
+
+    /// Marks the transaction as committed: from here on recovery goes forward. An error says that it is not, unless
+    /// [`Record::is_in_doubt`].
+    fn committed(&mut self, sync: bool) -> Result<(), StoreError>;
+
+    /// Whether it is unknown if the word *committed* is in it. Recovery goes by what it finds then.
+    fn is_in_doubt(&self) -> bool;
+
+    /// Takes *committed* back: all files are to be what they were.
+    fn take_back(&mut self, sync: bool) -> Result<(), StoreError>;
+
+    /// Leaves it to be recovered.
+    fn keep(self: Box<Self>);
+
+    /// Removes it at the end of the transaction. If that fails, recovery finds it and has nothing left to do.
+    fn remove(self: Box<Self>, sync: bool);
+}
+
+/// A record that somebody else may own.
+pub(crate) trait Found: fmt::Debug {
+    /// Where it is, for messages; no two records have the same.
+    fn path(&self) -> &Path;
+
+    /// What it says; empty if even its first part is not whole, in which case nothing was done.
+    fn contents(&self) -> &Contents;
+
+    /// Whether its owner is gone, and nobody recovers it.
+    fn is_abandoned(&self) -> bool;
+
+    /// Whether it is there still, as far as can be seen now.
+    fn is_there(&self) -> bool;
+
+    /// Takes an abandoned record over, so that nobody else recovers it as long as this lives; whether that could be had.
+    fn take_over(&mut self) -> Result<bool, StoreError>;
+
+    /// Removes it once it is recovered; returns whether it is gone.
+    fn remove(self: Box<Self>, sync: bool) -> bool;
+}
