@@ -49,6 +49,7 @@
 //! # Features
 //!
 //! `history` (default): past edits are kept and can be undone; SQLite is compiled along. `fast-hash` (default): SHA-256 in assembly.
+//! `postgres`: several machines share a database; a client of it, and TLS, are compiled along.
 
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 compile_error!(
@@ -73,6 +74,9 @@ mod journal;
 mod lock;
 mod observer;
 mod os;
+#[cfg(feature = "postgres")]
+#[expect(dead_code, reason = "the journal and the history come to use it")]
+mod postgres;
 mod read;
 mod recovery;
 mod search;
@@ -111,6 +115,8 @@ pub use os::fd_limit::{limit as fd_limit, raise_limit as raise_fd_limit};
 pub use os::inode_flags::{Guard, Lost};
 pub use os::real_path::real_path;
 pub use os::signals::outlive_size_limit;
+#[cfg(feature = "postgres")]
+pub use postgres::url::{BadStateUrl, StateUrl};
 pub use read::document::{Document, NotText};
 pub use search::{
     BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches, List,

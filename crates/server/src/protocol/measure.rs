@@ -54,5 +54,6 @@ pub fn observer() -> Observer {
     Observer {
         lock_waited: |time| histogram!(LOCK_WAIT_SECONDS).record(time),
         recovered: || counter!(RECOVERIES).increment(1),
+        ..Observer::default()
     }
 }

@@ -1,0 +1,52 @@
+//! Where the hosts of a URL are: [`Addresses`].
+
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// How long a name is looked up.
+const BOUND: Duration = Duration::from_secs(3);
+
+/// The addresses of names, as they were found last. A name is looked up anew for each connection, since a database that fails over can
+/// be another address; where that fails, what is known counts: after Landlock the system's resolver may lack a file.
+#[derive(Default, Debug)]
+pub(super) struct Addresses(Mutex<Vec<(String, Vec<IpAddr>)>>);
+
+impl Addresses {
+    /// The addresses of a host; not longer than [`BOUND`].
+    pub(super) fn of(&self, name: &str) -> Vec<IpAddr> {
+        if let Ok(address) = name.parse() {
+            return vec![address];
+        }
+        let found = looked_up(name);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = known.iter().position(|(of, _)| of == name);
+        if found.is_empty() {
+            return at
+                .and_then(|at| known.get(at))
+                .map(|(_, addresses)| addresses.clone())
+                .unwrap_or_default();
+        }
+        if let Some(at) = at {
+            known.swap_remove(at);
+        }
+        known.push((name.to_owned(), found.clone()));
+        found
+    }
+}
+
+/// Asks the system, on a thread that is left alone where it takes too long: there is no other bound on getaddrinfo(3).
+fn looked_up(name: &str) -> Vec<IpAddr> {
+    let (send, receive) = mpsc::channel();
+    let wanted = name.to_owned();
+    let look_up = move || {
+        let found = (wanted.as_str(), 0).to_socket_addrs();
+        let _ = send.send(found.map(|found| found.map(|found| found.ip()).collect()).unwrap_or_default());
+    };
+    let started = thread::Builder::new().name("names".to_owned()).spawn(look_up);
+    if started.is_err() {
+        return Vec::new();
+    }
+    receive.recv_timeout(BOUND).unwrap_or_default()
+}

@@ -1,0 +1,318 @@
+//! A database that is asked by any thread, and answers in time or not at all: [`Database`].
+//!
+//! One session is kept open for its advisory lock, by which others know that this process lives: [`Session`]. What belongs to the process
+//! is written through that session alone, so that each such statement proves the lock. Where it ends it is opened anew, with another
+//! lock. What else there is to be kept goes through a second connection, [`Database::run`].
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{Mutex as Turn, Notify};
+use tokio::time::{sleep, timeout};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use crate::observer::Observer;
+use crate::postgres::error::DatabaseError;
+use crate::postgres::session::{Running, SILENCE, Settings, connect};
+use crate::postgres::url::StateUrl;
+
+/// How long a statement may take, and how long a session is waited for.
+pub(crate) const BOUND: Duration = Duration::from_secs(8);
+
+/// The pause before a connection is tried again.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// A value of a statement, with its type.
+pub(crate) type Value = (Box<dyn ToSql + Sync + Send>, Type);
+
+/// The future of some work with a connection.
+pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'c>>;
+
+/// A database, for all threads of a process. The sessions end when the last clone is dropped.
+#[derive(Clone)]
+pub(crate) struct Database(Arc<Door>);
+
+/// Ends the thread when it is dropped.
+struct Door {
+    inner: Arc<Inner>,
+    handle: OnceLock<Option<Handle>>,
+}
+
+struct Inner {
+    settings: Settings,
+    observer: Observer,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Told when the database is not needed any more.
+    over: Notify,
+    /// The second connection, opened when it is needed.
+    second: Turn<Option<(Client, Running)>>,
+}
+
+/// What is known of the session.
+enum State {
+    /// It is being opened for the first time.
+    Opening,
+    Up(Arc<Session>),
+    Down(DatabaseError),
+}
+
+/// A session whose advisory lock says that this process lives.
+pub(crate) struct Session {
+    client: Client,
+    /// The number of the lock. No two sessions have the same.
+    pub(crate) key: i64,
+    is_over: AtomicBool,
+    over: Notify,
+}
+
+impl Session {
+    /// Ends it, since it is unknown what becomes of what was asked.
+    fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.over.notify_one();
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst) || self.client.is_closed()
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Database({})", self.0.inner.settings.url)
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.inner.over.notify_one();
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, state: State) {
+        *self.state() = state;
+        self.changed.notify_all();
+    }
+}
+
+impl Database {
+    /// The database of a URL. Reads the files that it names, and looks its names up; connects to nothing, and starts no thread that stays.
+    pub(crate) fn new(url: StateUrl, observer: Observer) -> Result<Self, String> {
+        let inner = Inner {
+            settings: Settings::new(url)?,
+            observer,
+            state: Mutex::new(State::Opening),
+            changed: Condvar::new(),
+            over: Notify::new(),
+            second: Turn::new(None),
+        };
+        Ok(Self(Arc::new(Door { inner: inner.into(), handle: OnceLock::new() })))
+    }
+
+    /// The URL, which is told without its password.
+    pub(crate) fn url(&self) -> &StateUrl {
+        &self.0.inner.settings.url
+    }
+
+    /// Starts the thread that keeps the session, if it is not running.
+    fn handle(&self) -> Result<&Handle, DatabaseError> {
+        let start = || {
+            let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+            let (handle, inner) = (runtime.handle().clone(), self.0.inner.clone());
+            let work = move || runtime.block_on(keep_session(&inner));
+            thread::Builder::new().name("database".to_owned()).spawn(work).ok()?;
+            Some(handle)
+        };
+        let handle = self.0.handle.get_or_init(start).as_ref();
+        handle.ok_or_else(|| DatabaseError::Unreachable("no thread can be started".to_owned()))
+    }
+
+    /// The session. Waits so long for one; where it is known that there is none, and `patience` is nothing, it does not wait at all.
+    pub(crate) fn session(&self, patience: Duration) -> Result<Arc<Session>, DatabaseError> {
+        self.handle()?;
+        let inner = &self.0.inner;
+        let began = Instant::now();
+        let mut state = inner.state();
+        loop {
+            let (why, bound) = match &*state {
+                State::Up(session) if !session.is_over() => return Ok(session.clone()),
+                State::Up(_) => (DatabaseError::Ended("it is being opened anew".to_owned()), patience),
+                State::Down(why) => (why.clone(), patience),
+                State::Opening => (DatabaseError::TimedOut(BOUND.as_secs()), BOUND),
+            };
+            let rest = bound.saturating_sub(began.elapsed());
+            if rest.is_zero() {
+                (inner.observer.database_failed)();
+                return Err(why);
+            }
+            state = inner.changed.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Has the session carry a statement out. An error of which [`DatabaseError::is_lost`] holds says that it is unknown whether it was;
+    /// the session is over then.
+    pub(crate) fn query(
+        &self,
+        session: &Arc<Session>,
+        statement: &'static str,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, DatabaseError> {
+        let asked = session.clone();
+        let done = self.wait_for(async move {
+            let values: Vec<(&(dyn ToSql + Sync), Type)> =
+                values.iter().map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone())).collect();
+            asked.client.query_typed(statement, &values).await
+        });
+        if done.as_ref().is_err_and(DatabaseError::is_lost) {
+            session.end();
+        }
+        done
+    }
+
+    /// Does some work with a connection that is not the session's: for one, a transaction. It is nobody else's meanwhile. Where it fails
+    /// other than by a refusal, the next work gets another one.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        work: impl for<'c> FnOnce(&'c mut Client) -> Work<'c, T> + Send + 'static,
+    ) -> Result<T, DatabaseError> {
+        // Fails at once where the database is known to be down.
+        self.session(Duration::ZERO)?;
+        let inner = self.0.inner.clone();
+        self.wait_for_any(async move {
+            let mut second = inner.second.lock().await;
+            let (mut client, running) = match second.take().filter(|(client, _)| !client.is_closed()) {
+                Some(open) => open,
+                None => connect(&inner.settings).await?,
+            };
+            let done = work(&mut client).await.map_err(|error| DatabaseError::of_statement(&error));
+            // One of which the answer is unknown is dropped, and so it is where this future is.
+            if !done.as_ref().is_err_and(DatabaseError::is_lost) {
+                *second = Some((client, running));
+            }
+            done
+        })
+    }
+
+    fn wait_for<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
+    ) -> Result<T, DatabaseError> {
+        self.wait_for_any(async move { work.await.map_err(|error| DatabaseError::of_statement(&error)) })
+    }
+
+    /// Has the thread do something, and waits for it, no longer than [`BOUND`].
+    fn wait_for_any<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, DatabaseError>> + Send + 'static,
+    ) -> Result<T, DatabaseError> {
+        let began = Instant::now();
+        let (send, receive) = mpsc::channel();
+        self.handle()?.spawn(async move {
+            let done = timeout(BOUND, work).await;
+            // Nobody waits for it any more: then it is as if it had not been answered.
+            let _ = send.send(done.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs()))));
+        });
+        // The thread can be late itself.
+        let done = receive.recv_timeout(BOUND + Duration::from_secs(1));
+        let done = done.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs())));
+        let observer = &self.0.inner.observer;
+        (observer.database_waited)(began.elapsed());
+        if done.is_err() {
+            (observer.database_failed)();
+        }
+        done
+    }
+}
+
+/// Keeps a session open until the database is not needed any more.
+async fn keep_session(inner: &Inner) {
+    loop {
+        let opened = tokio::select! {
+            () = inner.over.notified() => return,
+            opened = open(inner) => opened,
+        };
+        match opened {
+            Ok((session, mut running)) => {
+                tracing::info!(database = %inner.settings.url, "the database is there");
+                inner.set(State::Up(session.clone()));
+                let why = tokio::select! {
+                    () = inner.over.notified() => return,
+                    why = running.end() => why,
+                    () = session.over.notified() => DatabaseError::Ended("an answer did not come in time".to_owned()),
+                    why = heartbeat(&session) => why,
+                };
+                session.end();
+                tracing::warn!(database = %inner.settings.url, "the session with the database ended: {why}");
+                inner.set(State::Down(why));
+            }
+            Err(why) => {
+                let is_new = !matches!(&*inner.state(), State::Down(known) if *known == why);
+                if is_new {
+                    tracing::warn!(database = %inner.settings.url, "{why}");
+                }
+                inner.set(State::Down(why));
+                tokio::select! {
+                    () = inner.over.notified() => return,
+                    () = sleep(AGAIN) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Opens a session, and takes its lock.
+async fn open(inner: &Inner) -> Result<(Arc<Session>, Running), DatabaseError> {
+    let (client, running) = connect(&inner.settings).await?;
+    let key = drawn();
+    let lock = async {
+        let statement = "select pg_try_advisory_lock($1), set_config('idle_session_timeout', $2, false)";
+        let silence = SILENCE.as_millis().to_string();
+        client.query_typed_one(statement, &[(&key, Type::INT8), (&silence, Type::TEXT)]).await
+    };
+    let row = timeout(BOUND, lock).await.map_err(|_| DatabaseError::TimedOut(BOUND.as_secs()))?;
+    let row = row.map_err(|error| DatabaseError::of_statement(&error))?;
+    if !row.get::<_, bool>(0) {
+        return Err(DatabaseError::Unreachable("a lock was drawn twice".to_owned()));
+    }
+    let session = Session { client, key, is_over: AtomicBool::new(false), over: Notify::new() };
+    Ok((session.into(), running))
+}
+
+/// Says something before the server takes silence for an end; returns why that failed.
+async fn heartbeat(session: &Session) -> DatabaseError {
+    loop {
+        sleep(SILENCE / 5).await;
+        match timeout(SILENCE / 2, session.client.query_typed("select", &[])).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return DatabaseError::of_statement(&error),
+            Err(_) => return DatabaseError::TimedOut((SILENCE / 2).as_secs()),
+        }
+    }
+}
+
+/// The number of a lock: 62 bits at random, and never 0, which is nobody's.
+fn drawn() -> i64 {
+    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+    // std seeds it from the system.
+    let drawn = RandomState::new().build_hasher().finish() >> 2;
+    i64::try_from(drawn).unwrap_or(1).max(1)
+}

@@ -1,0 +1,79 @@
+//! Why the database did not do what it was asked for: [`DatabaseError`].
+
+use std::error::Error as _;
+
+/// Why the database did not do what it was asked for. No text of it holds a password.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum DatabaseError {
+    /// It cannot be reached, or lets nobody in, or is no server that takes writes.
+    #[error("the database cannot be reached: {0}")]
+    Unreachable(String),
+    /// It did not answer in time.
+    #[error("the database did not answer within {0} seconds")]
+    TimedOut(u64),
+    /// The session ended before the answer.
+    #[error("the session with the database ended: {0}")]
+    Ended(String),
+    /// Its schema is not one that this version can use.
+    #[error("{0}")]
+    Schema(String),
+    /// It refused a statement.
+    #[error("the database refused: {message} (SQLSTATE {code})")]
+    Refused {
+        /// The SQLSTATE, five characters.
+        code: String,
+        /// What it says.
+        message: String,
+    },
+}
+
+/// The SQLSTATE of a key that is there already.
+const UNIQUE_VIOLATION: &str = "23505";
+
+impl DatabaseError {
+    /// The error of a statement.
+    pub(crate) fn of_statement(error: &tokio_postgres::Error) -> Self {
+        match error.as_db_error() {
+            // Classes 57 and 25: it shuts down or starts up, ends the session, or takes no writes any more.
+            Some(answer) if matches!(answer.code().code().get(..2), Some("57" | "25")) => {
+                Self::Ended(answer.message().to_owned())
+            }
+            Some(answer) => {
+                Self::Refused { code: answer.code().code().to_owned(), message: answer.message().to_owned() }
+            }
+            None => Self::Ended(told(error)),
+        }
+    }
+
+    /// The error of connecting.
+    pub(crate) fn of_connecting(to: &str, error: &tokio_postgres::Error) -> Self {
+        Self::Unreachable(format!("{to}: {}", told(error)))
+    }
+
+    /// Whether the statement was refused because of a key that another row has.
+    pub(crate) fn is_taken(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if code == UNIQUE_VIOLATION)
+    }
+
+    /// Whether it is unknown what became of the statement.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::TimedOut(_) | Self::Ended(_))
+    }
+}
+
+/// An error with what caused it, in a line.
+fn told(error: &tokio_postgres::Error) -> String {
+    if let Some(answer) = error.as_db_error() {
+        return answer.message().to_owned();
+    }
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(why) = cause {
+        let why_text = why.to_string();
+        if !text.contains(&why_text) {
+            text = format!("{text}: {why_text}");
+        }
+        cause = why.source();
+    }
+    text
+}

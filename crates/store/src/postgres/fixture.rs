@@ -1,0 +1,168 @@
+//! A throwaway server for tests: [`Server`]. It needs Debian's `postgresql` or another one in the path, and ends with the process.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::postgres::url::StateUrl;
+
+/// Starts the server with what is given, waits until its standard input ends, stops it and takes its files away.
+const KEEPER: &str = r#"bin=$1; home=$2; shift 2; "$bin/postgres" -D "$home/data" "$@" >>"$home/log" 2>&1 & pid=$!
+    cat >/dev/null; kill -QUIT $pid; wait $pid; [ -e "$home/keep" ] || rm -rf "$home""#;
+
+/// A `PostgreSQL` server on loopback and a Unix socket. Everybody may log in; `fsync` is off.
+pub(crate) struct Server {
+    home: PathBuf,
+    bin: PathBuf,
+    pub(crate) port: u16,
+    keeper: Option<Child>,
+    settings: Vec<String>,
+}
+
+/// Where its programs are.
+fn programs() -> Option<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|entry| entry.path()).collect();
+    found.sort();
+    found.into_iter().rev().map(|path| path.join("bin")).find(|bin| bin.join("initdb").exists())
+}
+
+/// A command as a user who is not root, as the server demands.
+fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has root"))]
+    let mut command = Command::new(program);
+    #[cfg(unix)]
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::process::CommandExt::uid(&mut command, 65534);
+        std::os::unix::process::CommandExt::gid(&mut command, 65534);
+    }
+    command
+}
+
+impl Server {
+    /// The server of this process; `None`, with a message, where there is none to be had.
+    pub(crate) fn shared() -> Option<&'static Self> {
+        static SHARED: OnceLock<Option<Server>> = OnceLock::new();
+        SHARED.get_or_init(|| Self::start(&[])).as_ref()
+    }
+
+    /// A server of its own, with more settings, each `name=value`.
+    pub(crate) fn start(settings: &[&str]) -> Option<Self> {
+        let Some(bin) = programs() else {
+            assert!(std::env::var_os("REQUIRE_ALL").is_none(), "there is no PostgreSQL server");
+            eprintln!("skipped: there is no PostgreSQL server");
+            return None;
+        };
+        let home = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap().keep();
+        #[cfg(unix)]
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&home, Some(65534), Some(65534)).unwrap();
+        }
+        let made = unprivileged(bin.join("initdb"))
+            .args(["--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"])
+            .arg(home.join("data"))
+            .current_dir(&home)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let mut server = Self { home, bin, port, keeper: None, settings };
+        server.go_on();
+        Some(server)
+    }
+
+    /// Starts it, if it does not run, and waits until it answers.
+    pub(crate) fn go_on(&mut self) {
+        let home = self.home.to_str().unwrap();
+        let mut command = unprivileged("sh");
+        command.args(["-c", KEEPER, "sh", self.bin.to_str().unwrap(), home]);
+        command.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=200"]);
+        command.args([
+            "-c",
+            &format!("port={}", self.port),
+            "-c",
+            &format!("unix_socket_directories={home}"),
+        ]);
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
+        let keeper =
+            command.current_dir(&self.home).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        self.keeper = Some(keeper);
+        for _ in 0..600 {
+            if self.try_sql("select 1").is_ok() {
+                return;
+            }
+            sleep(Duration::from_millis(50));
+        }
+        panic!("the server does not answer: {}", fs::read_to_string(self.home.join("log")).unwrap());
+    }
+
+    /// Ends it at once, as if its machine lost power, and leaves its files.
+    pub(crate) fn stop(&mut self) {
+        fs::write(self.home.join("keep"), "").unwrap();
+        if let Some(mut keeper) = self.keeper.take() {
+            drop(keeper.stdin.take());
+            keeper.wait().unwrap();
+        }
+        fs::remove_file(self.home.join("keep")).unwrap();
+    }
+
+    /// The directory of its socket.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.home
+    }
+
+    /// What has to be said to it before a test, as its superuser; what it answers.
+    pub(crate) fn sql(&self, text: &str) -> String {
+        self.try_sql(text).unwrap()
+    }
+
+    fn try_sql(&self, text: &str) -> Result<String, String> {
+        let mut psql = Command::new(self.bin.join("psql"))
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-h"])
+            .arg(&self.home)
+            .args(["-p", &self.port.to_string(), "postgres"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        psql.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        let done = psql.wait_with_output().unwrap();
+        let told = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if done.status.success() { Ok(told(&done.stdout)) } else { Err(told(&done.stderr)) }
+    }
+
+    /// A URL with a schema that nobody else has.
+    pub(crate) fn url(&self) -> StateUrl {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        self.url_with(&format!("schema=of_{next}"))
+    }
+
+    /// A URL of the superuser, without TLS, and with these parameters.
+    pub(crate) fn url_with(&self, parameters: &str) -> StateUrl {
+        let text =
+            format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable&{parameters}", self.port);
+        text.parse().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut keeper) = self.keeper.take() {
+            drop(keeper.stdin.take());
+            keeper.wait().ok();
+        } else {
+            fs::remove_dir_all(&self.home).ok();
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The tables in the schema of ours, and how those of an earlier version become them: [`MIGRATIONS`], [`prepare`].
+
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use crate::postgres::error::DatabaseError;
+
+/// What makes each version of the one before it, the first of an empty schema. A text that was released never changes. The schema of ours
+/// is the only one on the way by which names are found.
+pub(super) const MIGRATIONS: &[&str] = &[
+    // 1: the journal. `owner` is the advisory lock of the session that a record belongs to, 0 if nobody's; `epoch` is how often it was
+    // taken over; `state` is 0 when it is begun, 1 prepared, 2 committed. A file has one record at most. `made_by` is for people.
+    "create table records (
+        id bigint generated always as identity primary key,
+        owner bigint not null,
+        epoch integer not null default 0,
+        state smallint not null default 0,
+        contents text not null,
+        made_at timestamptz not null default now(),
+        made_by text not null
+    );
+    create table record_files (
+        key bytea primary key,
+        path text not null,
+        record bigint not null references records on delete cascade
+    );
+    create index on record_files (record);
+    create table record_bytes (
+        record bigint not null references records on delete cascade,
+        name text not null,
+        bytes bytea not null,
+        primary key (record, name)
+    );",
+];
+
+/// The table by which a schema is known to be ours, and its version.
+const MARK: &str = "mcp_text_editor_schema";
+
+/// The advisory lock of whoever makes tables: `mte` and a number.
+const LOCK: i64 = 0x006d_7465_0001;
+
+/// The version of the tables; `None` if the schema, or the mark in it, is not there.
+async fn version(client: &Client, schema: &str) -> Result<Option<i32>, tokio_postgres::Error> {
+    let is_there = client
+        .query_typed_one(
+            "select exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                where n.nspname = $1 and c.relname = $2)",
+            &[(&schema, Type::TEXT), (&MARK, Type::TEXT)],
+        )
+        .await?;
+    if !is_there.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let row = client.query_typed_one(&format!("select version from {MARK}"), &[]).await?;
+    Ok(Some(row.get(0)))
+}
+
+/// Makes the tables of this version, if they are not there; the search path is that of the schema already.
+///
+/// A schema that has tables and no mark is somebody else's, and refused; so is that of a later version.
+pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), DatabaseError> {
+    let latest = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX);
+    let failed = |error: tokio_postgres::Error| {
+        let DatabaseError::Refused { message, .. } = DatabaseError::of_statement(&error) else {
+            return DatabaseError::of_statement(&error);
+        };
+        DatabaseError::Schema(format!("the schema {schema} of the database cannot be used: {message}"))
+    };
+    let of_later = |version| {
+        DatabaseError::Schema(format!(
+            "the schema {schema} of the database is of a later version of mcp-text-editor ({version}; this one knows {latest}): use that, or another schema"
+        ))
+    };
+    match version(client, schema).await.map_err(failed)? {
+        Some(version) if version == latest => return Ok(()),
+        Some(version) if version > latest => return Err(of_later(version)),
+        _ => {}
+    }
+    let transaction = client.transaction().await.map_err(failed)?;
+    let lock = transaction.query_typed("select pg_advisory_xact_lock($1)", &[(&LOCK, Type::INT8)]);
+    lock.await.map_err(failed)?;
+    // Another process may have made them meanwhile.
+    let from = version(transaction.client(), schema).await.map_err(failed)?;
+    let done = match from {
+        Some(version) if version > latest => return Err(of_later(version)),
+        Some(version) => usize::try_from(version).unwrap_or_default(),
+        None => {
+            let found = transaction
+                .query_typed_one(
+                    "select exists (select from pg_catalog.pg_namespace where nspname = $1),
+                        exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+                            where n.nspname = $1)",
+                    &[(&schema, Type::TEXT)],
+                )
+                .await
+                .map_err(failed)?;
+            if found.get::<_, bool>(1) {
+                return Err(DatabaseError::Schema(format!(
+                    "the schema {schema} of the database is somebody else's: it has tables that mcp-text-editor did not make; name another one by schema= in the URL"
+                )));
+            }
+            if !found.get::<_, bool>(0) {
+                let create = format!("create schema {}", quoted(schema));
+                transaction.batch_execute(&create).await.map_err(failed)?;
+            }
+            let mark = format!(
+                "create table {MARK} (version integer not null, one boolean primary key default true check (one));
+                insert into {MARK} (version) values (0)"
+            );
+            transaction.batch_execute(&mark).await.map_err(failed)?;
+            0
+        }
+    };
+    for migration in MIGRATIONS.iter().skip(done) {
+        transaction.batch_execute(migration).await.map_err(failed)?;
+    }
+    let update = format!("update {MARK} set version = {latest}");
+    transaction.batch_execute(&update).await.map_err(failed)?;
+    transaction.commit().await.map_err(failed)
+}
+
+/// A name as a statement has it.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

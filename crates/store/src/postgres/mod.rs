@@ -1,0 +1,26 @@
+//! A `PostgreSQL` database that several machines share: how it is named ([`StateUrl`]), and a session that is kept open ([`Database`]). What is
+//! kept in it is the journal's and the history's, but for the list of their tables (`migrations`).
+//!
+//! The client runs on a thread of its own; whoever asks waits for it, never longer than [`database::BOUND`]. No password is in an error, a
+//! log or a `Debug`.
+
+mod address;
+pub(crate) mod database;
+pub(crate) mod error;
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test starts a server, and looks at files, without the store"
+)]
+pub(crate) mod fixture;
+mod migrations;
+mod password;
+mod session;
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests;
+mod tls;
+pub(crate) mod url;

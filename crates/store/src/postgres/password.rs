@@ -1,0 +1,64 @@
+//! The file of passwords that `PostgreSQL`'s own programs read, `.pgpass`: [`password_for`].
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use crate::postgres::url::{Host, StateUrl};
+
+/// The longest file of passwords that is read.
+const LONGEST: u64 = 1 << 20;
+
+/// The password that the file has for this host; `None` if there is no file, or no line of it fits.
+///
+/// A file that others may read is an error, as libpq passes it over.
+#[expect(clippy::disallowed_methods, reason = "the file is a person's, and read once, at the start")]
+pub(super) fn password_for(
+    url: &StateUrl,
+    host: &Host,
+    port: u16,
+    file: &Path,
+) -> io::Result<Option<String>> {
+    let file = match File::open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o077 != 0 {
+        return Err(io::Error::other("others may read it; chmod 600 makes it private"));
+    }
+    let mut text = Vec::new();
+    file.take(LONGEST).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    let host = match host {
+        Host::Tcp(name) => name.clone(),
+        // As libpq: the default directory is that of `localhost`, too.
+        Host::Unix(directory) => directory.to_string_lossy().into_owned(),
+    };
+    let wanted = [host.as_str(), &port.to_string(), &url.database, &url.user].map(str::to_owned);
+    Ok(text.lines().find_map(|line| of_line(line, &wanted)))
+}
+
+/// The password of a line, if its fields are these: `host:port:database:user:password`, each of the first four perhaps `*`, and a
+/// backslash before a colon or a backslash that is meant.
+fn of_line(line: &str, wanted: &[String; 4]) -> Option<String> {
+    if line.starts_with('#') {
+        return None;
+    }
+    let mut fields = vec![String::new()];
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => fields.last_mut()?.extend(characters.next()),
+            // The password is the rest, whatever colons it has.
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            character => fields.last_mut()?.push(character),
+        }
+    }
+    let password = (fields.len() == 5).then(|| fields.pop()).flatten()?;
+    let is_its = fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted);
+    is_its.then_some(password).filter(|password| !password.is_empty())
+}

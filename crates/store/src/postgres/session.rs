@@ -1,0 +1,174 @@
+//! One connection: [`connect`], tried at each host in turn.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_postgres::config::{SslMode, SslNegotiation, TargetSessionAttrs};
+use tokio_postgres::{Client, Config, NoTls};
+
+use crate::postgres::address::Addresses;
+use crate::postgres::error::DatabaseError;
+use crate::postgres::migrations;
+use crate::postgres::password::password_for;
+use crate::postgres::tls::Connector;
+use crate::postgres::url::{Host, StateUrl};
+
+/// How long one host is tried, its greeting and TLS included.
+const BOUND: Duration = Duration::from_secs(4);
+
+/// How soon a server that does not answer any more is given up by either side: asked after a second without a word, each second, three times.
+const IDLE: Duration = Duration::from_secs(1);
+/// The same, of what was sent and is not acknowledged.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(4);
+
+/// How long a session of a process that says nothing lives: one that is stopped, not cut off, keeps its connection. It says something
+/// each fifth of that.
+pub(super) const SILENCE: Duration = Duration::from_secs(10);
+
+/// What the server is told of every session. The keepalives are those of [`IDLE`] and [`UNACKNOWLEDGED`], for the server's end; the bounds
+/// hold where this process is stopped and does not keep its own.
+const SETTINGS: &str = "set client_min_messages = warning; set tcp_keepalives_idle = 1; set tcp_keepalives_interval = 1; \
+    set tcp_keepalives_count = 3; set tcp_user_timeout = 4000; set statement_timeout = '8s'; set lock_timeout = '5s'; \
+    set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC';";
+
+/// All that a connection needs, found once, at the start: later files elsewhere may be out of reach.
+pub(super) struct Settings {
+    pub(super) url: StateUrl,
+    addresses: Addresses,
+    /// The password for each host, in the order of the URL.
+    passwords: Vec<Option<String>>,
+    tls: Option<Connector>,
+}
+
+/// A connection at work. Dropping it closes that.
+pub(super) struct Running(JoinHandle<Result<(), tokio_postgres::Error>>);
+
+impl Running {
+    fn new<F>(connection: F) -> Self
+    where
+        F: Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static,
+    {
+        Self(tokio::spawn(connection))
+    }
+
+    /// Waits until it has ended; why it did.
+    pub(super) async fn end(&mut self) -> DatabaseError {
+        match (&mut self.0).await {
+            Ok(Err(error)) => DatabaseError::of_statement(&error),
+            Ok(Ok(())) | Err(_) => DatabaseError::Ended("it was closed".to_owned()),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Settings {
+    /// Reads the files that the URL names, and looks its names up. The error is for the person who wrote it.
+    pub(super) fn new(url: StateUrl) -> Result<Self, String> {
+        let mut passwords = Vec::new();
+        for (host, port) in &url.hosts {
+            let password = match (url.password(), &url.password_file) {
+                (Some(password), _) => Some(password.to_owned()),
+                (None, Some(file)) => password_for(&url, host, *port, file)
+                    .map_err(|error| format!("the file of passwords {}: {error}", file.display()))?,
+                (None, None) => None,
+            };
+            passwords.push(password);
+        }
+        let has_tcp = url.hosts.iter().any(|(host, _)| matches!(host, Host::Tcp(_)));
+        let tls = (url.has_tls && has_tcp).then(|| Connector::trusting(url.root_certificates.as_deref()));
+        let addresses = Addresses::default();
+        for (host, _) in &url.hosts {
+            if let Host::Tcp(name) = host {
+                addresses.of(name);
+            }
+        }
+        Ok(Self { tls: tls.transpose()?, url, addresses, passwords })
+    }
+
+    fn config(&self, at: usize) -> Config {
+        let mut config = Config::new();
+        config
+            .user(&self.url.user)
+            .dbname(&self.url.database)
+            .application_name("mcp-text-editor")
+            .connect_timeout(BOUND)
+            .keepalives(true)
+            .keepalives_idle(IDLE)
+            .keepalives_interval(IDLE)
+            .keepalives_retries(3)
+            .tcp_user_timeout(UNACKNOWLEDGED)
+            .ssl_negotiation(SslNegotiation::Postgres)
+            .target_session_attrs(TargetSessionAttrs::ReadWrite);
+        if let Some(Some(password)) = self.passwords.get(at) {
+            config.password(password);
+        }
+        config
+    }
+}
+
+/// Opens a session at the first host that takes writes, with the schema of ours, and the tables of this version.
+pub(super) async fn connect(settings: &Settings) -> Result<(Client, Running), DatabaseError> {
+    let mut failed = DatabaseError::Unreachable("it has no host".to_owned());
+    for (at, (host, port)) in settings.url.hosts.iter().enumerate() {
+        let mut config = settings.config(at);
+        config.port(*port);
+        let configs: Vec<Config> = match host {
+            #[cfg(unix)]
+            Host::Unix(directory) => vec![config.host_path(directory).clone()],
+            #[cfg(not(unix))]
+            Host::Unix(_) => Vec::new(),
+            Host::Tcp(name) => {
+                let addresses = settings.addresses.of(name);
+                let of = |address| config.clone().host(name).hostaddr(address).clone();
+                addresses.into_iter().map(of).collect()
+            }
+        };
+        let to = format!("{host}:{port}");
+        if configs.is_empty() {
+            failed = DatabaseError::Unreachable(format!("{to}: the name is not known"));
+        }
+        for config in configs {
+            match timeout(BOUND, open(settings, config, matches!(host, Host::Tcp(_)), &to)).await {
+                Ok(Ok((mut client, running))) => {
+                    let prepared = timeout(BOUND, set_up(&mut client, &settings.url.schema)).await;
+                    // If that fails, another host would be the same database.
+                    prepared.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs())))?;
+                    return Ok((client, running));
+                }
+                Ok(Err(error)) => failed = error,
+                Err(_) => failed = DatabaseError::Unreachable(format!("{to}: it does not answer")),
+            }
+        }
+    }
+    Err(failed)
+}
+
+async fn open(
+    settings: &Settings,
+    mut config: Config,
+    is_tcp: bool,
+    to: &str,
+) -> Result<(Client, Running), DatabaseError> {
+    let failed = |error: tokio_postgres::Error| DatabaseError::of_connecting(to, &error);
+    if let Some(tls) = settings.tls.as_ref().filter(|_| is_tcp) {
+        config.ssl_mode(SslMode::Require);
+        let (client, connection) = config.connect(tls.clone()).await.map_err(failed)?;
+        return Ok((client, Running::new(connection)));
+    }
+    config.ssl_mode(SslMode::Disable);
+    let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
+    Ok((client, Running::new(connection)))
+}
+
+async fn set_up(client: &mut Client, schema: &str) -> Result<(), DatabaseError> {
+    let statements = format!("{SETTINGS} set search_path = {}", migrations::quoted(schema));
+    client.batch_execute(&statements).await.map_err(|error| DatabaseError::of_statement(&error))?;
+    migrations::prepare(client, schema).await
+}

@@ -1,0 +1,308 @@
+//! Sessions with a real server: schemas that are there, missing, later or somebody else's; servers that restart, or say nothing.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::Command;
+use std::time::Duration;
+
+use super::database::{BOUND, Database};
+use super::error::DatabaseError;
+use super::fixture::Server;
+use super::url::StateUrl;
+use crate::observer::Observer;
+
+fn database(url: StateUrl) -> Database {
+    Database::new(url, Observer::default()).unwrap()
+}
+
+/// What a database says of itself when it is asked for a session.
+fn answer(url: StateUrl) -> Result<(), DatabaseError> {
+    database(url).session(Duration::from_millis(100)).map(drop)
+}
+
+#[test]
+fn a_url_is_taken_apart() {
+    let url: StateUrl =
+        "postgres://me%40home:p%3Aw@[::1]:5,%2Frun%2Fpg,db/d?sslmode=disable&schema=s%20s".parse().unwrap();
+    assert_eq!(url.to_string(), "postgres://me@home@::1:5,/run/pg:5432,db:5432/d?schema=s s");
+    assert!(url.has_password() && !format!("{url:?}").contains("p:w"));
+    assert_eq!(url.password(), Some("p:w"));
+    let url: StateUrl = "postgresql://me@h".parse().unwrap();
+    assert_eq!((url.database.as_str(), url.has_tls, url.has_password()), ("me", true, false));
+    for (text, why) in [
+        ("http://me@h/d", "must begin with"),
+        ("postgres://h/d", "names no user"),
+        ("postgres://me@/d", "names no host"),
+        ("postgres://me@h:0/d", "a port"),
+        ("postgres://me:sec@ret:word@h:x/d", "a port"),
+        ("postgres://me:sec%ret@h/d", "two digits"),
+        ("postgres://me@h/d?sslmode=require", "verify-full or disable"),
+        ("postgres://me@h/d?target_session_attrs=standby", "read-write"),
+        ("postgres://me@h/d?schema=", "schema="),
+        ("postgres://me@h/d?sslcert=secret", "takes"),
+    ] {
+        let told = text.parse::<StateUrl>().unwrap_err().to_string();
+        assert!(told.contains(why) && !told.contains("sec"), "{text}: {told}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_of_passwords_is_read_as_by_other_programs() {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pgpass");
+    let text = "# h:1:d:me:no\nh:2:d:me:no\nh:1:*:me\\:x:no\n\nh:1:*:me:a\\:b\\\\:c\n*:*:*:*:last\n";
+    std::fs::write(&file, text).unwrap();
+    let of = |text: &str| {
+        let url: StateUrl = text.parse().unwrap();
+        let (host, port) = &url.hosts[0];
+        super::password::password_for(&url, host, *port, &file).map_err(|error| error.to_string())
+    };
+    std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+    assert!(of("postgres://me@h:1/d").unwrap_err().contains("chmod 600"));
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(of("postgres://me@h:1/d"), Ok(Some("a:b\\:c".to_owned())));
+    assert_eq!(of("postgres://me@other/d"), Ok(Some("last".to_owned())));
+    std::fs::write(&file, "h:1:d:me:\n").unwrap();
+    assert_eq!(of("postgres://me@h:1/d"), Ok(None));
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(of("postgres://me@h:1/d"), Ok(None));
+}
+
+#[test]
+fn the_schema_is_made_once_by_whoever_comes_first() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.url();
+    let schema = url.schema.clone();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| answer(url.clone()).unwrap());
+        }
+    });
+    let tables = format!(
+        "select string_agg(tablename, ' ' order by tablename) from pg_tables where schemaname = '{schema}'"
+    );
+    assert!(server.sql(&tables).contains("record_files records"), "{}", server.sql(&tables));
+}
+
+#[test]
+fn a_role_with_rights_on_the_schema_alone_is_enough() {
+    let Some(server) = Server::shared() else { return };
+    server.sql("create role narrow login; create schema narrow; grant usage, create on schema narrow to narrow; revoke create on database postgres from public");
+    let text = |schema| {
+        format!("postgres://narrow@127.0.0.1:{}/postgres?sslmode=disable&schema={schema}", server.port)
+    };
+    answer(text("narrow").parse().unwrap()).unwrap();
+    let refused = answer(text("missing").parse().unwrap()).unwrap_err().to_string();
+    assert!(
+        refused.contains("the schema missing of the database cannot be used: permission denied"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_schema_of_a_later_version_or_of_somebody_else_is_refused() {
+    let Some(server) = Server::shared() else { return };
+    server.sql("create schema theirs; create table theirs.letters (text text)");
+    let refused = answer(server.url_with("schema=theirs")).unwrap_err().to_string();
+    assert!(refused.contains("the schema theirs of the database is somebody else's"), "{refused}");
+    let url = server.url();
+    let schema = url.schema.clone();
+    answer(url.clone()).unwrap();
+    server.sql(&format!("update {schema}.mcp_text_editor_schema set version = 999"));
+    let refused = answer(url).unwrap_err().to_string();
+    assert!(refused.contains("is of a later version of mcp-text-editor (999; "), "{refused}");
+    // Nothing was made or changed.
+    assert_eq!(server.sql("select count(*) from pg_tables where schemaname = 'theirs'"), "1");
+}
+
+#[test]
+fn what_is_wrong_is_told_without_the_password() {
+    let Some(server) = Server::shared() else { return };
+    server.sql("create role barred nologin");
+    for (login, host, why) in [
+        (
+            "barred:topsecret",
+            format!("127.0.0.1:{}", server.port),
+            "role \"barred\" is not permitted to log in",
+        ),
+        ("nobody:topsecret", format!("127.0.0.1:{}", server.port), "role \"nobody\" does not exist"),
+        ("postgres:topsecret", "127.0.0.1:1".to_owned(), "127.0.0.1:1: error connecting to server"),
+        ("postgres:topsecret", "no.such.name.invalid".to_owned(), "the name is not known"),
+    ] {
+        let url: StateUrl = format!("postgres://{login}@{host}/postgres?sslmode=disable").parse().unwrap();
+        let database = database(url);
+        let told = database.session(Duration::ZERO).unwrap_err();
+        assert!(told.to_string().contains(why), "{told}");
+        assert!(!format!("{told:?} {database:?}").contains("topsecret"));
+    }
+}
+
+#[test]
+fn a_server_without_tls_is_not_asked_for_more() {
+    let Some(server) = Server::shared() else { return };
+    let url = format!("postgres://postgres:topsecret@127.0.0.1:{}/postgres", server.port);
+    let directory = tempfile::tempdir().unwrap();
+    let Some((authority, ..)) = certificates(directory.path(), "localhost") else { return };
+    let told = answer(format!("{url}?sslrootcert={}", authority.display()).parse().unwrap()).unwrap_err();
+    assert!(told.to_string().contains("server does not support TLS"), "{told}");
+    let Err(told) =
+        Database::new(format!("{url}?sslrootcert=/nowhere").parse().unwrap(), Observer::default())
+    else {
+        panic!("there is no such file");
+    };
+    assert!(told.contains("sslrootcert=/nowhere cannot be read"), "{told}");
+}
+
+/// An authority, and the certificate and key of a server of this name, by OpenSSL's program.
+fn certificates(
+    directory: &std::path::Path,
+    name: &str,
+) -> Option<(std::path::PathBuf, std::path::PathBuf, std::path::PathBuf)> {
+    let [authority, authority_key, certificate, key, request] =
+        ["ca.pem", "ca.key", "server.pem", "server.key", "server.csr"].map(|name| directory.join(name));
+    let extension = directory.join("names");
+    std::fs::write(&extension, format!("subjectAltName=DNS:{name}")).unwrap();
+    let openssl = |arguments: &[&str]| {
+        Command::new("openssl")
+            .args(arguments)
+            .current_dir(directory)
+            .output()
+            .is_ok_and(|done| done.status.success())
+    };
+    let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
+    let made = openssl(
+        &[
+            &["req", "-x509", "-days", "2", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem"],
+            &curve[..],
+        ]
+        .concat(),
+    ) && openssl(
+        &[&["req", "-subj", "/CN=server", "-keyout", "server.key", "-out", "server.csr"], &curve[..]]
+            .concat(),
+    ) && openssl(&[
+        "x509",
+        "-req",
+        "-days",
+        "2",
+        "-in",
+        "server.csr",
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-extfile",
+        "names",
+        "-out",
+        "server.pem",
+    ]);
+    drop((authority_key, request));
+    if !made {
+        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "openssl makes no certificates");
+        eprintln!("skipped: openssl makes no certificates");
+        return None;
+    }
+    Some((authority, certificate, key))
+}
+
+#[test]
+#[cfg(unix)]
+fn with_tls_the_server_must_have_the_name_and_be_known() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let Some((authority, certificate, key)) = certificates(directory.path(), "localhost") else { return };
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&key, Some(65534), Some(65534)).unwrap();
+    }
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let settings = [
+        "ssl=on".to_owned(),
+        format!("ssl_cert_file={}", certificate.display()),
+        format!("ssl_key_file={}", key.display()),
+    ];
+    let Some(server) = Server::start(&settings.each_ref().map(String::as_str)) else { return };
+    let url = |host: &str, rest: &str| {
+        format!("postgres://postgres@{host}:{}/postgres?{rest}", server.port).parse::<StateUrl>().unwrap()
+    };
+    let known = format!("sslrootcert={}", authority.display());
+    answer(url("localhost", &known)).unwrap();
+    let told = answer(url("127.0.0.1", &known)).unwrap_err().to_string();
+    assert!(told.contains("not valid for name"), "another name: {told}");
+    let other = tempfile::tempdir().unwrap();
+    let Some((other, ..)) = certificates(other.path(), "localhost") else { return };
+    let told = answer(url("localhost", &format!("sslrootcert={}", other.display()))).unwrap_err().to_string();
+    assert!(told.contains("invalid peer certificate"), "another authority: {told}");
+    // The socket has no TLS, and needs none.
+    let socket = server.directory().to_str().unwrap().replace('/', "%2F");
+    answer(url(&socket, &known)).unwrap();
+}
+
+#[test]
+fn a_session_is_opened_anew_after_the_server_restarted() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let database = database(server.url());
+    let first = database.session(BOUND).unwrap();
+    let ask = |session| database.query(session, "select pg_backend_pid()", Vec::new());
+    ask(&first).unwrap();
+    let held = "select count(*) from pg_locks where locktype = 'advisory'";
+    assert_eq!(server.sql(held), "1");
+    server.stop();
+    assert!(ask(&first).unwrap_err().is_lost());
+    while database.session(Duration::ZERO).is_ok() {}
+    assert!(database.run(|_| Box::pin(async { Ok(()) })).is_err(), "it is known to be down");
+    server.go_on();
+    let second = database.session(BOUND).unwrap();
+    assert_ne!(first.key, second.key);
+    ask(&second).unwrap();
+    database.run(|client| Box::pin(async { client.batch_execute("select 1").await })).unwrap();
+    drop((first, second, database));
+    while server.sql(held) != "0" {}
+}
+
+#[test]
+fn a_server_that_says_nothing_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in silent.incoming().flatten() {
+            let mut some = [0; 8];
+            stream.read_exact(&mut some).ok();
+            // Half an answer.
+            stream.write_all(b"R").ok();
+            kept.push(stream);
+        }
+    });
+    let told =
+        answer(format!("postgres://me@127.0.0.1:{port}/d?sslmode=disable").parse().unwrap()).unwrap_err();
+    assert!(told.to_string().contains("it does not answer"), "{told}");
+}
+
+#[test]
+fn a_server_that_takes_no_writes_is_none() {
+    let Some(server) = Server::start(&["default_transaction_read_only=on"]) else { return };
+    let told = answer(server.url()).unwrap_err().to_string();
+    assert!(told.contains("does not allow writes"), "{told}");
+}
+
+#[test]
+fn a_statement_that_takes_too_long_ends_the_session() {
+    let Some(server) = Server::shared() else { return };
+    let database = database(server.url());
+    let session = database.session(BOUND).unwrap();
+    let asked = database.query(
+        &session,
+        "select set_config('statement_timeout', '0', false), pg_sleep(60)",
+        Vec::new(),
+    );
+    assert!(asked.unwrap_err().is_lost());
+    assert!(database.query(&session, "select 1", Vec::new()).is_err(), "its lock is given up");
+    let next = database.session(BOUND).unwrap();
+    database.query(&next, "select 1", Vec::new()).unwrap();
+}

@@ -1,0 +1,117 @@
+//! TLS for the client of the database: [`Connector`].
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::Socket;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_rustls::TlsConnector;
+
+/// Begins TLS with a server whose certificate must be of a known authority, and of its name.
+#[derive(Clone)]
+pub(super) struct Connector(Arc<ClientConfig>);
+
+impl Connector {
+    /// One that trusts the certificates of a file, or those that the system trusts. They are read now.
+    pub(super) fn trusting(file: Option<&Path>) -> Result<Self, String> {
+        let mut roots = RootCertStore::empty();
+        if let Some(file) = file {
+            let shown = file.display();
+            let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            let read = read.map_err(|error| format!("sslrootcert={shown} cannot be read: {error}"))?;
+            for certificate in read {
+                roots.add(certificate).map_err(|error| format!("sslrootcert={shown}: {error}"))?;
+            }
+            if roots.is_empty() {
+                return Err(format!("sslrootcert={shown} has no certificate"));
+            }
+        } else {
+            let found = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(found.certs);
+            if roots.is_empty() {
+                return Err(
+                    "the system trusts no certificate that could be read; sslrootcert= names a file of them"
+                        .to_owned(),
+                );
+            }
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self(Arc::new(config)))
+    }
+}
+
+impl MakeTlsConnect<Socket> for Connector {
+    type Stream = Stream;
+    type TlsConnect = Named;
+    type Error = InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, domain: &str) -> Result<Named, InvalidDnsNameError> {
+        Ok(Named { connector: self.0.clone().into(), name: ServerName::try_from(domain)?.to_owned() })
+    }
+}
+
+/// Begins TLS with a server of this name.
+pub(super) struct Named {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl TlsConnect<Socket> for Named {
+    type Stream = Stream;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+
+    fn connect(self, stream: Socket) -> Self::Future {
+        Box::pin(async move { Ok(Stream(Box::new(self.connector.connect(self.name, stream).await?))) })
+    }
+}
+
+/// A connection with TLS.
+pub(super) struct Stream(Box<tokio_rustls::client::TlsStream<Socket>>);
+
+impl TlsStream for Stream {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
