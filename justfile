@@ -44,6 +44,18 @@ build:
 clients: build
     sh tests/clients/run.sh
 
+# The page that shows edits, built anew into crates/server/src/view
+page:
+    tests/view/install.sh
+    npm --silent --prefix view run build
+
+# The page in a browser (Debian's chromium), with hosts of MCP Apps and the program
+view *TESTS: build
+    tests/view/install.sh
+    npm --silent --prefix view run check
+    npm --silent --prefix tests/view run check
+    node tests/view/run.mjs {{TESTS}}
+
 # The official MCP conformance suites, over HTTP: against the program, and with the tools that the suites call
 conformance *ARGS: build
     cargo build --locked -p mcp-text-editor --example conformance

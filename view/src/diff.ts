@@ -1,0 +1,282 @@
+// A file of a story as a diff: one column, or old and new side by side. Lines are made as they are asked for, in groups that the
+// browser lays out when they come into view; so a diff of 10 000 lines costs what is seen of it.
+
+import { button, fill, h, put, type Child } from "./dom.ts";
+import { lineText, name } from "./glyphs.ts";
+import type { FileName, FileStory, Line } from "./story.ts";
+import { T } from "./text.ts";
+import { marks, pair } from "./words.ts";
+
+/** A line of one side, and what it is on the other if it changed. */
+interface Cell {
+  n: number;
+  line: Line;
+  other?: Line;
+}
+
+type Row = { unchanged: number } | { old?: Cell; now?: Cell };
+
+/** How a diff is laid out. */
+export interface Layout {
+  split: boolean;
+  /** So many lines of each file are shown at first. */
+  fold: number;
+}
+
+/** So many rows are laid out together, in a diff of more lines than `LAZY`. */
+const GROUP = 100;
+const LAZY = 300;
+
+/** All rows of a file, one after the other: side by side, a removed line and what became of it are one row. */
+function* rows(file: FileStory, split: boolean): Generator<Row> {
+  let oldLine = 1;
+  for (const hunk of file.hunks) {
+    if (hunk.oldStart > oldLine) yield { unchanged: hunk.oldStart - oldLine };
+    let old = hunk.oldStart;
+    let now = hunk.newStart;
+    for (let at = 0; at < hunk.lines.length; ) {
+      const line = hunk.lines[at];
+      if (line?.kind === " ") {
+        yield { old: { n: old++, line }, now: { n: now++, line } };
+        at += 1;
+        continue;
+      }
+      let end = at;
+      while (end < hunk.lines.length && hunk.lines[end]?.kind !== " ") end += 1;
+      const removed = hunk.lines.slice(at, end).filter(({ kind }) => kind === "-");
+      const added = hunk.lines.slice(at, end).filter(({ kind }) => kind === "+");
+      yield* block(removed.map((each) => ({ n: old++, line: each })), added.map((each) => ({ n: now++, line: each })), split);
+      at = end;
+    }
+    oldLine = old;
+  }
+  const total = file.before?.lines;
+  if (!file.cut && total !== undefined && total >= oldLine && file.hunks.length > 0) yield { unchanged: total - oldLine + 1 };
+}
+
+/** Lines that were removed, and those that stand in their place. */
+function* block(removed: Cell[], added: Cell[], split: boolean): Generator<Row> {
+  const text = ({ line }: Cell) => line.text;
+  const pairs = pair(removed.map(text), added.map(text));
+  for (const [i, j] of pairs) {
+    const old = removed[i];
+    const now = added[j];
+    if (old && now) [old.other, now.other] = [now.line, old.line];
+  }
+  if (!split) {
+    for (const old of removed) yield { old };
+    for (const now of added) yield { now };
+    return;
+  }
+  let i = 0;
+  let j = 0;
+  for (const [nextOld, nextNow] of [...pairs, [removed.length, added.length] as const]) {
+    // Lines without a counterpart stand beside each other as far as they go.
+    for (; i < nextOld || j < nextNow; ) {
+      const old = i < nextOld ? removed[i++] : undefined;
+      const now = j < nextNow ? added[j++] : undefined;
+      yield { ...(old && { old }), ...(now && { now }) };
+    }
+    const old = removed[i++];
+    const now = added[j++];
+    if (old && now) yield { old, now };
+  }
+}
+
+const weight = (row: Row) => ("unchanged" in row ? 0 : row.old && row.now && row.old.line !== row.now.line ? 2 : 1);
+
+export function countLines(files: readonly FileStory[]): { added: number; removed: number; all: number } {
+  const count = { added: 0, removed: 0, all: 0 };
+  for (const { hunks } of files) {
+    for (const { lines } of hunks) {
+      for (const { kind } of lines) {
+        count.all += 1;
+        if (kind === "+") count.added += 1;
+        if (kind === "-") count.removed += 1;
+      }
+    }
+  }
+  return count;
+}
+
+/** The numbers of lines added and removed, as `+3 −2`. */
+export function counts(files: readonly FileStory[]): HTMLElement {
+  const { added, removed } = countLines(files);
+  return h(
+    "span",
+    { class: "counts" },
+    h("span", { class: "sr" }, T.counts(added, removed)),
+    h("span", { class: "plus", attrs: { "aria-hidden": "true" } }, `+${added}`),
+    h("span", { class: "minus", attrs: { "aria-hidden": "true" } }, `−${removed}`),
+  );
+}
+
+/** The name of a file: its place below the root first, where it is long. */
+export function fileName(file: FileName): Child[] {
+  const below = file.relative ?? file.path;
+  const slash = below.lastIndexOf("/") + 1;
+  return [
+    h("span", { class: "path" }, slash > 0 && name(below.slice(0, slash), "directory"), name(below.slice(slash))),
+    file.change === "changed" ? false : h("span", { class: `tag ${file.change}` }, T.changes[file.change]),
+    file.movedFrom !== undefined && h("span", { class: "moved-from" }, `${T.movedFrom} `, name(below === file.path ? file.movedFrom : shorten(file.movedFrom, file.root))),
+  ];
+}
+
+function shorten(path: string, root: string | undefined): string {
+  return root !== undefined && path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path;
+}
+
+let serial = 0;
+
+/** A file: its name, what changed besides lines, and its diff. `open` says whether it is unfolded at first. */
+export function fileSection(file: FileStory, layout: Layout, open: boolean, heading: "h2" | "h3", actions: Child[] = []): HTMLElement {
+  const id = `file-${(serial += 1)}`;
+  const body = h("div", { class: "file-body" });
+  const section = h(
+    "details",
+    { class: "file" },
+    h("summary", {}, h(heading, { id, class: "file-name" }, ...fileName(file)), counts([file])),
+    body,
+  );
+  let made = false;
+  const make = () => {
+    if (made) return;
+    made = true;
+    const facts = factChanges(file);
+    put(
+      body,
+      actions.length > 0 && h("div", { class: "file-actions" }, ...actions),
+      facts.length > 0 && h("ul", { class: "facts" }, ...facts.map((fact) => h("li", {}, fact))),
+      ...file.warnings.map((warning) => h("p", { class: "warning" }, warning)),
+      file.hunks.length > 0 ? table(file, layout, id) : facts.length === 0 && h("p", { class: "quiet pad" }, file.cut ? T.cut : T.noLines),
+      file.cut && file.hunks.length > 0 && h("p", { class: "quiet pad" }, T.cut),
+    );
+  };
+  section.addEventListener("toggle", () => section.open && make());
+  if (open) make();
+  section.open = open;
+  return section;
+}
+
+/** What changed of a file besides its lines. */
+function factChanges({ before, after }: FileStory): string[] {
+  if (!before || !after) return [];
+  const found: string[] = [];
+  if (before.encoding && after.encoding && before.encoding !== after.encoding) found.push(T.encoding(before.encoding, after.encoding));
+  if (before.bom !== undefined && after.bom !== undefined && before.bom !== after.bom) found.push(after.bom ? T.bomAdded : T.bomRemoved);
+  const ends = [before.lineEnding, after.lineEnding].map((end) => (end && end !== "none" ? (T.ends[end] ?? end) : undefined));
+  if (ends[0] && ends[1] && ends[0] !== ends[1]) found.push(T.lineEnds(ends[0], ends[1]));
+  if (before.finalNewline !== undefined && after.finalNewline !== undefined && before.finalNewline !== after.finalNewline && (after.bytes ?? 1) > 0) {
+    found.push(after.finalNewline ? T.newlineAdded : T.newlineRemoved);
+  }
+  return found;
+}
+
+/** The lines of a file, the first `fold` of them at once. */
+function table(file: FileStory, { split, fold }: Layout, label: string): HTMLElement {
+  const source = rows(file, split);
+  const last = file.hunks.at(-1);
+  const highest = (last ? Math.max(last.oldStart, last.newStart) + last.lines.length : 1) + 1;
+  const element = h("div", {
+    class: split ? "diff split" : "diff",
+    role: "table",
+    attrs: { "aria-labelledby": label },
+  });
+  element.style.setProperty("--digits", String(String(highest).length));
+  const dominant = file.before?.lineEnding ?? file.after?.lineEnding;
+  const box = h("div", { class: "diff-box" }, element);
+  let left = countLines([file]).all;
+  const lazy = left > LAZY;
+
+  /** Makes rows of so many lines, or a group; says whether there are more. */
+  const make = (most: number): HTMLElement | undefined => {
+    let group: HTMLElement | undefined;
+    for (let made = 0, size = 0; made < most; ) {
+      const next = source.next();
+      if (next.done) {
+        left = 0;
+        break;
+      }
+      if (!group || size >= GROUP) {
+        group = h("div", { class: lazy ? "rows lazy" : "rows", role: "rowgroup" });
+        put(element, group);
+        size = 0;
+      }
+      put(group, rowElement(next.value, split, dominant));
+      group.style.setProperty("--rows", String((size += 1)));
+      made += weight(next.value);
+      left -= weight(next.value);
+    }
+    return group;
+  };
+
+  make(fold);
+  const more = button(T.showMore(left), () => {
+    const group = make(GROUP);
+    more.remove();
+    // What is asked for is made a frame at a time, so that the page answers meanwhile.
+    const go = () => {
+      if (left > 0 && element.isConnected) {
+        make(GROUP * 5);
+        requestAnimationFrame(go);
+      }
+    };
+    go();
+    group?.setAttribute("tabindex", "-1");
+    group?.focus({ preventScroll: true });
+  }, "more");
+  if (left > 0) put(box, more);
+  else make(1);
+  return box;
+}
+
+function rowElement(row: Row, split: boolean, dominant: string | undefined): HTMLElement {
+  if ("unchanged" in row) {
+    return h("div", { class: "row gap", role: "row" }, h("span", { role: "cell", class: "gap-text", attrs: { "aria-colspan": split ? 6 : 4 } }, T.unchangedLines(row.unchanged)));
+  }
+  const { old, now } = row;
+  const same = old && now && old.line === now.line;
+  if (split) {
+    const kind = (cell: Cell | undefined, changed: string) => (cell ? (same ? "" : changed) : "void");
+    return h("div", { class: "row", role: "row" }, ...side(old, kind(old, "del"), dominant), ...side(now, kind(now, "add"), dominant));
+  }
+  const cell = now ?? old;
+  return h(
+    "div",
+    { class: `row ${same ? "" : now ? "add" : "del"}`, role: "row" },
+    number(old),
+    number(now),
+    ...text(cell, same ? "" : now ? "add" : "del", dominant),
+  );
+}
+
+const number = (cell: Cell | undefined) => h("span", { class: "n", role: "cell" }, cell ? String(cell.n) : "");
+
+function side(cell: Cell | undefined, kind: string, dominant: string | undefined): HTMLElement[] {
+  return [h("span", { class: `n ${kind}`, role: "cell" }, cell ? String(cell.n) : ""), ...text(cell, kind, dominant)];
+}
+
+/** The sign and the text of a line. */
+function text(cell: Cell | undefined, kind: string, dominant: string | undefined): HTMLElement[] {
+  const word = kind === "add" ? T.added : kind === "del" ? T.removed : "";
+  const sign = h("span", { class: `sign ${kind}`, role: "cell" }, word && h("span", { class: "sr" }, word));
+  const body = h("span", { class: `code ${kind}`, role: "cell" });
+  if (cell) fill(body, ...content(cell, kind === "add" || kind === "del", kind === "add", dominant));
+  return [sign, body];
+}
+
+function content({ line, other }: Cell, changed: boolean, isNew: boolean, dominant: string | undefined): Child[] {
+  let parts: [number, number][] = [];
+  if (changed && other) {
+    const [old, now] = isNew ? marks(other.text, line.text) : marks(line.text, other.text);
+    parts = isNew ? now : old;
+  }
+  const end = line.end ?? "lf";
+  const usual = dominant === undefined || dominant === "none" ? "lf" : dominant;
+  const shown = changed && (other ? (other.end ?? "lf") !== end : end !== usual && (end === "none" || usual !== "none"));
+  return [
+    lineText(line.text, parts, changed),
+    line.cut && h("span", { class: "named" }, T.lineCut),
+    shown && h("span", { class: "named end" }, end === "none" ? T.noNewline : (T.ends[end] ?? end)),
+  ];
+}

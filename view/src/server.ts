@@ -1,0 +1,98 @@
+// The loopback server of `history --web`: JSON over HTTP under a secret, and events as they come.
+
+import { isObject, type Loose } from "./story.ts";
+
+export class Unauthorised extends Error {}
+/** The server said why not; `body` is what else it sent. */
+export class Refused extends Error {
+  body: Loose;
+  constructor(message: string, body: Loose) {
+    super(message);
+    this.body = body;
+  }
+}
+/** Nobody answers: the server has ended, or the network is in the way. */
+export class Gone extends Error {}
+
+const KEPT = "mcp-text-editor-secret";
+
+export interface Server {
+  get(path: string, query?: Record<string, string | undefined>): Promise<Loose>;
+  post(path: string, body: Loose): Promise<Loose>;
+  /** Hears events until the page is closed; `state` is told whether the connection stands. */
+  hear(event: (name: string, data: Loose) => void, state: (live: boolean) => void): void;
+}
+
+/**
+ * Takes the code of the link, once, for a secret that this tab alone keeps; a reload has it still, another tab has not. The code leaves the URL
+ * before anything else happens.
+ */
+export async function open(): Promise<Server> {
+  const code = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname);
+  let secret = "";
+  if (code !== "") {
+    const { secret: given } = await ask(code, "POST", "/api/session");
+    if (typeof given === "string") secret = given;
+    sessionStorage.setItem(KEPT, secret);
+  } else secret = sessionStorage.getItem(KEPT) ?? "";
+  if (secret === "") throw new Unauthorised();
+
+  return {
+    get: (path, query = {}) => {
+      const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");
+      return ask(secret, "GET", given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path);
+    },
+    post: (path, body) => ask(secret, "POST", path, body),
+    hear: (event, state) => void listen(secret, event, state),
+  };
+}
+
+async function ask(token: string, method: string, path: string, body?: Loose): Promise<Loose> {
+  const headers: Record<string, string> = { Authorization: `Bearer ${token}` };
+  if (body) headers["Content-Type"] = "application/json";
+  const reply = await fetch(path, { method, headers, cache: "no-store", ...(body && { body: JSON.stringify(body) }) }).catch(() => undefined);
+  if (!reply) throw new Gone();
+  if (reply.status === 401) throw new Unauthorised();
+  const said: unknown = await reply.json().catch(() => ({}));
+  const read = isObject(said) ? said : {};
+  if (reply.ok) return read;
+  const error = isObject(read["error"]) ? read["error"] : {};
+  throw new Refused([error["reason"], error["hint"]].filter((part) => typeof part === "string").join(" ") || `HTTP ${reply.status}`, read);
+}
+
+/** Reads server-sent events. `EventSource` cannot send the secret, so the stream is read here. */
+async function listen(secret: string, event: (name: string, data: Loose) => void, state: (live: boolean) => void): Promise<void> {
+  for (let wait = 500; ; wait = Math.min(wait * 2, 10_000)) {
+    try {
+      const reply = await fetch("/api/events", { headers: { Authorization: `Bearer ${secret}` }, cache: "no-store" });
+      if (reply.status === 401 || !reply.body) return state(false);
+      state(true);
+      wait = 500;
+      const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+      let kept = "";
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const events = (kept + part.value).split(/\r?\n\r?\n/);
+        kept = events.pop() ?? "";
+        for (const text of events) {
+          const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, "m").exec(text)?.[1];
+          const name = field("event");
+          if (name !== undefined) event(name, parse(field("data")));
+        }
+      }
+    } catch {
+      // The server is away; it is asked again.
+    }
+    state(false);
+    await new Promise((done) => setTimeout(done, wait));
+  }
+}
+
+function parse(text: string | undefined): Loose {
+  try {
+    const data: unknown = JSON.parse(text ?? "");
+    return isObject(data) ? data : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,255 @@
+// The story of an edit: the one data type that the page knows, and how it is read from what a stranger sent.
+//
+// `crates/server/src/render/story` makes it. What has the wrong type is left out here, so that nothing further in has to ask.
+
+export type Kind = "edit" | "proposal" | "failure" | "difference";
+export type Change = "changed" | "created" | "removed" | "moved" | "displaced";
+export type LineEnd = "crlf" | "cr" | "none";
+
+export interface Story {
+  kind: Kind;
+  /** Of kind `edit`, if the history has it. */
+  edit?: Edit;
+  files: FileStory[];
+  /** Files that were left out for their size. */
+  moreFiles: number;
+  failure?: { code: string; reason: string; problems: Problem[] };
+  /** Of a proposal: what *Apply* calls, without `dry_run`. Arguments that are absent are those of the call that is shown. */
+  tool?: { name: string; arguments?: Record<string, unknown> };
+}
+
+export interface Edit {
+  id: string;
+  /** ISO 8601, UTC. */
+  time: string;
+  tool: string;
+  client?: string;
+  undoes?: string;
+  undoneBy?: string;
+  canUndo: boolean;
+}
+
+/** An edit in a list: without its diff. */
+export interface EditRow extends Edit {
+  files: FileName[];
+  moreFiles: number;
+}
+
+export interface FileName {
+  path: string;
+  root?: string;
+  /** The path below the root. */
+  relative?: string;
+  change: Change;
+  movedFrom?: string;
+}
+
+export interface FileStory extends FileName {
+  before?: Facts;
+  after?: Facts;
+  hunks: Hunk[];
+  /** The diff is not whole. */
+  cut: boolean;
+  warnings: string[];
+}
+
+export interface Facts {
+  hash?: string;
+  lines?: number;
+  encoding?: string;
+  bom?: boolean;
+  lineEnding?: string;
+  finalNewline?: boolean;
+  bytes?: number;
+}
+
+/** Lines are counted from 1. */
+export interface Hunk {
+  oldStart: number;
+  newStart: number;
+  lines: Line[];
+}
+
+export interface Line {
+  kind: " " | "+" | "-";
+  /** Without its line end. */
+  text: string;
+  /** Absent for LF. */
+  end?: LineEnd;
+  cut: boolean;
+}
+
+export interface Problem {
+  code: string;
+  reason: string;
+  path?: string;
+  start?: number;
+  end?: number;
+  asked?: string;
+  actual?: string;
+  hint?: string;
+  /** The later edit that is in the way. */
+  edit?: string;
+}
+
+/** What a file was at some moment; `id` means something to the server alone. */
+export interface State {
+  id: string;
+  time: string;
+  tool?: string;
+  hash: string;
+  now: boolean;
+}
+
+export type Loose = Record<string, unknown>;
+
+export function isObject(value: unknown): value is Loose {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const KINDS: readonly string[] = ["edit", "proposal", "failure", "difference"];
+const CHANGES: readonly string[] = ["changed", "created", "removed", "moved", "displaced"];
+const ENDS: readonly string[] = ["crlf", "cr", "none"];
+
+/** Reads a story; undefined for what is none, or of another version. */
+export function readStory(value: unknown): Story | undefined {
+  if (!isObject(value) || value["version"] !== 1 || !KINDS.includes(value["kind"] as string)) return undefined;
+  const failure = isObject(value["failure"]) ? value["failure"] : undefined;
+  const tool = isObject(value["tool"]) ? value["tool"] : undefined;
+  return compact<Story>({
+    kind: value["kind"] as Kind,
+    edit: readEdit(value["edit"]),
+    files: list(value["files"], readFile),
+    moreFiles: number(value["moreFiles"]) ?? 0,
+    failure: failure && {
+      code: string(failure["code"]) ?? "",
+      reason: string(failure["reason"]) ?? "",
+      problems: list(failure["problems"], readProblem),
+    },
+    tool:
+      tool && typeof tool["name"] === "string"
+        ? compact({ name: tool["name"], arguments: isObject(tool["arguments"]) ? tool["arguments"] : undefined })
+        : undefined,
+  });
+}
+
+export function readEdit(value: unknown): Edit | undefined {
+  if (!isObject(value) || typeof value["id"] !== "string") return undefined;
+  return compact<Edit>({
+    id: value["id"],
+    time: string(value["time"]) ?? "",
+    tool: string(value["tool"]) ?? "",
+    client: string(value["client"]),
+    undoes: string(value["undoes"]),
+    undoneBy: string(value["undoneBy"]),
+    canUndo: value["canUndo"] === true,
+  });
+}
+
+export function readEditRow(value: unknown): EditRow | undefined {
+  const edit = readEdit(value);
+  if (!edit || !isObject(value)) return undefined;
+  return { ...edit, files: list(value["files"], readFileName), moreFiles: number(value["moreFiles"]) ?? 0 };
+}
+
+export function readState(value: unknown): State | undefined {
+  if (!isObject(value) || typeof value["id"] !== "string") return undefined;
+  return compact<State>({
+    id: value["id"],
+    time: string(value["time"]) ?? "",
+    tool: string(value["tool"]),
+    hash: string(value["hash"]) ?? "",
+    now: value["now"] === true,
+  });
+}
+
+function readFileName(value: unknown): FileName | undefined {
+  if (!isObject(value) || typeof value["path"] !== "string") return undefined;
+  return compact<FileName>({
+    path: value["path"],
+    root: string(value["root"]),
+    relative: string(value["relative"]),
+    change: CHANGES.includes(value["change"] as string) ? (value["change"] as Change) : "changed",
+    movedFrom: string(value["movedFrom"]),
+  });
+}
+
+function readFile(value: unknown): FileStory | undefined {
+  const name = readFileName(value);
+  if (!name || !isObject(value)) return undefined;
+  return compact<FileStory>({
+    ...name,
+    before: readFacts(value["before"]),
+    after: readFacts(value["after"]),
+    hunks: list(value["hunks"], readHunk),
+    cut: value["cut"] === true,
+    warnings: list(value["warnings"], string),
+  });
+}
+
+function readFacts(value: unknown): Facts | undefined {
+  if (!isObject(value)) return undefined;
+  return compact<Facts>({
+    hash: string(value["hash"]),
+    lines: number(value["lines"]),
+    encoding: string(value["encoding"]),
+    bom: boolean(value["bom"]),
+    lineEnding: string(value["lineEnding"]),
+    finalNewline: boolean(value["finalNewline"]),
+    bytes: number(value["bytes"]),
+  });
+}
+
+function readHunk(value: unknown): Hunk | undefined {
+  if (!isObject(value)) return undefined;
+  return {
+    oldStart: number(value["oldStart"]) ?? 1,
+    newStart: number(value["newStart"]) ?? 1,
+    lines: list(value["lines"], readLine),
+  };
+}
+
+function readLine(value: unknown): Line | undefined {
+  if (!isObject(value) || typeof value["text"] !== "string") return undefined;
+  const kind = value["kind"];
+  if (kind !== " " && kind !== "+" && kind !== "-") return undefined;
+  const end = ENDS.includes(value["end"] as string) ? (value["end"] as LineEnd) : undefined;
+  return compact<Line>({ kind, text: value["text"], end, cut: value["cut"] === true });
+}
+
+function readProblem(value: unknown): Problem | undefined {
+  if (!isObject(value)) return undefined;
+  return compact<Problem>({
+    code: string(value["code"]) ?? "",
+    reason: string(value["reason"]) ?? "",
+    path: string(value["path"]),
+    start: number(value["start"]),
+    end: number(value["end"]),
+    asked: string(value["asked"]),
+    actual: string(value["actual"]),
+    hint: string(value["hint"]),
+    edit: string(value["edit"]),
+  });
+}
+
+export function list<T>(value: unknown, read: (item: unknown) => T | undefined): T[] {
+  if (!Array.isArray(value)) return [];
+  return value.map(read).filter((item) => item !== undefined);
+}
+
+export function string(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+function boolean(value: unknown): boolean | undefined {
+  return typeof value === "boolean" ? value : undefined;
+}
+
+/** The same without what is undefined. */
+function compact<T>(value: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, held]) => held !== undefined)) as T;
+}

@@ -1,0 +1,345 @@
+// The page in a browser (`history --web`): the history of all directories, searched and filtered; edits taken back, after a look at what
+// conflicts; two states of a file beside each other.
+
+import { button, fill, h, type Child } from "./dom.ts";
+import { card, type Card, type Desk } from "./card.ts";
+import type { Layout } from "./diff.ts";
+import { fillEdits, moveByKeys } from "./edits.ts";
+import { name } from "./glyphs.ts";
+import { Gone, open as openServer, Refused, Unauthorised, type Server } from "./server.ts";
+import { isObject, list, readEditRow, readState, readStory, string, type EditRow, type FileStory, type Loose, type State, type Story } from "./story.ts";
+import { T, clock, moment } from "./text.ts";
+
+const WIDE = 860;
+const AT_ONCE = "100";
+
+interface Result {
+  edit: EditRow;
+  story: Story;
+}
+
+const readResult = (value: unknown): Result | undefined => {
+  const edit = isObject(value) ? readEditRow(value["edit"]) : undefined;
+  const story = isObject(value) ? readStory(value["story"]) : undefined;
+  return edit && story && { edit, story };
+};
+
+export function web(root: HTMLElement): void {
+  fill(root, h("p", { class: "waiting", role: "status" }, T.loading));
+  openServer().then(
+    (server) => desk(root, server),
+    (error: unknown) => fill(root, h("p", { class: "waiting", role: "alert" }, sayError(error))),
+  );
+}
+
+const sayError = (error: unknown): string =>
+  error instanceof Unauthorised ? T.unauthorised : error instanceof Gone ? T.ended : error instanceof Error ? error.message : String(error);
+
+function desk(root: HTMLElement, server: Server): void {
+  let edits: EditRow[] = [];
+  let next: string | undefined;
+  let current: string | undefined;
+  let shown: Card | undefined;
+  let filters: Record<string, string> = {};
+  const selected = new Set<string>();
+
+  const storyAt = async (path: string, query?: Record<string, string>): Promise<Story> => {
+    const story = readStory(await server.get(path, query));
+    if (!story) throw new Error(T.none);
+    return story;
+  };
+
+  /** Takes edits back, or says what would come of it; what conflicts is in the answer, too. */
+  const takeBack = async (what: Loose, dryRun: boolean): Promise<Result[]> => {
+    const reply = await server.post("/api/take-back", { ...what, dryRun }).catch((error: unknown) => {
+      if (error instanceof Refused && Array.isArray(error.body["results"])) return error.body;
+      throw error;
+    });
+    return list(reply["results"], readResult);
+  };
+
+  const actions: Desk = {
+    show: (id) => storyAt(`/api/edits/${encodeURIComponent(id)}`),
+    takeBack: async (id) => {
+      const story = (await takeBack({ edits: [id] }, false))[0]?.story;
+      if (!story) throw new Error(T.couldNotTakeBack);
+      return story;
+    },
+  };
+
+  // What stands on the page.
+  const listed = h("div", { class: "days" });
+  const notice = h("p", { class: "notice", role: "status" });
+  const older = button(T.older, () => void load(true), "more");
+  const chosen = h("div", { class: "chosen" });
+  const detail = h("section", { class: "detail", attrs: { "aria-label": T.history, tabindex: -1 } }, h("p", { class: "waiting" }, T.choose));
+  const live = h("span", { class: "live", role: "status" });
+  const selects = { root: choice(T.project, "root"), tool: choice(T.tool, "tool"), client: choice(T.client, "client") };
+  const path = h("input", { id: "path", attrs: { type: "text", autocomplete: "off", spellcheck: "false" }, on: { change: () => filter("path", path.value) } });
+  const since = dateInput("since");
+  const until = dateInput("until");
+  let pause: ReturnType<typeof setTimeout> | undefined;
+  const search = h("input", {
+    id: "q",
+    attrs: { type: "search", placeholder: T.searchHint, autocomplete: "off", spellcheck: "false" },
+    on: {
+      input: () => {
+        clearTimeout(pause);
+        pause = setTimeout(() => filter("q", search.value), 200);
+      },
+    },
+  });
+  const clear = button(T.clear, () => {
+    for (const input of [search, path, since, until, ...Object.values(selects)]) input.value = "";
+    filters = {};
+    void load(false);
+  }, "quiet-button");
+
+  function choice(label: string, key: string): HTMLSelectElement {
+    const element = h("select", { id: key, on: { change: () => filter(key, element.value) } }, h("option", { attrs: { value: "" } }, `${label}: ${T.all}`));
+    return element;
+  }
+  function dateInput(key: string): HTMLInputElement {
+    // A day is meant as it is here: from its first moment to its last.
+    const element = h("input", {
+      id: key,
+      attrs: { type: "date" },
+      on: { change: () => filter(key, element.value && new Date(`${element.value}T${key === "since" ? "00:00:00" : "23:59:59.999"}`).toISOString()) },
+    });
+    return element;
+  }
+  const labelled = (label: string, input: HTMLElement) => h("span", { class: "field" }, h("label", { attrs: { for: input.id } }, label), input);
+
+  root.classList.add("desk");
+  fill(
+    root,
+    h(
+      "header",
+      { class: "bar" },
+      h("h1", {}, T.history),
+      h("form", { class: "filters", role: "search", attrs: { "aria-label": T.filters }, on: { submit: (event) => event.preventDefault() } },
+        labelled(T.search, search), labelled(T.project, selects.root), labelled(T.tool, selects.tool), labelled(T.client, selects.client),
+        labelled(T.file, path), labelled(T.since, since), labelled(T.until, until), clear),
+      live,
+    ),
+    h("nav", { class: "list", attrs: { "aria-label": T.list } }, notice, listed, older, chosen),
+    detail,
+  );
+  moveByKeys(listed);
+
+  function filter(key: string, value: string): void {
+    filters = { ...filters, [key]: value };
+    void load(false);
+  }
+
+  let asked = 0;
+  /** Asks for the edits anew, or for `more` of them; of two questions under way the later counts. */
+  async function load(more: boolean): Promise<void> {
+    const turn = (asked += 1);
+    try {
+      const limit = more ? AT_ONCE : String(Math.max(Number(AT_ONCE), Math.min(edits.length, 500)));
+      const reply = await server.get("/api/edits", { ...filters, limit, before: more ? next : undefined });
+      if (turn !== asked) return;
+      const found = list(reply["edits"], readEditRow);
+      edits = more ? [...edits, ...found] : found;
+      next = string(reply["next"]);
+      options(selects.root, T.project, list(reply["roots"], string));
+      options(selects.tool, T.tool, list(reply["tools"], string));
+      options(selects.client, T.client, list(reply["clients"], string));
+      const empty = edits.length === 0 && (Object.values(filters).some((value) => value !== "") ? T.none : T.noHistory);
+      fill(notice, ...list(reply["warnings"], string).map((warning) => h("span", { class: "warning" }, warning)), empty);
+      render();
+    } catch (error) {
+      if (turn === asked) fill(notice, h("span", { class: "warning" }, sayError(error)));
+    }
+  }
+
+  function options(select: HTMLSelectElement, label: string, values: string[]): void {
+    const was = select.value;
+    fill(select, h("option", { attrs: { value: "" } }, T.all), ...values.map((value) => h("option", { attrs: { value } }, printable(value))));
+    select.value = values.includes(was) ? was : "";
+    select.setAttribute("aria-label", label);
+  }
+
+  function render(): void {
+    for (const id of selected) if (!edits.some((edit) => edit.id === id && edit.canUndo)) selected.delete(id);
+    fillEdits(listed, edits, { current, open: (edit) => void show(edit.id, true), selected, select: renderChosen });
+    older.hidden = next === undefined;
+    renderChosen();
+  }
+
+  function renderChosen(): void {
+    const ids = edits.filter(({ id }) => selected.has(id)).map(({ id }) => id);
+    fill(chosen, ...(ids.length === 0 ? [] : [
+      h("span", {}, T.selected(ids.length)),
+      button(T.takeBackSelected(ids.length), () => void preview({ edits: ids }), "primary"),
+    ]));
+  }
+
+  const layout = (): Layout => ({ split: detail.clientWidth >= WIDE, fold: 400 });
+
+  async function show(id: string, focus: boolean): Promise<void> {
+    current = id;
+    render();
+    root.classList.add("has-detail");
+    try {
+      const story = await actions.show(id);
+      if (current !== id) return;
+      const row = edits.find((edit) => edit.id === id);
+      shown = card(story, {
+        layout: layout(),
+        desk: actions,
+        heading: "h2",
+        buttons: () => story.edit ? [button(T.takeBackSince, () => void preview({ since: row?.time ?? story.edit?.time ?? "", ...(filters["root"] && { root: filters["root"] }) }), "quiet-button")] : [],
+        fileActions: (file) => fileActions(file),
+        go: (other) => void show(other, true),
+      });
+      fill(detail, back(), shown.element);
+    } catch (error) {
+      fill(detail, back(), h("p", { class: "waiting", role: "alert" }, sayError(error)));
+    }
+    if (focus) detail.focus({ preventScroll: true });
+  }
+
+  /** On a narrow screen the list and the edit take turns. */
+  function back(): HTMLElement {
+    return button(T.goBack, () => {
+      root.classList.remove("has-detail");
+      if (current !== undefined) document.getElementById(`edit-${current}`)?.focus();
+    }, "go-back");
+  }
+
+  const fileActions = (file: FileStory): Child[] => [
+    button(T.onlyFile, () => {
+      path.value = file.path;
+      filter("path", file.path);
+      root.classList.remove("has-detail");
+    }, "quiet-button"),
+    button(T.compare, () => void compare(file.path), "quiet-button"),
+  ];
+
+  /** A dialog; Escape and *Close* end it, and the focus goes back to where it was. */
+  function dialog(title: string, ...children: Child[]): { element: HTMLDialogElement; body: HTMLElement; foot: HTMLElement } {
+    const body = h("div", { class: "dialog-body", attrs: { tabindex: 0, role: "group", "aria-label": title } }, ...children);
+    const foot = h("footer", { class: "buttons" });
+    const element = h("dialog", { attrs: { "aria-labelledby": "dialog-title" } }, h("h2", { id: "dialog-title" }, title), body, foot);
+    element.addEventListener("close", () => element.remove());
+    document.body.append(element);
+    element.showModal();
+    return { element, body, foot };
+  }
+
+  let progress: HTMLElement | undefined;
+
+  /** What would come of taking edits back, before anything is done; then it is done, or not. */
+  async function preview(what: Loose): Promise<void> {
+    const { element, body, foot } = dialog(T.takeBack, h("p", { role: "status" }, T.loading));
+    const cancel = button(T.cancel, () => element.close());
+    fill(foot, cancel);
+    const attempt = async (given: Loose): Promise<void> => {
+      try {
+        const results = await takeBack(given, true);
+        const bad = results.filter(({ story }) => story.kind === "failure");
+        const good = results.filter(({ story }) => story.kind !== "failure");
+        fill(body, h("p", { role: "status", class: bad.length > 0 ? "status bad" : "" }, bad.length > 0 ? T.previewBad(bad.length) : results.length > 0 ? `${T.preview(results.length)} ${T.previewGood}` : T.none),
+          ...results.map(outcome));
+        fill(
+          foot,
+          cancel,
+          bad.length > 0 && good.length > 0 && button(T.leaveOut, () => void attempt({ edits: good.map(({ edit }) => edit.id) }), "plain"),
+          bad.length === 0 && results.length > 0 && button(T.doIt(results.length), () => void go(results.map(({ edit }) => edit.id)), "primary"),
+        );
+        foot.querySelector<HTMLElement>(".primary, .plain")?.focus();
+      } catch (error) {
+        fill(body, h("p", { class: "status bad", role: "alert" }, sayError(error)));
+      }
+    };
+    // What was looked at is what is taken back: an edit that came meanwhile is not among it.
+    const go = async (ids: string[]): Promise<void> => {
+      progress = h("p", { role: "status" }, T.working);
+      fill(body, progress);
+      fill(foot);
+      try {
+        const results = await takeBack({ edits: ids }, false);
+        const bad = results.some(({ story }) => story.kind === "failure");
+        if (!bad) {
+          element.close();
+          selected.clear();
+          await load(false);
+          const last = results.at(-1)?.edit.id;
+          if (last !== undefined) await show(current ?? last, true);
+          return;
+        }
+        fill(body, h("p", { class: "status bad", role: "alert" }, T.couldNotTakeBack), ...results.map(outcome));
+      } catch (error) {
+        fill(body, h("p", { class: "status bad", role: "alert" }, sayError(error)));
+      }
+      fill(foot, cancel);
+    };
+    await attempt(what);
+  }
+
+  function outcome({ edit, story }: Result): HTMLElement {
+    const bad = story.kind === "failure";
+    return h(
+      "details",
+      { class: `outcome ${bad ? "conflict" : ""}`, attrs: { open: bad } },
+      h("summary", {}, h("span", { class: `tag ${bad ? "bad" : ""}` }, bad ? T.conflict : T.canBe), h("time", { attrs: { datetime: edit.time } }, clock(edit.time)), ...edit.files.slice(0, 3).map((file) => name(file.relative ?? file.path))),
+      card(story, { layout: { split: false, fold: 60 }, heading: "h2" }).element,
+    );
+  }
+
+  /** Any two states of a file. */
+  async function compare(file: string): Promise<void> {
+    const { element, body, foot } = dialog(T.compareTitle, h("p", { role: "status" }, T.loading));
+    element.classList.add("large");
+    fill(foot, button(T.close, () => element.close()));
+    try {
+      const states = list((await server.get("/api/states", { path: file }))["states"], readState);
+      if (states.length === 0) return fill(body, h("p", { role: "status" }, T.noStates));
+      const place = h("div", {});
+      const pick = (id: string, chosen: State | undefined) => {
+        const select = h("select", { id, on: { change: () => void draw() } }, ...states.map((state) => h("option", { attrs: { value: state.id, selected: state === chosen } },
+          `${state.now ? T.now : moment(state.time)} ${state.tool ?? ""} ${state.hash.slice(0, 12)}`)));
+        return select;
+      };
+      const from = pick("from", states[1] ?? states[0]);
+      const to = pick("to", states[0]);
+      const draw = async (): Promise<void> => {
+        try {
+          const story = await storyAt("/api/difference", { path: file, from: from.value, to: to.value });
+          fill(place, card(story, { layout: { split: body.clientWidth >= WIDE, fold: 400 }, heading: "h2" }).element);
+        } catch (error) {
+          fill(place, h("p", { class: "status bad", role: "alert" }, sayError(error)));
+        }
+      };
+      fill(body, h("p", {}, name(file)), h("div", { class: "filters" }, labelled(T.from, from), labelled(T.to, to)), place);
+      await draw();
+    } catch (error) {
+      fill(body, h("p", { class: "status bad", role: "alert" }, sayError(error)));
+    }
+  }
+
+  new ResizeObserver(() => {
+    if (detail.dataset["split"] === String(layout().split)) return;
+    detail.dataset["split"] = String(layout().split);
+    shown?.relayout(layout());
+  }).observe(detail);
+
+  server.hear(
+    (event, data) => {
+      if (event === "edits") void load(false);
+      else if (event === "progress" && progress?.isConnected) fill(progress, T.progress(Number(data["done"]), Number(data["total"])));
+    },
+    (connected) => {
+      fill(live, connected ? T.live : T.notLive);
+      live.classList.toggle("on", connected);
+    },
+  );
+  void load(false);
+}
+
+/** An option holds text alone; what could turn it round, or hide, is named. */
+function printable(text: string): string {
+  return name(text).textContent ?? "";
+}
