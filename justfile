@@ -70,6 +70,10 @@ reliability: build
 load *ARGS='--edits 400': build
     python3 tests/http/load.py {{ARGS}}
 
+# Several machines on one volume, on this one; as root. `--long` is for hours
+machines *ARGS: build
+    tests/machines/run.sh {{ARGS}}
+
 # Histories of calls under kills and pauses, judged by another program
 histories *ARGS='--seconds 60': build
     cargo build --locked -p histories

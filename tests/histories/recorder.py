@@ -1,6 +1,6 @@
 """Histories of calls, recorded under kills, pauses and other programs, and judged by a program that others wrote.
 
-    recorder.py [--seconds S] [--seed N] [--keep DIR]
+    recorder.py [--seconds S] [--seed N] [--keep DIR] [--machines N [--no-database]]
     recorder.py --convict [--way LOCK]
 
 Clients on threads call four servers with one state directory, three over stdio and one over HTTP, all on the same few files: they read, edit by
@@ -12,6 +12,9 @@ is judged by itself (src/main.rs): there must be an order in which each call did
 
 What LIMITATIONS.md and docs/reliability.md say can be lost is not in the load: nobody appends to a file that others edit, no call takes a name that another
 one is giving up (`--names-at-once` does), no file is edited in place (a reply that warns of that is a failure), and files have the names and the exchange that a usual file system has. A history that cannot be judged is counted, and passes for nothing.
+
+With `--machines` the servers are on so many machines with one volume and one database (tests/machines; on_machines.py has what is other there): machines lose
+power and their cables, too. `--no-database` leaves the database out, without which there need be no order.
 
 `--convict` takes one lock away (crates/store/src/os/simulation.rs; wants MCP_TEXT_EDITOR_SIMULATION): a history without an order must be found, and
 none with all locks and the same delays.
@@ -192,7 +195,7 @@ class Servers:
     def __init__(self, world: World, ways: str, rng: random.Random) -> None:
         self.world, self.kills, self.pauses = world, 0, 0
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("MCP_TEXT_EDITOR_")}
-        self.environment |= {"MCP_TEXT_EDITOR_STATE_DIR": str(world.state), "MCP_TEXT_EDITOR_SIMULATE": ways}
+        self.environment |= {"MCP_TEXT_EDITOR_STATE_DIR": str(world.states[0]), "MCP_TEXT_EDITOR_SIMULATE": ways}
         self.program = os.environ["MCP_TEXT_EDITOR_SIMULATION"] if ways else binary()
         self.log = tempfile.TemporaryFile()
         # Most do not wait for the disk, so that more happens in a second; a kill is the same to both.
@@ -200,7 +203,7 @@ class Servers:
         self.running: list[Stdio | Http] = [self.start(which) for which in range(4)]
 
     def start(self, which: int) -> Stdio | Http:
-        command = [self.program, "--tools", "all", "--output", "json", *self.options[which], str(self.world.tree)]
+        command = [self.program, "--tools", "all", "--output", "json", *self.options[which], str(self.world.homes[which])]
         return (Http if which == 3 else Stdio)(command, self.environment, self.log)
 
     def kill(self, which: int) -> None:
@@ -333,18 +336,23 @@ class Client:
                 self.world.problems.append(f"client {self.which}: {type(error).__name__}: {error}")
                 return
 
+    def full(self, path: str) -> str:
+        return str(self.world.homes[self.which] / path)
+
     # Reads
 
     def read(self, group: Group, path: str | None = None) -> Tags | None:
         path = path or self.rng.choice(group.paths)
         called = time.monotonic_ns()
         try:
-            answered, result = self.servers.running[self.which].call("get_text_file_contents", {"files": [{"file_path": self.world.full(path)}]})
+            answered, result = self.servers.running[self.which].call("get_text_file_contents", {"files": [{"file_path": self.full(path)}]})
         except Lost:
             return None
         facts = json.loads(result["content"][0]["text"])
         of_file = (facts.get("files") or [facts])[0]
         code = facts.get("code") or of_file.get("error", {}).get("code")
+        if code in self.world.beside_reads:
+            return None
         if code and code != "not_found":
             raise RuntimeError(f"a read: {str(facts)[:1500]}")
         found = None if code else tags_of("".join(part["content"] for part in of_file["ranges"]))
@@ -382,7 +390,7 @@ class Client:
 
     def patched(self, group: Group, path: str) -> tuple[dict[str, Any], Entry] | None:
         """An entry of a patch call, and what it means."""
-        tag, base, full = next(self.world.tags), self.base(group, path), self.world.full(path)
+        tag, base, full = next(self.world.tags), self.base(group, path), self.full(path)
         if not base:
             return None
         line = self.rng.choice(base)
@@ -415,7 +423,7 @@ class Client:
         if not base:
             return
         at = self.rng.randint(0, len(base))
-        of_file = {"file_path": self.world.full(path), "file_hash": digest(lines(base))}
+        of_file = {"file_path": self.full(path), "file_hash": digest(lines(base))}
         if len(base) > 5:
             cut = self.rng.randint(1, len(base) - 1)
             ranges = [{"start": 1, "end": cut, "range_hash": digest(lines(base[:cut]))}]
@@ -428,17 +436,17 @@ class Client:
 
     def create(self, group: Group) -> None:
         path, tags = self.rng.choice(group.paths), [next(self.world.tags)]
-        self.call(group, "create", "create_text_file", {"file_path": self.world.full(path), "contents": lines(tags)}, [entry(path, "absent", {"set": tags})])
+        self.call(group, "create", "create_text_file", {"file_path": self.full(path), "contents": lines(tags)}, [entry(path, "absent", {"set": tags})])
 
     def remove(self, group: Group) -> None:
         path = self.rng.choice(group.paths)
         if base := self.base(group, path):
             hashed = digest(lines(base))
-            self.call(group, "remove", "remove_text_file", {"file_path": self.world.full(path), "file_hash": hashed}, [entry(path, {"digest": hashed}, "remove", was=base)])
+            self.call(group, "remove", "remove_text_file", {"file_path": self.full(path), "file_hash": hashed}, [entry(path, {"digest": hashed}, "remove", was=base)])
 
     def move(self, group: Group) -> None:
         old, new = self.rng.sample(group.paths, 2)
-        self.call(group, "move", "move_text_file", {"from": self.world.full(old), "to": self.world.full(new)}, [entry(old, "there", "keep", new)])
+        self.call(group, "move", "move_text_file", {"from": self.full(old), "to": self.full(new)}, [entry(old, "there", "keep", new)])
 
     def mixed(self, group: Group) -> None:
         """A call that edits, moves, makes and removes, as it comes."""
@@ -453,16 +461,16 @@ class Client:
             if base is None and way == "create" and path in free:
                 tags = [next(self.world.tags)]
                 free.discard(path)
-                files.append({"file_path": self.world.full(path), "contents": lines(tags)})
+                files.append({"file_path": self.full(path), "contents": lines(tags)})
                 entries.append(entry(path, "absent", {"set": tags}))
             elif base and way == "remove":
-                files.append({"file_path": self.world.full(path), "file_hash": digest(lines(base)), "remove": True})
+                files.append({"file_path": self.full(path), "file_hash": digest(lines(base)), "remove": True})
                 entries.append(entry(path, {"digest": digest(lines(base))}, "remove", was=base))
                 free.add(path)
             elif base and way == "move" and free - {path}:
                 to = self.rng.choice(sorted(free - {path}))
                 free = free - {to} | {path}
-                files.append({"file_path": self.world.full(path), "move_to": self.world.full(to)})
+                files.append({"file_path": self.full(path), "move_to": self.full(to)})
                 entries.append(entry(path, "there", "keep", to))
             elif way == "patch" and (made := self.patched(group, path)):
                 free.discard(path)
@@ -542,10 +550,16 @@ class Outsider:
 class World:
     """The files, and what was recorded of them."""
 
-    def __init__(self, names_at_once: bool) -> None:
+    #: Codes of errors that a read may have, and that say nothing of the file; warnings that a reply may have.
+    beside_reads: frozenset[str] = frozenset()
+    warns = ("did not exist before",)
+
+    def __init__(self, names_at_once: bool, within: Path | None = None) -> None:
         self.names_at_once = names_at_once
-        self.base = Path(tempfile.mkdtemp(prefix="mte-histories-")).resolve()
-        self.tree, self.state = self.base / "tree", self.base / "state"
+        self.base = Path(tempfile.mkdtemp(prefix="mte-histories-", dir=within)).resolve()
+        self.tree = self.base / "tree"
+        #: The tree as each of the servers has it, and its state directory.
+        self.homes, self.states = [self.tree] * 4, [self.base / "state"] * 4
         self.tags = itertools.count(1)
         self.counts: Counter[str] = Counter()
         self.problems: list[str] = []
@@ -567,11 +581,9 @@ class World:
     def group(self, name: str) -> Group:
         return next(group for group in self.groups if group.name == name)
 
-    def full(self, path: str) -> str:
-        return str(self.tree / path)
-
     def short(self, path: str) -> str:
-        return str(Path(path).relative_to(self.tree))
+        home = next(home for home in self.homes if Path(path).is_relative_to(home))
+        return str(Path(path).relative_to(home))
 
     # What became of calls
 
@@ -588,7 +600,7 @@ class World:
             raise RuntimeError(f"{operation['what']}: {text[:600]}") from None
         operation["answered"] = answered
         # A warning may say that another program's write could be lost, which is not in the load.
-        self.problems += [f"{operation['what']} warns: {found}" for found in re.findall(r'"warnings":(\[[^]]*\])', text) if "did not exist before" not in found]
+        self.problems += [f"{operation['what']} warns: {found}" for found in re.findall(r'"warnings":(\[[^]]*\])', text) if not any(known in found for known in self.warns)]
         if result.get("isError"):
             self.refused(group, operation, reply)
             return
@@ -663,29 +675,37 @@ class Judge:
 class Recording:
     """Rounds, one after the other, on the same files."""
 
+    #: How long a round is, unless enough has happened before. The checker's time grows with the length of a history, and with the calls that were cut off.
+    SECONDS = 1.0
+
     def __init__(self, options: argparse.Namespace, ways: str = "", kills: int = 2) -> None:
         self.options, self.ways, self.kills = options, ways, kills
         self.rng = random.Random(f"{options.seed} {ways}")
-        self.world = World(options.names_at_once)
+        self.make()
         self.judge = Judge()
-        self.servers = Servers(self.world, ways, self.rng)
         self.verdicts: Counter[str] = Counter()
         self.operations = self.rounds = 0
+
+    def make(self) -> None:
+        """The files, and the servers on them."""
+        self.world = World(self.options.names_at_once)
+        self.servers = Servers(self.world, self.ways, self.rng)
+
+    def outsiders(self) -> int:
+        """How many other programs there are. With a slow exchange what is seen for an instant beside one lasts for milliseconds, and hides what a lock is for."""
+        return 0 if self.ways else 1
 
     def round(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """A round; the history of each group of files, with its verdict."""
         done, world, servers = threading.Event(), self.world, self.servers
         draw = lambda: random.Random(self.rng.random())  # noqa: E731
         work: list[Callable[[], None]] = [lambda client=Client(world, servers, which % 4, draw()): client.work(done) for which in range(6)]
-        if not self.ways:
-            # With a slow exchange what is seen for an instant beside another program lasts for milliseconds, and hides what a lock is for.
-            work += [lambda: Outsider(world, other).work(done) for other in [draw()]]
+        work += [lambda other=draw(): Outsider(world, other).work(done) for _ in range(self.outsiders())]
         work += [lambda: servers.trouble(troubles, done, self.kills) for troubles in [draw()]]
         threads = [threading.Thread(target=one) for one in work]
         for thread in threads:
             thread.start()
-        # The checker's time grows with the length of a history, and with the calls that were cut off.
-        end = time.monotonic() + 1.0
+        end = time.monotonic() + self.SECONDS
         while time.monotonic() < end and not world.problems and max(len(group.operations) for group in world.groups) < 150:
             time.sleep(0.01)
         done.set()
@@ -707,7 +727,7 @@ class Recording:
         """An edit of a file of nobody's, before which a server ends what a killed one has begun."""
         outside = self.world.tree / "outside"
         number = int(outside.read_text())
-        patch = {"file_path": str(outside), "patches": [{"old_string": f"{number}\n", "new_string": f"{number + 1}\n"}]}
+        patch = {"file_path": str(self.world.homes[0] / "outside"), "patches": [{"old_string": f"{number}\n", "new_string": f"{number + 1}\n"}]}
         for server in self.servers.running[:1]:
             _, result = server.call("patch_text_file_contents", {"files": [patch]})
             if result.get("isError") or outside.read_text() != f"{number + 1}\n":
@@ -735,9 +755,8 @@ class Recording:
                 f"{self.world.counts['unknown']} calls cut off; histories: {verdicts}")
 
 
-def recorded(options: argparse.Namespace, report: Report, seconds: float, ways: str = "") -> None:
+def recorded(options: argparse.Namespace, report: Report, seconds: float, recording: Recording) -> None:
     """Histories of the program with all its locks: each must have an order."""
-    recording = Recording(options, ways)
     try:
         end = time.monotonic() + seconds
         while time.monotonic() < end and not recording.world.problems:
@@ -784,17 +803,22 @@ def main() -> int:
     parser.add_argument("--names-at-once", action="store_true", help="calls take names that others are giving up, which LIMITATIONS.md tells of")
     parser.add_argument("--convict", action="store_true", help="servers without a lock; wants MCP_TEXT_EDITOR_SIMULATION")
     parser.add_argument("--way", choices=LEFT_OUT, action="append", help="only without this lock")
+    parser.add_argument("--machines", type=int, default=0, help="servers on so many machines; root")
+    parser.add_argument("--no-database", action="store_true", help="with the state of each machine by itself")
     options = parser.parse_args()
     report = Report()
+    if options.machines:
+        import on_machines
+        return on_machines.run(options)
     print(f"seed {options.seed}")
     if options.convict:
         report.section("all locks")
-        recorded(options, report, min(5.0, options.seconds), SLOW)
+        recorded(options, report, min(5.0, options.seconds), Recording(options, SLOW))
         for way in options.way or LEFT_OUT:
             report.section(way)
             convicted(options, report, way)
     else:
-        recorded(options, report, options.seconds)
+        recorded(options, report, options.seconds, Recording(options))
     report.section("done")
     return report.end()
 
