@@ -107,8 +107,8 @@ pub use error::{
     Left, Meant, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError, StoreErrorKind,
 };
 pub use history::{
-    EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Forgotten, History, Kind, NotKept, Remedy,
-    Settings as HistorySettings, Undo, path_in_history,
+    EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Filter as EditFilter, Forgotten, History, Kind,
+    NotKept, Remedy, Settings as HistorySettings, Undo, path_in_history,
 };
 pub use observer::Observer;
 pub use os::fd_limit::{limit as fd_limit, raise_limit as raise_fd_limit};

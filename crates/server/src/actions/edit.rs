@@ -172,7 +172,7 @@ pub(super) fn edit_files(
     cancel: &Cancel,
 ) -> Result<Reply, Failure> {
     let is_cancelled = || cancel.is_cancelled();
-    let control = Control::of(tool.name()).cancelled_by(&is_cancelled);
+    let control = context.control(tool).cancelled_by(&is_cancelled);
     let workspace = &context.workspace;
     let done = if dry_run { workspace.plan(edits, control) } else { workspace.apply(edits, control) };
     let done = done.map_err(|error| {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_text_editor_store::{Control, EditId, Edited, UndoError};
+use mcp_text_editor_store::{EditId, Edited, UndoError};
 
 use super::reply::{call, edit_reply, failure, json_reply};
 use crate::config::Output;
@@ -77,7 +77,7 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
     let unknown = || fail(words::unknown(&context.config.tools, &request.edit_id));
     let id = EditId::parse(&request.edit_id).ok_or_else(unknown)?;
     let is_cancelled = || cancel.is_cancelled();
-    let control = Control::of(tool.name()).cancelled_by(&is_cancelled);
+    let control = context.control(tool).cancelled_by(&is_cancelled);
     let workspace = &context.workspace;
     let undone =
         if request.dry_run { workspace.plan_undo(&id, control) } else { workspace.undo(&id, control) };

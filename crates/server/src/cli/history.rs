@@ -301,6 +301,8 @@ mod tests {
                 id: EditId::parse("0123456789ab").unwrap(),
                 time: SystemTime::UNIX_EPOCH,
                 tool: String::new(),
+                client: None,
+                session: None,
                 undoes: None,
                 undone_by: None,
                 files: Vec::new(),

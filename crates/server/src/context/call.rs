@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use mcp_text_editor_store::Workspace;
+use mcp_text_editor_store::{Control, Workspace};
 use serde_json::Value;
 
 use crate::clients;
 use crate::config::Config;
 use crate::room::Room;
+use crate::tool_id::ToolId;
 
 /// What a call is given: what holds for every call of the process, and what is known of the client that made it.
 #[derive(Clone, Debug)]
@@ -21,23 +22,45 @@ pub struct Context {
     pub workspace: Arc<Workspace>,
     /// How much the client shows of a reply.
     pub room: Room,
+    /// The name that the client gives itself, if it gives one.
+    client: Option<Arc<str>>,
+    /// What the edits of the client's session have in common; `None` where there are no sessions.
+    session: Option<Arc<str>>,
 }
 
 impl Context {
     /// Makes the context of a process, for calls of a client that is not known.
     #[must_use]
     pub fn new(config: Config, workspace: Workspace) -> Self {
-        let context =
-            Self { config: Arc::new(config), workspace: Arc::new(workspace), room: clients::UNKNOWN };
-        context.of_client(None)
+        let (config, workspace) = (Arc::new(config), Arc::new(workspace));
+        let context = Self { config, workspace, room: clients::UNKNOWN, client: None, session: None };
+        context.of_client(None, None)
     }
 
-    /// Returns the context for calls of the client that gives itself this name.
+    /// Returns the context for calls of the client that gives itself this name, in this session.
     #[must_use]
-    pub fn of_client(&self, name: Option<&str>) -> Self {
+    pub fn of_client(&self, name: Option<&str>, session: Option<&Arc<str>>) -> Self {
         let known = || clients::room_of(name, self.config.output);
         let room = self.config.max_response_bytes.map_or_else(known, Room::of_bytes);
-        Self { room, ..self.clone() }
+        Self { room, client: name.map(Arc::from), session: session.cloned(), ..self.clone() }
+    }
+
+    /// Returns the name that the client gives itself, if it gives one.
+    #[must_use]
+    pub fn client(&self) -> Option<&str> {
+        self.client.as_deref()
+    }
+
+    /// Returns what the edits of the client's session have in common, and no others; `None` where there are no sessions.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// Returns by whom the store is asked for what this tool does.
+    #[must_use]
+    pub fn control(&self, tool: ToolId) -> Control<'_> {
+        Control::of(tool.name()).on_behalf_of(self.client(), self.session())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Answers each MCP request of a session, whatever becomes of the work behind it.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -31,18 +32,20 @@ const FRESH_MS: u64 = 300_000;
 #[derive(Debug)]
 pub(super) struct Handler {
     server: Server,
+    session: Option<Arc<str>>,
 }
 
 impl Handler {
-    /// Begins a session with this server.
-    pub(super) fn new(server: Server) -> Self {
-        Self { server }
+    /// Begins a session with this server. Its edits go by this name in the history, if they have more in common than their client.
+    pub(super) fn new(server: Server, session: Option<Arc<str>>) -> Self {
+        Self { server, session }
     }
 
     /// Returns the context of a call, for the client that began the session or that the request names.
     fn context_of(&self, request: &RequestContext<RoleServer>) -> Context {
         let client = request.client_info();
-        self.server.context().of_client(client.as_ref().map(|client| client.name.as_str()))
+        let name = client.as_ref().map(|client| client.name.as_str()).filter(|name| !name.is_empty());
+        self.server.context().of_client(name, self.session.as_ref())
     }
 
     fn unknown_tool(&self, name: &str) -> String {

@@ -7,6 +7,8 @@
 //! waits for are ignored.
 
 use std::borrow::Cow;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
 
 use rmcp::model::{
     ClientCapabilities, ClientNotification, ClientRequest, ErrorData, Implementation,
@@ -33,7 +35,9 @@ pub fn start<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
 ) -> RunningService<RoleServer, Session> {
-    serve_directly(Session(Handler::new(server)), transport, None)
+    // std seeds it from the system, and anew each time.
+    let name = format!("{:016x}", RandomState::new().build_hasher().finish());
+    serve_directly(Session(Handler::new(server, Some(name.into()))), transport, None)
 }
 
 /// Starts a session for a single request, which may be any: its client is taken to speak this revision, and not known
@@ -45,7 +49,7 @@ pub fn start_alone<T: Transport<RoleServer> + 'static>(
 ) -> RunningService<RoleServer, Session> {
     let client = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::new("", ""));
     let begun = client.with_protocol_version(revision);
-    serve_directly(Session(Handler::new(server)), transport, Some(begun))
+    serve_directly(Session(Handler::new(server, None)), transport, Some(begun))
 }
 
 impl Service<RoleServer> for Session {

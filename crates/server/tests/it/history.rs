@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 
 use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_store::{HistorySettings, Workspace};
 use serde_json::{Value, json};
 
 use crate::session::HOME;
@@ -476,4 +477,32 @@ fn an_edit_of_a_path_that_is_not_unicode_is_not_undone() {
     hint: restore the lines you want by a patch of the path by which the file was edited
     ");
     shell.patch(&["link/t.txt"], "two", "one");
+}
+
+#[test]
+fn the_client_and_the_session_of_an_edit_are_kept() {
+    let world = World::new();
+    let kept = |client: &str| {
+        let mut session = world.serve_client(client, &["--tools", "all"]);
+        let create = json!({"file_path": "$ROOT/a.txt", "contents": "a\n"});
+        assert!(!world.call(&mut session, "create_text_file", &create).is_error);
+        let state = session.state().to_owned();
+        let edits = || {
+            let store = Workspace::builder().state_directory(&state);
+            let workspace = store.history(HistorySettings::default()).build().unwrap();
+            workspace.history().list(None, 9, &|_| true).unwrap()
+        };
+        let made = edits();
+        let undo = json!({"edit_id": made[0].id.to_string()});
+        assert!(!world.call(&mut session, "undo_text_file_edits", &undo).is_error);
+        let all = edits();
+        assert_eq!(all.len(), 2);
+        assert!(all.iter().all(|edit| (&edit.client, &edit.session) == (&made[0].client, &made[0].session)));
+        (made[0].client.clone(), made[0].session.clone())
+    };
+    let (client, session) = kept("cursor");
+    let (long, other) = kept(&"\u{e9}".repeat(1000));
+    assert_eq!((client.as_deref(), long), (Some("cursor"), Some("\u{e9}".repeat(60))));
+    assert!(session.is_some() && other.is_some() && session != other);
+    assert_eq!(kept("").0, None, "a client without a name is none");
 }

@@ -54,7 +54,7 @@ pub(crate) fn written(write: impl FnOnce()) {
 pub(crate) struct Session {
     child: Child,
     lines: BufReader<ChildStdout>,
-    _state: tempfile::TempDir,
+    state: tempfile::TempDir,
 }
 
 impl Session {
@@ -102,11 +102,16 @@ impl Session {
             .stderr(Stdio::null());
         let mut child = started(command);
         let lines = BufReader::new(child.stdout.take().unwrap());
-        let mut session = Self { child, lines, _state: state };
+        let mut session = Self { child, lines, state };
         session.send(hello);
         assert_eq!(session.receive()["result"]["serverInfo"]["name"], "mcp-text-editor");
         session.send(INITIALIZED);
         session
+    }
+
+    /// Its state directory.
+    pub(crate) fn state(&self) -> &std::path::Path {
+        self.state.path()
     }
 
     fn send(&mut self, line: &str) {

@@ -3,11 +3,15 @@
 use std::fmt;
 
 use crate::cancellation::Cancellation;
+use crate::history::Caller;
+
+/// How many characters of a client's name, and of a session's, are kept.
+const LONGEST: usize = 60;
 
 /// Who makes a call, and whether it is still wanted. [`Control::default`] is anonymous and cannot be cancelled.
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
-    pub(crate) origin: &'a str,
+    pub(crate) by: Caller<'a>,
     pub(crate) cancellation: Cancellation<'a>,
 }
 
@@ -15,7 +19,15 @@ impl<'a> Control<'a> {
     /// A call that the history lists as made by `origin`: a tool's or a program's name.
     #[must_use]
     pub fn of(origin: &'a str) -> Self {
-        Self { origin, ..Self::default() }
+        let by = Caller { tool: origin, ..Caller::default() };
+        Self { by, ..Self::default() }
+    }
+
+    /// The same call, made for this client, in this session. Of each the first 60 characters are kept; an empty one is none.
+    #[must_use]
+    pub fn on_behalf_of(self, client: Option<&'a str>, session: Option<&'a str>) -> Self {
+        let by = Caller { client: bounded(client), session: bounded(session), ..self.by };
+        Self { by, ..self }
     }
 
     /// The same call, which stops soon after `is_cancelled` answers `true`: asked often, between blocks of 64 KiB and before each
@@ -26,8 +38,14 @@ impl<'a> Control<'a> {
     }
 }
 
+fn bounded(name: Option<&str>) -> Option<&str> {
+    let name = name.filter(|name| !name.is_empty())?;
+    let end = name.char_indices().nth(LONGEST).map_or(name.len(), |(end, _)| end);
+    name.get(..end)
+}
+
 impl fmt::Debug for Control<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Control").field("origin", &self.origin).finish_non_exhaustive()
+        f.debug_struct("Control").field("by", &self.by).finish_non_exhaustive()
     }
 }

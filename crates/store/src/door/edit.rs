@@ -91,8 +91,8 @@ impl Workspace {
 
     /// How a call is carried out that a client asks for.
     pub(super) fn options<'a>(&self, control: Control<'a>, dry_run: bool) -> Options<'a> {
-        let Control { origin: tool, cancellation, .. } = control;
-        Options { tool, undoes: None, matching: self.matching, dry_run, cancellation }
+        let Control { by, cancellation } = control;
+        Options { by, undoes: None, matching: self.matching, dry_run, cancellation }
     }
 
     fn carry_out(

@@ -6,7 +6,7 @@ use crate::access::meant::search::Purpose;
 use crate::access::roots::PathError;
 use crate::edit::undo::is_in_roots;
 use crate::error::StoreErrorKind;
-use crate::history::{Entry, History, NotKept};
+use crate::history::{Entry, Filter, History, NotKept};
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -19,7 +19,12 @@ impl Workspace {
     /// The past edits of which all files lie in the roots, the newest first, at most `limit`; with a path those of this file, or of
     /// files below this directory.
     pub fn edits(&self, path: Option<&Path>, limit: usize) -> Result<Vec<Entry>, NotKept> {
-        self.history.list(path, limit, &|entry| is_in_roots(self, entry))
+        self.find_edits(&Filter::of_path(path), limit)
+    }
+
+    /// The past edits of which all files lie in the roots, and which pass the filter, the newest first, at most `limit`.
+    pub fn find_edits(&self, filter: &Filter, limit: usize) -> Result<Vec<Entry>, NotKept> {
+        self.history.find(filter, limit, &|entry| is_in_roots(self, entry))
     }
 
     /// The real path by which edits of this file, or below this directory, are kept; a root is one, too.

@@ -151,7 +151,7 @@ fn remember(
         }
         files.append(&mut rows);
     }
-    workspace.history.record(&NewEdit { tool: options.tool, undoes: options.undoes, files })
+    workspace.history.record(&NewEdit { by: options.by, undoes: options.undoes, files })
 }
 
 /// Locks the files. Each that cannot be locked is a reason against the call; `None` if there is no other.

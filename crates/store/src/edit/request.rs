@@ -7,7 +7,7 @@ use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Po
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::cancellation::Cancellation;
-use crate::history::EditId;
+use crate::history::{Caller, EditId};
 
 /// What a call asks of one file.
 #[derive(Clone, Copy, Debug)]
@@ -90,8 +90,8 @@ impl Change<'_> {
 /// How a call is to be carried out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options<'a> {
-    /// The tool's name, for the history.
-    pub tool: &'a str,
+    /// Who makes it, for the history.
+    pub by: Caller<'a>,
     /// The edit that this one takes back.
     pub undoes: Option<&'a EditId>,
     /// How strictly to match.

@@ -7,6 +7,7 @@ use mcp_text_editor_core::digest::Digest;
 
 use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::entry::{Entry, Forgotten};
+use crate::history::filter::Filter;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
@@ -24,10 +25,10 @@ pub(super) trait Archive: fmt::Debug + Send {
         is_only_copy: bool,
     ) -> Result<EditId, NotKept>;
 
-    /// The past edits, the newest first.
-    fn list(
+    /// The past edits that pass a filter, the newest first.
+    fn find(
         &mut self,
-        path: Option<&Path>,
+        filter: &Filter,
         limit: usize,
         wanted: &dyn Fn(&Entry) -> bool,
     ) -> Result<Vec<Entry>, NotKept>;

@@ -26,11 +26,22 @@ impl fmt::Display for EditId {
     }
 }
 
+/// Who made an edit.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Caller<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The client, as it calls itself.
+    pub client: Option<&'a str>,
+    /// What the edits of one session have in common, and no other edit has.
+    pub session: Option<&'a str>,
+}
+
 /// An edit that was made.
 #[derive(Clone, Debug)]
 pub struct NewEdit<'a> {
-    /// The tool that made it.
-    pub tool: &'a str,
+    /// Who made it.
+    pub by: Caller<'a>,
     /// The edit that this one undoes, if any.
     pub undoes: Option<&'a EditId>,
     /// Its files; at least one.

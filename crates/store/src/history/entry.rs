@@ -17,6 +17,10 @@ pub struct Entry {
     pub time: SystemTime,
     /// The tool that made it.
     pub tool: String,
+    /// The client that called the tool, as it calls itself; `None` for the command line, and for what older versions kept.
+    pub client: Option<String>,
+    /// What the edits of one session have in common; `None` where there are no sessions.
+    pub session: Option<String>,
     /// The edit that it undid, if any.
     pub undoes: Option<EditId>,
     /// The last edit that undid it, if that is kept.

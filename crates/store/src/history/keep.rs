@@ -8,10 +8,11 @@ use mcp_text_editor_core::encoding::Encoding;
 
 use crate::access::place::Place;
 use crate::history::archive::Archive;
-use crate::history::edit::{EditId, FileEdit, NewEdit, Undo};
+use crate::history::edit::{Caller, EditId, FileEdit, NewEdit, Undo};
 #[cfg(feature = "history")]
 use crate::history::embedded::Embedded;
 use crate::history::entry::{Entry, Forgotten};
+use crate::history::filter::Filter;
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::settings::Settings;
 use crate::os::real_path::real_path;
@@ -106,22 +107,32 @@ impl History {
             diff: String::new(),
         };
         self.keeps(path, relative)?;
-        let (kept, edit) = (self.kept()?, NewEdit { tool: RECOVERY, undoes: None, files: vec![file] });
+        let by = Caller { tool: RECOVERY, ..Caller::default() };
+        let (kept, edit) = (self.kept()?, NewEdit { by, undoes: None, files: vec![file] });
         kept.archive().record(&kept.settings, &edit, true)
     }
 
-    /// The past edits, the newest first; at most `limit`, of those that are `wanted`. With a path only those of this file
-    /// or of files below this directory, named as they were then.
+    /// The past edits that pass the filter, the newest first; at most `limit`, of those that are `wanted`.
     ///
     /// Nothing is made where there is no history yet. A database that cannot be read is [`NotKept::Unavailable`], here
     /// and below.
+    pub fn find(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        wanted: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>, NotKept> {
+        self.kept()?.archive().find(filter, limit, wanted)
+    }
+
+    /// As [`History::find`], of all edits; with a path of those of this file or of files below this directory.
     pub fn list(
         &self,
         path: Option<&Path>,
         limit: usize,
         wanted: &dyn Fn(&Entry) -> bool,
     ) -> Result<Vec<Entry>, NotKept> {
-        self.kept()?.archive().list(path, limit, wanted)
+        self.find(&Filter::of_path(path), limit, wanted)
     }
 
     /// The edit of this id, with the undo of each of its files; `None` if it is not kept, or not any more.

@@ -9,6 +9,7 @@ mod edit;
 #[cfg(feature = "history")]
 mod embedded;
 mod entry;
+mod filter;
 #[cfg(feature = "history")]
 mod format;
 mod keep;
@@ -19,9 +20,10 @@ mod settings;
 mod tests;
 
 pub use crate::state_dir::HISTORY as FILE_NAME;
+pub(crate) use edit::{Caller, FileEdit, NewEdit};
 pub use edit::{EditId, Kind, Undo};
-pub(crate) use edit::{FileEdit, NewEdit};
 pub use entry::{Entry, EntryFile, Forgotten};
+pub use filter::Filter;
 pub use keep::{History, path_in_history};
 pub use not_kept::{NotKept, Remedy};
 pub use settings::Settings;

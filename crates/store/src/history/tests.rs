@@ -82,7 +82,11 @@ fn changed(path: &str, before: &str, after: &str, was: &[u8]) -> FileEdit {
 }
 
 fn edit(files: Vec<FileEdit>) -> NewEdit<'static> {
-    NewEdit { tool: "patch_text_file_contents", undoes: None, files }
+    NewEdit { by: by("patch_text_file_contents"), undoes: None, files }
+}
+
+fn by(tool: &str) -> Caller<'_> {
+    Caller { tool, ..Caller::default() }
 }
 
 fn small(name: &str) -> NewEdit<'static> {
@@ -112,7 +116,8 @@ fn what_is_recorded_is_found_again() {
         undo: Undo::Remove { directories: vec!["/root/d".into()] },
         ..changed("/root/d/b", "", "new", b"")
     };
-    let second = NewEdit { tool: "undo", undoes: Some(&first), files: vec![removal.clone()] };
+    let by = Caller { tool: "undo", client: Some("claude-code"), session: Some("a session") };
+    let second = NewEdit { by, undoes: Some(&first), files: vec![removal.clone()] };
     let second = history.record(&second).unwrap();
     for history in [history, world.history()] {
         let entries = all(&history);
@@ -121,6 +126,9 @@ fn what_is_recorded_is_found_again() {
         assert_eq!((&entries[0].undoes, &entries[0].undone_by), (&Some(first.clone()), &None));
         assert_eq!((&entries[1].undoes, &entries[1].undone_by), (&None, &Some(second.clone())));
         assert_eq!(entries[1].tool, "patch_text_file_contents");
+        assert_eq!((&entries[1].client, &entries[1].session), (&None, &None));
+        assert_eq!(entries[0].client.as_deref(), Some("claude-code"));
+        assert_eq!(entries[0].session.as_deref(), Some("a session"));
         assert!(entries[1].time <= entries[0].time);
         let (entry, undos) = history.get(&second).unwrap().unwrap();
         assert_eq!(entry, entries[0]);
@@ -197,6 +205,100 @@ fn it_is_asked_for_by_file_or_directory() {
     assert_eq!(found("/", 9).len(), 6);
     let single = history.list(None, 9, &|entry| entry.files.len() == 1).unwrap();
     assert_eq!(single.len(), 5);
+}
+
+/// Whether an edit passes a filter, told without the database; `before` is left out.
+fn passes(filter: &Filter, entry: &Entry) -> bool {
+    let Filter { path, since, until, tool, client, session, text, .. } = filter;
+    let of_file = |path: &PathBuf| entry.files.iter().any(|file| file.path.starts_with(path));
+    path.as_ref().is_none_or(of_file)
+        && since.is_none_or(|since| entry.time >= since)
+        && until.is_none_or(|until| entry.time < until)
+        && tool.as_ref().is_none_or(|tool| entry.tool == *tool)
+        && client.is_none_or_is(&entry.client)
+        && session.is_none_or_is(&entry.session)
+        && text.as_ref().is_none_or(|text| entry.files.iter().any(|file| file.diff.contains(text.as_str())))
+}
+
+trait NoneOrIs {
+    fn is_none_or_is(&self, kept: &Self) -> bool;
+}
+
+impl NoneOrIs for Option<String> {
+    fn is_none_or_is(&self, kept: &Self) -> bool {
+        self.is_none() || self == kept
+    }
+}
+
+#[test]
+fn what_passes_a_filter_is_found_and_nothing_else() {
+    let world = World::new();
+    let history = world.history();
+    let names = [None, Some("claude-code"), Some("cursor")];
+    for number in 0..36 {
+        let mut files = vec![changed(&format!("/root/{}/{}", number % 3, number % 4), "a", "b", b"")];
+        if number % 5 == 0 {
+            files.push(changed("/root/also", "a", "b", b""));
+        }
+        files[0].diff = format!("--- a\n+++ b\n@@ -1 +1 @@\n-%_\0é{}\n", number % 6);
+        let by = Caller {
+            tool: ["patch_text_file_contents", "undo"][number % 2],
+            client: names[number % 3],
+            session: [None, Some("one"), Some("other")][number / 12],
+        };
+        history.record(&NewEdit { by, undoes: None, files }).unwrap();
+        if number % 12 == 11 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+    let all = all(&history);
+    let some = |values: &[&str]| {
+        std::iter::once(None).chain(values.iter().map(|value| Some((*value).to_owned()))).collect::<Vec<_>>()
+    };
+    let (mut seen, mut empty) = (0, 0);
+    for (number, client) in some(&["claude-code", "cursor", "Cursor", "'"]).into_iter().enumerate() {
+        for session in some(&["one", "none"]) {
+            for tool in some(&["undo"]) {
+                for text in some(&["%_\0é3", "-%_\0", "É"]) {
+                    for path in [None, Some(at("/root/1")), Some(at("/root/also"))] {
+                        let since = (number % 2 == 0).then(|| all[20].time);
+                        let until = (number > 2).then(|| all[5].time);
+                        let (client, session, tool) = (client.clone(), session.clone(), tool.clone());
+                        let text = text.clone();
+                        let filter = Filter { path, since, until, tool, client, session, text, before: None };
+                        let found = history.find(&filter, usize::MAX, &|_| true).unwrap();
+                        let wanted: Vec<_> =
+                            all.iter().filter(|entry| passes(&filter, entry)).cloned().collect();
+                        assert_eq!(found, wanted, "{filter:?}");
+                        seen += found.len();
+                        empty += usize::from(found.is_empty());
+                    }
+                }
+            }
+        }
+    }
+    assert!(seen > 200 && empty > 50, "{seen} {empty}");
+}
+
+#[test]
+fn a_list_goes_on_where_it_ended() {
+    let world = World::new();
+    let history = world.history();
+    for number in 0..10 {
+        history.record(&small(if number % 3 == 0 { "/root/a" } else { "/root/b" })).unwrap();
+    }
+    let (mut pages, mut before) = (Vec::new(), None);
+    loop {
+        let filter = Filter { path: Some(at("/root/b")), before: before.clone(), ..Filter::default() };
+        let page = history.find(&filter, 4, &|_| true).unwrap();
+        let Some(last) = page.last() else { break };
+        before = Some(last.id.clone());
+        pages.push(page);
+    }
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [4, 2]);
+    assert_eq!(pages.concat(), history.list(Some(&at("/root/b")), 9, &|_| true).unwrap());
+    let unknown = EditId::parse("0123456789ab");
+    assert_eq!(history.find(&Filter { before: unknown, ..Filter::default() }, 9, &|_| true).unwrap(), []);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::access::roots::{PathError, Roots};
 use crate::cancellation::Cancellation;
 use crate::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
 use crate::error::StoreError;
-use crate::history::NotKept;
+use crate::history::{Caller, NotKept};
 use crate::os;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::state_dir::StateDir;
@@ -200,7 +200,7 @@ pub(crate) fn unlink(path: &Path) {
 /// How a tool's call is carried out unless it says otherwise.
 pub(crate) fn options(tool: &str) -> Options<'_> {
     Options {
-        tool,
+        by: Caller { tool, ..Caller::default() },
         undoes: None,
         matching: Matching::default(),
         dry_run: false,

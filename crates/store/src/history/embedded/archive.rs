@@ -9,6 +9,7 @@ use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::embedded::database::Database;
 use crate::history::embedded::{forget, lookup, record};
 use crate::history::entry::{Entry, Forgotten};
+use crate::history::filter::Filter;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
@@ -33,13 +34,13 @@ impl Archive for Embedded {
         record::record(&mut self.0, settings, edit, is_only_copy)
     }
 
-    fn list(
+    fn find(
         &mut self,
-        path: Option<&Path>,
+        filter: &Filter,
         limit: usize,
         wanted: &dyn Fn(&Entry) -> bool,
     ) -> Result<Vec<Entry>, NotKept> {
-        Ok(lookup::list(&mut self.0, path, limit, wanted)?)
+        Ok(lookup::find(&mut self.0, filter, limit, wanted)?)
     }
 
     fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {

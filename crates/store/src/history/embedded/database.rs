@@ -56,6 +56,19 @@ const SCHEMA: &str = "
     CREATE INDEX file_path ON file (path);
 ";
 
+/// Who made an edit, besides the tool. Versions of this program that know nothing of it use the same database, so it is a table of its
+/// own. It goes by ids, since numbers begin again once all is forgotten, and what they delete goes from it by the trigger.
+pub(super) const ORIGINS: &str = "
+    CREATE TABLE IF NOT EXISTS origin (
+        id TEXT NOT NULL PRIMARY KEY,    -- of an edit
+        client TEXT,
+        session TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER IF NOT EXISTS origin_gone AFTER DELETE ON edit BEGIN
+        DELETE FROM origin WHERE id = OLD.id;
+    END;
+";
+
 /// Why something could not be done with the database.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -152,6 +165,13 @@ pub(super) struct Open {
     key: Option<(u64, u64)>,
     /// When old edits were last looked for; `None` if there may be more.
     pub(super) aged: Option<Instant>,
+}
+
+/// Whether the table `origin` is there: older versions of this program make databases without it.
+pub(super) fn has_origins(connection: &Connection) -> Result<bool, Fault> {
+    let mut statement =
+        connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'origin'")?;
+    Ok(statement.exists(())?)
 }
 
 /// An attempt to open it.
@@ -356,6 +376,7 @@ fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), Fault> 
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if check(&transaction)? {
         transaction.execute_batch(SCHEMA)?;
+        transaction.execute_batch(ORIGINS)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::history::embedded::database::{Database, Fault};
-use crate::history::embedded::row::below;
+use crate::history::embedded::filter::below;
 use crate::history::entry::Forgotten;
 
 /// See [`History::forget`](crate::history::History::forget).

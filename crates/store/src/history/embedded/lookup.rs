@@ -7,23 +7,25 @@ use rusqlite::{Connection, params};
 
 use crate::history::edit::{EditId, Kind, Undo};
 use crate::history::embedded::database::{Database, Fault};
-use crate::history::embedded::row::{COLUMNS, below, digest, entry};
+use crate::history::embedded::filter::conditions;
+use crate::history::embedded::row::{COLUMNS, digest, entry};
 use crate::history::entry::Entry;
+use crate::history::filter::Filter;
 use crate::history::format;
 use crate::os;
 
-/// See [`History::list`](crate::history::History::list).
-pub(super) fn list(
+/// See [`History::find`](crate::history::History::find).
+pub(super) fn find(
     database: &mut Database,
-    path: Option<&Path>,
+    filter: &Filter,
     limit: usize,
     wanted: &dyn Fn(&Entry) -> bool,
 ) -> Result<Vec<Entry>, Fault> {
     let entries = database.read(|open| {
         let transaction = open.connection.transaction()?;
-        let (filter, parameters) = below(path);
+        let (conditions, parameters) = conditions(&transaction, filter)?;
         let mut statement =
-            transaction.prepare_cached(&format!("{COLUMNS} {filter} ORDER BY number DESC"))?;
+            transaction.prepare_cached(&format!("{COLUMNS} {conditions} ORDER BY number DESC"))?;
         let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
         let mut entries = Vec::new();
         while entries.len() < limit
@@ -43,7 +45,7 @@ pub(super) fn list(
 pub(super) fn get(database: &mut Database, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, Fault> {
     let found = database.read(|open| {
         let transaction = open.connection.transaction()?;
-        let Some((number, entry)) = find(&transaction, id)? else { return Ok(None) };
+        let Some((number, entry)) = of_id(&transaction, id)? else { return Ok(None) };
         let mut statement =
             transaction.prepare_cached("SELECT kind, undo FROM file WHERE edit = ?1 ORDER BY position")?;
         let mut rows = statement.query([number])?;
@@ -67,7 +69,7 @@ pub(super) fn later(
     let Some(path) = os::bytes_of(path) else { return Ok(None) };
     let found = database.read(|open| {
         let transaction = open.connection.transaction()?;
-        let Some((number, _)) = find(&transaction, id)? else { return Ok(None) };
+        let Some((number, _)) = of_id(&transaction, id)? else { return Ok(None) };
         let mut statement = transaction.prepare_cached(
             "SELECT edit, before, after FROM file WHERE path = ?1 AND edit >= ?2 AND kind <> ?3 ORDER BY edit",
         )?;
@@ -89,7 +91,7 @@ pub(super) fn later(
     Ok(found.flatten())
 }
 
-fn find(connection: &Connection, id: &EditId) -> Result<Option<(i64, Entry)>, Fault> {
+fn of_id(connection: &Connection, id: &EditId) -> Result<Option<(i64, Entry)>, Fault> {
     let mut statement = connection.prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?;
     let mut rows = statement.query([&id.0])?;
     rows.next()?.map(|row| entry(connection, row)).transpose()

@@ -2,9 +2,12 @@
 
 mod archive;
 mod database;
+mod filter;
 mod forget;
 mod lookup;
 mod record;
 mod row;
+#[cfg(test)]
+mod tests;
 
 pub(super) use archive::Embedded;

@@ -3,12 +3,13 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::PathBuf;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use crate::history::edit::{EditId, FileEdit, NewEdit};
-use crate::history::embedded::database::{Database, Fault, Open};
+use crate::history::edit::{Caller, EditId, FileEdit, NewEdit};
+use crate::history::embedded::database::{Database, Fault, ORIGINS, Open, has_origins};
+use crate::history::embedded::filter::milliseconds;
 use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::settings::Settings;
@@ -25,6 +26,9 @@ const AT_ONCE: i64 = 64;
 
 /// The overhead of a file's row in bytes.
 const ROW: u64 = 256;
+
+/// About what it takes up in bytes who made an edit.
+const ORIGIN: u64 = 128;
 
 /// The largest row that SQLite keeps within a page of the tree; longer ones get pages of their own.
 const INLINE: u64 = 900;
@@ -56,6 +60,9 @@ pub(super) fn record(
             size_on_disk(content as u64)
         })
         .sum();
+    let Caller { tool, client, session } = edit.by;
+    let has_origin = client.is_some() || session.is_some();
+    let bytes = bytes + if has_origin { ORIGIN } else { 0 };
     if bytes > settings.bytes {
         return Err(NotKept::TooLarge);
     }
@@ -80,7 +87,7 @@ pub(super) fn record(
             let mut insert =
                 transaction.prepare_cached("INSERT INTO edit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
             let undoes = edit.undoes.map(|id| id.0.as_str());
-            insert.execute(params![number, id, now, edit.tool, undoes, bytes, upto])
+            insert.execute(params![number, id, now, tool, undoes, bytes, upto])
         })?;
         {
             let mut insert = transaction
@@ -102,6 +109,14 @@ pub(super) fn record(
                     undo,
                 ])?;
             }
+        }
+        if has_origin {
+            if !has_origins(&transaction)? {
+                transaction.execute_batch(ORIGINS)?;
+            }
+            transaction
+                .prepare_cached("INSERT INTO origin VALUES (?1, ?2, ?3)")?
+                .execute(params![id.0, client, session])?;
         }
         drop_beyond(&transaction, upto.saturating_sub(i64::try_from(settings.bytes).unwrap_or(i64::MAX)))?;
         let mut has_looked = false;
@@ -195,6 +210,5 @@ fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditI
 
 /// Milliseconds since 1970.
 fn now() -> i64 {
-    let since = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    milliseconds(clock::now())
 }

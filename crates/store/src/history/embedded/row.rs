@@ -1,38 +1,18 @@
 //! A past edit's row in the database.
 
-use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
-use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::history::edit::{EditId, Kind};
-use crate::history::embedded::database::Fault;
+use crate::history::embedded::database::{Fault, has_origins};
 use crate::history::entry::{Entry, EntryFile};
 use crate::os;
 
 /// The columns that [`entry`] reads.
 pub(super) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
-
-/// The condition, with its parameters, that selects the edits of a file or of files below a directory.
-pub(super) fn below(path: Option<&Path>) -> (&'static str, Vec<Value>) {
-    let Some(path) = path else { return ("", Vec::new()) };
-    let Some(exact) = os::bytes_of(path).map(<[u8]>::to_vec) else {
-        return ("WHERE false", Vec::new());
-    };
-    let separator = std::path::MAIN_SEPARATOR as u8;
-    let mut from = exact.clone();
-    while from.last() == Some(&separator) {
-        from.pop();
-    }
-    let mut to = from.clone();
-    from.push(separator);
-    to.push(separator + 1);
-    let filter = "WHERE number IN (SELECT edit FROM file WHERE path = ?1 OR path >= ?2 AND path < ?3)";
-    (filter, [exact, from, to].map(Value::Blob).into())
-}
 
 /// The edit of a row of [`COLUMNS`], and its number.
 pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entry), Fault> {
@@ -61,9 +41,23 @@ pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entr
             diff: row.get(6)?,
         });
     }
+    drop(rows);
+    let (client, session) = origin(connection, &id)?;
     let id_of = |text: Option<String>| text.as_deref().and_then(EditId::parse);
     let (tool, undoes) = (row.get(3)?, id_of(row.get(4)?));
-    Ok((number, Entry { id, time, tool, undoes, undone_by: id_of(undone_by), files }))
+    Ok((number, Entry { id, time, tool, client, session, undoes, undone_by: id_of(undone_by), files }))
+}
+
+/// The client and the session of an edit, as far as they were kept.
+fn origin(connection: &Connection, id: &EditId) -> Result<(Option<String>, Option<String>), Fault> {
+    if !has_origins(connection)? {
+        return Ok((None, None));
+    }
+    let found = connection
+        .prepare_cached("SELECT client, session FROM origin WHERE id = ?1")?
+        .query_row([&id.0], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(found.unwrap_or_default())
 }
 
 pub(super) fn digest(bytes: Option<Vec<u8>>) -> Result<Option<Digest>, Fault> {
