@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use mcp_text_editor_store::{Durability, HistorySettings, Patterns};
+use mcp_text_editor_store::{Durability, HistorySettings, Patterns, StateUrl, WithoutDatabase};
 
 use crate::limits::Limits;
 use crate::tool_id::ToolId;
@@ -125,6 +125,10 @@ pub struct StateOptions {
     /// The state directory of servers whose clients pass on no environment variable but `HOME`, if it is another one; or that of earlier versions.
     /// `None` where the state directory was named as an option: then no other is meant.
     pub other_state_directory: Option<PathBuf>,
+    /// The database of several machines; `None` where this one is alone.
+    pub state_url: Option<StateUrl>,
+    /// What becomes of edits where that is not there.
+    pub without_database: WithoutDatabase,
     /// What is kept of past edits; `None` for nothing.
     pub history: Option<HistorySettings>,
 }

@@ -37,8 +37,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let landlock = command.access.landlock;
     let other =
         command.state_options.other_state_directory.clone().filter(|other| history::is_kept_in(other));
-    let opened = workspace::open(&command, other.as_deref());
-    let mut workspace = opened.context("an allowed directory cannot be opened")?;
+    let mut workspace = workspace::open(&command, other.as_deref())?;
     // Landlock denies new listeners, and nothing is accepted before the process is confined.
     let listening = match &command.http {
         Some(settings) => {

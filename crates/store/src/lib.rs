@@ -75,7 +75,7 @@ mod lock;
 mod observer;
 mod os;
 #[cfg(feature = "postgres")]
-#[expect(dead_code, reason = "the journal and the history come to use it")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the history comes to use the second connection"))]
 mod postgres;
 mod read;
 mod recovery;
@@ -99,6 +99,8 @@ pub use access::unserved::{Unserved, Wanted, Whose, WhyUnserved, is_same_directo
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;
+#[cfg(feature = "postgres")]
+pub use door::WithoutDatabase;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
 pub use edit::undo::{Conflict, LaterEdit, UndoError, UndoProblems, Undone};
@@ -115,6 +117,8 @@ pub use os::fd_limit::{limit as fd_limit, raise_limit as raise_fd_limit};
 pub use os::inode_flags::{Guard, Lost};
 pub use os::real_path::real_path;
 pub use os::signals::outlive_size_limit;
+#[cfg(feature = "postgres")]
+pub use postgres::error::DatabaseError;
 #[cfg(feature = "postgres")]
 pub use postgres::url::{BadStateUrl, StateUrl};
 pub use read::document::{Document, NotText};

@@ -7,6 +7,8 @@ use crate::access::roots::Roots;
 use crate::durability::Durability;
 use crate::history::History;
 use crate::journal::Journal;
+#[cfg(feature = "postgres")]
+use crate::journal::SharedJournal;
 use crate::lock::deferred_close::DeferredClose;
 use crate::observer::Observer;
 use crate::read::scan_cache::ScanCache;
@@ -22,6 +24,9 @@ pub struct Workspace {
     pub(crate) scan_cache: ScanCache,
     /// The state directory with the journal; without one, edits warn of what they lack.
     pub(crate) state_dir: Option<StateDir>,
+    /// The journal of several machines; in its place that of the state directory is not used.
+    #[cfg(feature = "postgres")]
+    pub(crate) shared: Option<SharedJournal>,
     /// The edits of the past.
     pub(crate) history: History,
     /// Files that are written over, not replaced, whether or not anything shows that they must be.
@@ -51,6 +56,8 @@ impl Workspace {
             roots,
             scan_cache: ScanCache::default(),
             state_dir: None,
+            #[cfg(feature = "postgres")]
+            shared: None,
             history: History::default(),
             in_place: Patterns::default(),
             durability: Durability::default(),
@@ -65,6 +72,20 @@ impl Workspace {
 
     /// Where transactions write down what they are about to do; `None` if nowhere.
     pub(crate) fn journal(&self) -> Option<&dyn Journal> {
+        #[cfg(feature = "postgres")]
+        if let Some(shared) = &self.shared {
+            return Some(shared);
+        }
         self.state_dir.as_ref().map(|state| state as &dyn Journal)
+    }
+
+    /// The same, if other machines have it too.
+    pub(crate) fn shared_journal(&self) -> Option<&dyn Journal> {
+        self.journal().filter(|journal| journal.is_shared())
+    }
+
+    /// Where content goes whose file's directory may not be written: only where every process that could recover it looks.
+    pub(crate) fn content_dir(&self) -> Option<&StateDir> {
+        self.state_dir.as_ref().filter(|_| self.shared_journal().is_none())
     }
 }

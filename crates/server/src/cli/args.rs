@@ -118,6 +118,7 @@ fn briefly(command: Command) -> Command {
         .mut_subcommands(briefly)
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 #[derive(Args, Debug)]
 pub(super) struct Options {
     /// Which: default, all, edit, read-only, or names
@@ -304,6 +305,28 @@ pub(super) struct Options {
         help_heading = "History and state"
     )]
     pub(super) state_dir: Option<PathBuf>,
+    /// A database for the journal of several machines: postgres://…
+    ///
+    /// Of all that serve the same files. A password stands in the variable, in PGPASSWORD or in .pgpass, never here. After a ?:
+    /// sslmode=disable or verify-full (the default), sslrootcert, passfile, schema.
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "MCP_TEXT_EDITOR_STATE_URL",
+        hide_env_values = true,
+        help_heading = "History and state",
+        hide_short_help = true
+    )]
+    pub(super) state_url: Option<String>,
+    /// Go on with edits where that database is not there
+    ///
+    /// They are then as without a journal, and say so.
+    #[arg(
+        long, global = true, env = "MCP_TEXT_EDITOR_STATE_OPTIONAL", value_parser = FalseyValueParser::new(),
+        help_heading = "History and state", hide_short_help = true
+    )]
+    pub(super) state_optional: bool,
     /// Serve MCP over HTTP at this address: 127.0.0.1:8000
     ///
     /// Instead of over standard input and output. The path is /mcp.

@@ -7,8 +7,8 @@ use std::str::FromStr as _;
 
 use etcetera::base_strategy::{BaseStrategy, choose_native_strategy};
 use mcp_text_editor_store::{
-    Durability, HistorySettings, Patterns, Unserved, Wanted, Whose, WhyUnserved, is_same_directory,
-    only_when_named, real_path,
+    Durability, HistorySettings, Patterns, StateUrl, Unserved, Wanted, Whose, WhyUnserved, WithoutDatabase,
+    is_same_directory, only_when_named, real_path,
 };
 
 use super::args::{
@@ -159,6 +159,12 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         },
         in_place: patterns("--in-place", options.in_place)?,
         state_directory: state_directory(options.state_dir)?,
+        state_url: state_url(options.state_url, &typed)?,
+        without_database: if options.state_optional {
+            WithoutDatabase::GoOn
+        } else {
+            WithoutDatabase::Refuse
+        },
         history: (asks_for_history || !options.no_history).then_some(HistorySettings {
             excluded,
             days: options.history_days,
@@ -258,6 +264,29 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
             Ok(places().and_then(|own| own.state_dir()).or_else(usual_state).map(|base| base.join(OWN_STATE)))
         }
     }
+}
+
+/// Returns the database of several machines. What is typed anybody can see in the list of processes, so no password may be there.
+fn state_url(named: Option<String>, typed: &[TypedOption]) -> Result<Option<StateUrl>, String> {
+    const OPTION: &str = "--state-url";
+    const VARIABLE: &str = "MCP_TEXT_EDITOR_STATE_URL";
+    let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok(None) };
+    let is_typed = typed.iter().any(|option| option.name == OPTION);
+    let url = StateUrl::from_str(&named);
+    let url = url.map_err(|why| format!("{}: {why}", if is_typed { OPTION } else { VARIABLE }))?;
+    if is_typed && url.has_password() {
+        return Err(format!(
+            "{OPTION}: everybody can see what is typed; a URL with a password is set as {VARIABLE}, or the password as PGPASSWORD or in .pgpass"
+        ));
+    }
+    let password_file = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(|| {
+        if cfg!(windows) {
+            return places().map(|own| own.config_dir().join("postgresql").join("pgpass.conf"));
+        }
+        Some(std::env::home_dir()?.join(".pgpass"))
+    });
+    let password = std::env::var_os("PGPASSWORD").and_then(|password| password.into_string().ok());
+    Ok(Some(url.or_password(password).or_password_file(password_file)))
 }
 
 /// The name of the state directory in that of all programs.

@@ -12,16 +12,27 @@ use crate::limits::Limit;
 use crate::protocol::measure;
 use crate::render::directories;
 
+/// Why there is no workspace.
+#[derive(Debug, thiserror::Error)]
+pub enum NotOpened {
+    /// An allowed directory cannot be opened.
+    #[error("an allowed directory cannot be opened")]
+    Directory(#[from] StoreError),
+    /// What the URL of the database names cannot be read.
+    #[error("--state-url: {0}")]
+    Database(String),
+}
+
 /// Opens the workspace: for a single past edit the one whose history has it, this process's own or the one in `other`,
-/// else its own. The error is that of an allowed directory.
-pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, StoreError> {
+/// else its own.
+pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpened> {
     let own = &command.state_options;
     if let Action::History(HistoryAction::Undo { edit_id, .. } | HistoryAction::Contents { edit_id }) =
         &command.action
         && let Some(other) = other
     {
         let elsewhere = StateOptions { state_directory: Some(other.to_owned()), ..own.clone() };
-        let is_in = |options| Ok(history::holds(&open_with(command, options)?, edit_id));
+        let is_in = |options| Ok::<_, NotOpened>(history::holds(&open_with(command, options)?, edit_id));
         // The id says which of the two histories is meant.
         if let (false, true) = (is_in(own)?, is_in(&elsewhere)?) {
             return open_with(command, &elsewhere);
@@ -35,7 +46,7 @@ pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, StoreE
 /// A server opens those that exist and logs why it does not serve the others; for the subcommands it is an error if one
 /// cannot be opened. A state directory that cannot be opened is none: it is logged, and replies warn of what is lost
 /// with it.
-fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspace, StoreError> {
+fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspace, NotOpened> {
     let Command { config, access, action, .. } = command;
     let mut builder = Workspace::builder()
         .roots(command.roots.clone(), command.unserved.clone())
@@ -53,6 +64,10 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
         .max_inserted_bytes(config.limits.get(Limit::Inserted));
     if let Some(directory) = state_directory(state_options, action) {
         builder = builder.state_directory(directory);
+    }
+    if let Some(url) = state_options.state_url.as_ref().filter(|_| needs_state(action)) {
+        builder =
+            builder.state_url(url.clone(), state_options.without_database).map_err(NotOpened::Database)?;
     }
     if let Some(settings) = &state_options.history {
         builder = builder.history(settings.clone());
@@ -74,6 +89,9 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
 }
 
 fn state_directory<'a>(state_options: &'a StateOptions, action: &Action) -> Option<&'a Path> {
-    let needs_none = matches!(action, Action::Tools { .. } | Action::Document(_));
-    state_options.state_directory.as_deref().filter(|_| !needs_none)
+    state_options.state_directory.as_deref().filter(|_| needs_state(action))
+}
+
+fn needs_state(action: &Action) -> bool {
+    !matches!(action, Action::Tools { .. } | Action::Document(_))
 }

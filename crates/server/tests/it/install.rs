@@ -14,7 +14,7 @@ use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Known, Starts};
 use mcp_text_editor::cli::install::machine::{Machine, System};
 use mcp_text_editor::cli::install::{self, Request, Syntax};
 use mcp_text_editor::config::StateOptions;
-use mcp_text_editor_store::{Durability, Patterns};
+use mcp_text_editor_store::{Durability, Patterns, WithoutDatabase};
 
 use crate::person::Person;
 use crate::session::BINARY;
@@ -301,6 +301,8 @@ fn doctor_and_install_know_what_a_package_of_windows_reads() {
         in_place: Patterns::default(),
         state_directory: None,
         other_state_directory: None,
+        state_url: None,
+        without_database: WithoutDatabase::default(),
         history: None,
     };
     let request = Request {

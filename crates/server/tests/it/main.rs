@@ -49,6 +49,7 @@ mod schemas;
 #[cfg(target_os = "linux")]
 mod scopes;
 mod session;
+mod state_url;
 mod stdio;
 mod stopping;
 #[cfg(target_os = "linux")]

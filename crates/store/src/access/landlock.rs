@@ -20,6 +20,28 @@ pub enum Network {
     Open,
 }
 
+/// What the process needs outside its directories to reach a database again, whose session may end.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Beyond {
+    /// The ports to which it connects.
+    pub(crate) ports: Vec<u16>,
+}
+
+/// The files by which the system's resolver looks names up (resolver(3), nsswitch.conf(5), gai.conf(5)).
+#[cfg(target_os = "linux")]
+const OF_RESOLVER: [&str; 6] = [
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/host.conf",
+    "/etc/gai.conf",
+    "/etc/services",
+];
+
+/// The port of a name server, for answers that are too long for one datagram.
+#[cfg(target_os = "linux")]
+const OF_NAME_SERVER: u16 = 53;
+
 /// What holds for the rest of the process's life.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Confinement {
@@ -59,9 +81,15 @@ pub enum Gap {
 }
 
 /// Confines this thread, and all that it starts, to the roots (for reading only, if their policy says so) and the state
-/// directory, given by its handle, as far as the kernel can. There is no way back. The error is the kernel's; then nothing holds.
-pub(crate) fn confine(roots: &Roots, state: Option<&Dir>, network: Network) -> io::Result<Confinement> {
-    system::confine(roots, state, network)
+/// directory, given by its handle, as far as the kernel can; with something `beyond`, it can look names up and connect, too. There is no way
+/// back. The error is the kernel's; then nothing holds.
+pub(crate) fn confine(
+    roots: &Roots,
+    state: Option<&Dir>,
+    network: Network,
+    beyond: Option<&Beyond>,
+) -> io::Result<Confinement> {
+    system::confine(roots, state, network, beyond)
 }
 
 // For logs, and for whoever starts the program.
@@ -89,15 +117,17 @@ impl fmt::Display for Gap {
 #[cfg(target_os = "linux")]
 mod system {
     use std::io;
+    use std::path::{Path, PathBuf};
 
     use landlock::{
-        ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, Ruleset,
-        RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, make_bitflags,
+        ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort, PathBeneath, PathFd,
+        Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope, make_bitflags,
     };
 
-    use crate::access::landlock::{Confinement, Gap, Lack, Network};
+    use crate::access::landlock::{Beyond, Confinement, Gap, Lack, Network, OF_NAME_SERVER, OF_RESOLVER};
     use crate::access::roots::Roots;
     use crate::os::directory::Dir;
+    use crate::os::real_path::real_path;
 
     /// All that this version of the interface can deny is denied, as far as the kernel supports it and no rule allows it.
     const KNOWN: ABI = ABI::V9;
@@ -118,8 +148,14 @@ mod system {
         if are_read_only { reading() } else { writing() | AccessFs::Refer }
     }
 
-    pub(super) fn confine(roots: &Roots, state: Option<&Dir>, network: Network) -> io::Result<Confinement> {
-        let status = restrict(roots, state, network).map_err(|error| io::Error::other(error.to_string()))?;
+    pub(super) fn confine(
+        roots: &Roots,
+        state: Option<&Dir>,
+        network: Network,
+        beyond: Option<&Beyond>,
+    ) -> io::Result<Confinement> {
+        let status =
+            restrict(roots, state, network, beyond).map_err(|error| io::Error::other(error.to_string()))?;
         let abi = match status {
             LandlockStatus::NotEnabled => return Ok(Confinement::None(Lack::NotEnabled)),
             LandlockStatus::NotImplemented => return Ok(Confinement::None(Lack::NotImplemented)),
@@ -147,6 +183,7 @@ mod system {
         roots: &Roots,
         state: Option<&Dir>,
         network: Network,
+        beyond: Option<&Beyond>,
     ) -> Result<LandlockStatus, RulesetError> {
         let mut ruleset =
             Ruleset::default().handle_access(AccessFs::from_all(KNOWN))?.scope(Scope::from_all(KNOWN))?;
@@ -161,6 +198,20 @@ mod system {
         if let Some(state) = state {
             ruleset = ruleset.add_rule(PathBeneath::new(state, writing()))?;
         }
+        if let Some(beyond) = beyond {
+            // One that is not there is not needed. A file that is replaced later is another, and the names found so far remain.
+            let directory = real_path(Path::new(OF_RESOLVER[0])).parent().map(Path::to_owned);
+            let directory = directory.filter(|directory| directory != Path::new("/etc"));
+            for path in OF_RESOLVER.iter().map(PathBuf::from).chain(directory) {
+                if let Ok(opened) = PathFd::new(&path) {
+                    let access = if path.is_dir() { reading() } else { AccessFs::ReadFile.into() };
+                    ruleset = ruleset.add_rule(PathBeneath::new(opened, access))?;
+                }
+            }
+            for port in beyond.ports.iter().chain([&OF_NAME_SERVER]).filter(|_| network == Network::Closed) {
+                ruleset = ruleset.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
+            }
+        }
         Ok(ruleset.restrict_self()?.landlock)
     }
 }
@@ -169,12 +220,17 @@ mod system {
 mod system {
     use std::io;
 
-    use crate::access::landlock::{Confinement, Lack, Network};
+    use crate::access::landlock::{Beyond, Confinement, Lack, Network};
     use crate::access::roots::Roots;
     use crate::os::directory::Dir;
 
     #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
-    pub(super) fn confine(_: &Roots, _: Option<&Dir>, _: Network) -> io::Result<Confinement> {
+    pub(super) fn confine(
+        _: &Roots,
+        _: Option<&Dir>,
+        _: Network,
+        _: Option<&Beyond>,
+    ) -> io::Result<Confinement> {
         Ok(Confinement::None(Lack::NotLinux))
     }
 }

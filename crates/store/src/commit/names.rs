@@ -28,6 +28,9 @@ use crate::stage::temporary::{Temporary, unlink};
 #[must_use = "the names are given and taken already"]
 pub(super) struct Names(Vec<Name>);
 
+/// Says whether a call may go on.
+pub(super) type Prove<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
+
 /// One file, and how far it is.
 #[derive(Debug)]
 struct Name {
@@ -85,21 +88,30 @@ impl Names {
         })
     }
 
-    /// Takes the names away that go first, and gives all that are to be given.
-    pub(super) fn give(&mut self) -> Result<(), StoreError> {
+    /// Takes the names away that go first, and gives all that are to be given. Before each name that a file loses, `prove` is to say that
+    /// this is due still: no temporary is needed for it.
+    pub(super) fn give(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             if name.from.as_ref().is_some_and(|from| from.goes_first) {
+                prove()?;
                 name.withdraw()?;
             }
         }
-        self.0.iter_mut().try_for_each(Name::give)
+        for name in &mut self.0 {
+            if !name.is_aside && matches!(name.to, To::Due(Arrival::Same { .. } | Arrival::Respelled(_))) {
+                prove()?;
+            }
+            name.give()?;
+        }
+        Ok(())
     }
 
-    /// Takes away what is to go, and has not gone.
-    pub(super) fn take(&mut self) -> Result<(), StoreError> {
+    /// Takes away what is to go, and has not gone, with `prove` as above.
+    pub(super) fn take(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             let stays = matches!(name.to, To::Renamed { .. } | To::Respelled(_));
             if !name.is_aside && !stays && name.from.is_some() {
+                prove()?;
                 name.withdraw()?;
             }
         }

@@ -73,12 +73,15 @@ impl Overwriting {
         self.temporaries().try_for_each(Temporary::sync_directory)
     }
 
-    /// Overwrites all files. If one fails, all have their old bytes again, unless that fails, too: then the error is
-    /// [`StoreErrorKind::NotRestored`].
-    pub(crate) fn write(&self) -> Result<(), StoreError> {
+    /// Overwrites all files, each after `prove` has said that this is due still. If one fails, all have their old bytes again, unless that
+    /// fails, too: then the error is [`StoreErrorKind::NotRestored`]. So it is if it is not due any more, and everything is left as it is.
+    pub(crate) fn write(&self, prove: &mut dyn FnMut() -> Result<(), StoreError>) -> Result<(), StoreError> {
         self.check()?;
         for (done, target) in self.targets.iter().enumerate() {
             let Target { staged, file, .. } = target;
+            if let Err(error) = prove() {
+                return Err(error.not_restored(self.targets.iter().take(done).flat_map(Target::left)));
+            }
             let context = |error| StoreError::from_io(Operation::Replace, staged.place.path(), error);
             // If an earlier file of the call is this one under another name, it holds that one's new bytes already.
             let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
@@ -247,7 +250,7 @@ mod tests {
                     LEFT.set(left);
                     let mut overwriting = Overwriting::prepare(files.into(), None, true).unwrap();
                     overwriting.write = only_so_many;
-                    let written = overwriting.write();
+                    let written = overwriting.write(&mut || Ok(()));
                     drop(overwriting);
                     let expected = if left == 3 { new } else { old };
                     assert_eq!(written.is_ok(), left == 3);

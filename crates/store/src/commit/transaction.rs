@@ -90,8 +90,9 @@ impl Around<'_> {
     /// Removes them as far as they are empty, which ends the transaction. Due once the places of the files are dropped: Windows removes
     /// no directory of which there is a handle.
     pub(crate) fn remove(self) {
-        let Some((workspace, record)) = self.of else { return };
-        match remove_directories(workspace, &self.directories) {
+        let Some((workspace, mut record)) = self.of else { return };
+        let proved = record.as_mut().map_or(Ok(()), |record| record.prove());
+        match proved.and_then(|()| remove_directories(workspace, &self.directories)) {
             Ok(()) => drop(record),
             // The next process tries again.
             Err(error) => {
@@ -124,14 +125,22 @@ impl Drop for Transaction<'_> {
 
 impl<'a> Transaction<'a> {
     /// Writes down which files may be changed. To be called before the first temporary is made. Without a journal the transaction is
-    /// all or nothing only as long as the process lives; see [`Transaction::is_recorded`].
-    pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Self {
+    /// all or nothing only as long as the process lives; see [`Transaction::is_recorded`]. The error is of a journal that is needed.
+    pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Result<Self, StoreError> {
         let write = |journal: &dyn Journal| workspace.deferred_close.with_room(|| journal.begin(&subjects));
         let begun = workspace.journal().filter(|_| !subjects.is_empty()).map(write);
-        let record = begun.and_then(|begun| {
-            begun.inspect_err(|error| tracing::warn!(%error, "an edit goes without a journal")).ok()
-        });
-        Self { workspace, subjects, record, renaming: Vec::new() }
+        let is_needed = workspace.journal().is_some_and(Journal::is_needed);
+        let record = match begun {
+            None => None,
+            Some(Ok(record)) => Some(record),
+            // Another call was first, or nothing may be written without.
+            Some(Err(error)) if is_needed || error.kind == StoreErrorKind::Changed => return Err(error),
+            Some(Err(error)) => {
+                tracing::warn!(%error, "an edit goes without a journal");
+                None
+            }
+        };
+        Ok(Self { workspace, subjects, record, renaming: Vec::new() })
     }
 
     /// The temporaries and directories that were made for it and could not be removed. Due once it has failed, and none is held any more.
@@ -200,8 +209,10 @@ impl<'a> Transaction<'a> {
     ) -> Result<Carried<T>, StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
         let steps = self.steps(&files);
-        let is_one_step = matches!(files.as_slice(), [file] if file.is_one_step());
-        let needs_steps = !matches!(files.as_slice(), [file] if !file.needs_step_alone());
+        // Who takes a shared record over goes by what it says alone.
+        let is_shared = self.record.is_some() && self.workspace.shared_journal().is_some();
+        let is_one_step = !is_shared && matches!(files.as_slice(), [file] if file.is_one_step());
+        let needs_steps = is_shared || !matches!(files.as_slice(), [file] if !file.needs_step_alone());
         let mut landed = vec![Landed::default(); files.len()];
         let (mut to_overwrite, mut to_exchange, mut to_rename) = (Vec::new(), Vec::new(), Vec::new());
         let (mut of_exchanged, mut of_named) = (Vec::new(), Vec::new());
@@ -222,7 +233,7 @@ impl<'a> Transaction<'a> {
         to_exchange.reverse();
         to_overwrite.reverse();
         let mut names = Names::new(to_rename);
-        let overwriting = Overwriting::prepare(to_overwrite, self.workspace.state_dir.as_ref(), sync)?;
+        let overwriting = Overwriting::prepare(to_overwrite, self.workspace.content_dir(), sync)?;
         if sync {
             let of_exchanged = to_exchange.iter().map(|file| &file.content.temporary);
             let all = of_exchanged.chain(overwriting.temporaries()).chain(names.temporaries());
@@ -241,22 +252,20 @@ impl<'a> Transaction<'a> {
             self.renaming =
                 to_exchange.iter().map(|file| &file.place).chain(names.places()).cloned().collect();
         }
-        if let Err(error) = names.give() {
-            return Err(names.roll_back(error));
+        if let Err(error) = names.give(&mut || self.prove()) {
+            return Err(self.roll_back(error, None, names, overwriting));
         }
         let exchanged = match exchange(to_exchange) {
             Ok(exchanged) => exchanged,
-            Err(error) => return Err(names.roll_back(error)),
+            Err(error) => return Err(self.roll_back(error, None, names, overwriting)),
         };
-        let is_final =
-            names.take().and_then(|()| self.make_final(&exchanged, &names, &overwriting, !is_one_step));
+        let is_final = names
+            .take(&mut || self.prove())
+            .and_then(|()| self.make_final(&exchanged, &names, &overwriting, !is_one_step));
         if let Err(error) = is_final {
-            if self.record.as_ref().is_some_and(|record| record.is_in_doubt()) {
-                return Err(leave(error, exchanged, names, overwriting));
-            }
-            return Err(names.roll_back(exchanged.roll_back(error)));
+            return Err(self.roll_back(error, Some(exchanged), names, overwriting));
         }
-        if let Err(error) = overwriting.write() {
+        if let Err(error) = overwriting.write(&mut || self.prove()) {
             return Err(self.take_back(error, exchanged, names, overwriting));
         }
         for (index, method) in of_exchanged.into_iter().rev().zip(exchanged.methods()) {
@@ -276,6 +285,30 @@ impl<'a> Transaction<'a> {
             overwritten,
             around,
             is_clean: is_clean && are_gone && are_named,
+        })
+    }
+
+    /// Proves that the record is this transaction's still, before a step that goes by no temporary.
+    fn prove(&mut self) -> Result<(), StoreError> {
+        self.record.as_mut().map_or(Ok(()), |record| record.prove())
+    }
+
+    /// Takes back what was done before a step that failed, unless that is somebody else's by now, or it is unknown whose: then all stays as
+    /// it is, to be recovered.
+    fn roll_back(
+        &mut self,
+        error: StoreError,
+        exchanged: Option<Exchanged>,
+        names: Names,
+        overwriting: Overwriting,
+    ) -> StoreError {
+        let is_in_doubt = |record: &dyn Record| record.is_in_doubt();
+        if self.record.as_deref().is_some_and(is_in_doubt) || self.prove().is_err() {
+            return leave(error, exchanged, names, overwriting);
+        }
+        names.roll_back(match exchanged {
+            Some(exchanged) => exchanged.roll_back(error),
+            None => error,
         })
     }
 
@@ -324,16 +357,22 @@ impl<'a> Transaction<'a> {
                 if is_restored && record.take_back(true).is_ok() {
                     return names.roll_back(exchanged.roll_back(error));
                 }
-                leave(error, exchanged, names, overwriting)
+                leave(error, Some(exchanged), names, overwriting)
             }
         }
     }
 }
 
 /// Leaves everything as it is, to be recovered.
-fn leave(error: StoreError, exchanged: Exchanged, names: Names, overwriting: Overwriting) -> StoreError {
+fn leave(
+    error: StoreError,
+    exchanged: Option<Exchanged>,
+    names: Names,
+    overwriting: Overwriting,
+) -> StoreError {
     // Files that could not be put back are told already.
-    error.not_restored(exchanged.leave()).leaving(names.leave()).leaving(overwriting.leave())
+    let of_exchanged = exchanged.map(Exchanged::leave).unwrap_or_default();
+    error.not_restored(of_exchanged).leaving(names.leave()).leaving(overwriting.leave())
 }
 
 /// Where a temporary of a file can be, and what that is called.
@@ -341,7 +380,7 @@ fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<D
     let place = workspace.roots.place(&subject.path)?;
     let beside = Some((place.directory.clone(), subject.path.clone()));
     let elsewhere = |state: &StateDir| (state.content().clone(), state.path().join(CONTENT).join("any"));
-    let directories = beside.into_iter().chain(workspace.state_dir.as_ref().map(elsewhere));
+    let directories = beside.into_iter().chain(workspace.content_dir().map(elsewhere));
     let in_each = |(directory, path): (Arc<Dir>, PathBuf)| {
         let names = [subject.id.name(), subject.id.name_of_old()];
         names.map(|name| (directory.clone(), path.with_file_name(name)))

@@ -1,6 +1,8 @@
 //! What holds for every call of a process, chosen once: [`WorkspaceBuilder`].
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "postgres")]
+use std::sync::Arc;
 
 use crate::access::patterns::Patterns;
 use crate::access::policy::Policy;
@@ -9,9 +11,28 @@ use crate::access::unserved::{Unserved, Wanted};
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::history::{History, Settings};
+#[cfg(feature = "postgres")]
+use crate::journal::SharedJournal;
 use crate::observer::Observer;
+#[cfg(feature = "postgres")]
+use crate::postgres::database::Database;
+#[cfg(feature = "postgres")]
+use crate::postgres::session::Settings as DatabaseSettings;
+#[cfg(feature = "postgres")]
+use crate::postgres::url::StateUrl;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
+
+/// What becomes of edits while the database of several machines is not there.
+#[cfg(feature = "postgres")]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum WithoutDatabase {
+    /// They are refused, after some seconds in which it may come back.
+    #[default]
+    Refuse,
+    /// They go on as without a journal, at once, and warn of what they lack.
+    GoOn,
+}
 
 /// Chooses where a [`Workspace`] may read and write, and how safe its edits are.
 ///
@@ -29,6 +50,8 @@ pub struct WorkspaceBuilder {
     unprotected: Patterns,
     in_place: Patterns,
     state_directory: Option<PathBuf>,
+    #[cfg(feature = "postgres")]
+    shared: Option<(Arc<DatabaseSettings>, WithoutDatabase)>,
     history: Option<Settings>,
     durability: Durability,
     strict: bool,
@@ -90,6 +113,15 @@ impl WorkspaceBuilder {
     /// Nothing in it can be read or written through the workspace.
     pub fn state_directory(self, directory: impl Into<PathBuf>) -> Self {
         Self { state_directory: Some(directory.into()), ..self }
+    }
+
+    /// Keeps the journal in this database, which other machines share that serve the same files: each ends what another has left half done.
+    /// Needs the feature `postgres`.
+    ///
+    /// Reads the files that the URL names, and looks its hosts up; the error is for the person who wrote it. Connects to nothing.
+    #[cfg(feature = "postgres")]
+    pub fn state_url(self, url: StateUrl, without: WithoutDatabase) -> Result<Self, String> {
+        Ok(Self { shared: Some((DatabaseSettings::new(url)?.into(), without)), ..self })
     }
 
     /// Keeps past edits, so that they can be undone. Needs a state directory, and the feature `history`.
@@ -183,6 +215,12 @@ impl WorkspaceBuilder {
         workspace.in_place = self.in_place.from_roots(&paths);
         workspace.durability = self.durability;
         workspace.observer = self.observer;
+        #[cfg(feature = "postgres")]
+        if let Some((settings, without)) = self.shared {
+            let database = Database::new(settings, self.observer);
+            let is_optional = without == WithoutDatabase::GoOn;
+            workspace.shared = Some(SharedJournal::new(database, self.observer, is_optional));
+        }
         workspace.matching.strict = self.strict;
         workspace.max_file_bytes = self.max_file_bytes.unwrap_or(workspace.max_file_bytes);
         workspace.matching.max_occurrences =

@@ -12,6 +12,8 @@ mod read;
 mod search;
 mod undo;
 
+#[cfg(feature = "postgres")]
+pub use builder::WithoutDatabase;
 pub use builder::WorkspaceBuilder;
 pub use control::Control;
 pub use edit::{Change, EditError, FileEdit};

@@ -6,10 +6,15 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 
 use crate::access::meant::search::{Purpose, Search};
+use crate::access::place::Place;
+use crate::attempts::Attempts;
+use crate::cancellation::Cancellation;
 use crate::door::control::Control;
 use crate::edit::Reason;
-use crate::error::ReadFault;
+use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
+use crate::lock::{Backoff, LockTimeout};
 use crate::read::document::{Document, read};
+use crate::recovery::is_settled;
 use crate::workspace::Workspace;
 
 /// A file that is to be read.
@@ -110,13 +115,44 @@ impl Workspace {
                 return Err(ReadError { problems: problems.chain(unknown).collect() });
             }
         };
-        let done = read(&self.scan_cache, &place, label, control.cancellation, |document| {
-            match document.not_text()? {
-                Some(fault) => Ok(Err(fault)),
-                None => work(document).map(Ok),
-            }
-        });
+        let mut again = || {
+            read(&self.scan_cache, &place, label, control.cancellation, |document| {
+                match document.not_text()? {
+                    Some(fault) => Ok(Err(fault)),
+                    None => work(document).map(Ok),
+                }
+            })
+        };
+        let done = self.of_settled(&place, control.cancellation, &mut again);
         let done = done.map_err(|error| Reason::Store(search.of_error(file.file_path, error)));
         done?.map_err(|fault| Reason::NotText(fault).into())
+    }
+
+    /// The result of a read, of a state of the file that no call has left half way, and none will take back. Only a shared journal knows
+    /// more of that than the file itself shows.
+    fn of_settled<T>(
+        &self,
+        place: &Place,
+        cancellation: Cancellation<'_>,
+        read: &mut dyn FnMut() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if self.shared_journal().is_none() {
+            return read();
+        }
+        let wait = LockTimeout { cancellation, observer: self.observer, ..LockTimeout::default() };
+        let (mut backoff, mut attempts) = (Backoff::new(&wait), Attempts::new(cancellation));
+        // Opened, since a network file system asks the server then.
+        let state = || place.open_file(false).map(|file| *file.identity()).ok();
+        loop {
+            let before = state();
+            let done = read();
+            // In this order: what is begun after it was asked shows in the file.
+            if is_settled(self, place, &mut backoff)? && state() == before {
+                return done;
+            }
+            if !attempts.count() {
+                return Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed));
+            }
+        }
     }
 }

@@ -68,7 +68,9 @@ pub(super) fn attempt<'w>(
         }
         edited.push(file);
     }
-    let lacks_journal = needs_journal(&staged) && !transaction.is_recorded();
+    // What other machines do not know they cannot end.
+    let is_for_others = workspace.shared_journal().is_some() && !staged.is_empty();
+    let lacks_journal = (is_for_others || needs_journal(&staged)) && !transaction.is_recorded();
     let remember = |landed: &[Landed]| remember(workspace, options, kept, landed);
     let done = transaction
         .commit(staged, stay, options.cancellation, remember)
@@ -180,7 +182,10 @@ fn lock(
                 let mut gone = Vec::new();
                 for (index, error) in problems {
                     let Some(file) = there.get(index) else { continue };
-                    if error.kind == StoreErrorKind::Changed {
+                    // What others have begun cannot be known: that is of no file alone, and each look would wait for it.
+                    let is_of_all =
+                        error.operation == Operation::ReadJournal && workspace.shared_journal().is_some();
+                    if error.kind == StoreErrorKind::Changed || is_of_all {
                         return Err((file.entry, error));
                     }
                     gone.push(file.entry);

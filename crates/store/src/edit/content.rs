@@ -69,7 +69,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         },
         _ => None,
     };
-    let write = !plan.unchanged && task.begin();
+    let write = !plan.unchanged && task.begin()?;
     let work =
         Work { locked, document: &document, plan: &plan, new_size, began, arriving: arriving.as_ref() };
     let mut prepared = work.carry_out(task, write)?;
@@ -160,7 +160,7 @@ impl Work<'_> {
                 Making::Elsewhere(arriving.begin_copy(document.file())?)
             } else {
                 let most = new_size.max(document.size());
-                let state = task.workspace.state_dir.as_ref();
+                let state = task.workspace.content_dir();
                 Making::Beside(Temporary::create_anywhere(&group.first.place, group.id, most, state)?)
             };
             let made = making.insert(made).temporary();

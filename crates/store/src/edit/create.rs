@@ -67,7 +67,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         let text = diff::between(nothing, file, &edited.regions, [NOTHING, &in_diff(path)]);
         text.unwrap_or_else(|never| match never {})
     };
-    if !task.begin() {
+    if !task.begin()? {
         if options.dry_run {
             (edited.diff, edited.digest) = (Some(diff(group.first.edit.file_path)), None);
         }

@@ -72,7 +72,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             return Ok(Ok(Prepared::told(edited)));
         }
         Aim::Spelling(path) => {
-            if !task.begin() {
+            if !task.begin()? {
                 return Ok(Ok(Prepared::told(edited)));
             }
             let name = path.file_name().unwrap_or_default();
@@ -84,7 +84,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
                 Ok(arriving) => arriving,
                 Err(reason) => return refuse(reason),
             };
-            if !task.begin() {
+            if !task.begin()? {
                 return Ok(Ok(Prepared::told(edited)));
             }
             if group.first.way == Way::Linked {

@@ -64,7 +64,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         diff: options.dry_run.then(|| text.clone()),
         warnings,
     };
-    if !task.begin() {
+    if !task.begin()? {
         return Ok(Ok(Prepared::told(edited)));
     }
     let size = document.scan.size;

@@ -10,6 +10,7 @@ use crate::commit::transaction::Transaction;
 use crate::edit::group::{Group, Way};
 use crate::edit::outcome::Edited;
 use crate::edit::request::Options;
+use crate::error::StoreError;
 use crate::history::{FileEdit, NotKept};
 use crate::lock::LockedFile;
 use crate::workspace::Workspace;
@@ -41,14 +42,14 @@ pub(super) struct Task<'t, 'w> {
 }
 
 impl Task<'_, '_> {
-    /// Whether anything is to be written: then the record is begun, if it is not.
-    pub(super) fn begin(&mut self) -> bool {
+    /// Whether anything is to be written: then the record is begun, if it is not. The error says why it cannot be.
+    pub(super) fn begin(&mut self) -> Result<bool, StoreError> {
         let writes = self.may_write && !self.options.dry_run;
         if writes && self.staging.transaction.is_none() {
             let subjects = self.groups.iter().flat_map(Group::subjects).collect();
-            self.staging.transaction = Some(Transaction::begin(self.workspace, subjects));
+            self.staging.transaction = Some(Transaction::begin(self.workspace, subjects)?);
         }
-        writes
+        Ok(writes)
     }
 
     /// The file, which is to have no name, or the one that `to` has.

@@ -9,7 +9,7 @@ use crate::os;
 use crate::stage::temporary::TemporaryId;
 
 /// What a record begins with.
-pub(super) const HEAD: &str = "mcp-text-editor journal 3\n";
+const HEAD: &str = "mcp-text-editor journal 3\n";
 
 /// The forms of earlier versions, which are read as well: of files that are edited, created or removed, and of one that is moved.
 const EARLIER: [&str; 2] = ["mcp-text-editor journal 1\n", "mcp-text-editor journal 2\n"];
@@ -167,14 +167,50 @@ impl Contents {
             return true;
         }
         let steps = self.steps.iter().flatten();
+        let is = |recorded| key.is_some_and(|key| same_key(recorded, key));
         self.subjects.iter().zip(steps).any(|(subject, step)| match (&subject.intent, step) {
             (Intent::Edit { key: old }, Step::Exchange(change)) => {
-                !self.committed && (key == Some(*old) || key == Some(change.key))
+                !self.committed && (is(*old) || is(change.key))
             }
-            (Intent::Edit { key: old }, Step::Overwrite(_)) => key == Some(*old),
+            (Intent::Edit { key: old }, Step::Overwrite(_)) => is(*old),
             _ => false,
         })
     }
+}
+
+/// The device of a key in a record that other machines read, where devices have other numbers: then inodes alone are compared.
+const ANY_DEVICE: u64 = 0;
+
+/// Whether a key of a record can be that of a file.
+pub(crate) fn same_key(recorded: (u64, u64), key: (u64, u64)) -> bool {
+    recorded.1 == key.1 && (recorded.0 == key.0 || recorded.0 == ANY_DEVICE)
+}
+
+/// The first part of a record, with its end; `None` if a path cannot be written down.
+pub(super) fn first_part(subjects: &[Subject]) -> Option<String> {
+    let mut text = HEAD.to_owned();
+    for subject in subjects {
+        subject.write_to(&mut text)?;
+    }
+    end_part(&mut text);
+    Some(text)
+}
+
+/// The same with the second part.
+pub(super) fn with_steps(mut text: String, steps: &[Step]) -> Option<String> {
+    for step in steps {
+        step.write_to(&mut text)?;
+    }
+    end_part(&mut text);
+    Some(text)
+}
+
+/// Ends a part with the digest of all that stands before.
+pub(super) fn end_part(text: &mut String) {
+    let end = Digest::of(text.as_bytes()).short();
+    text.push_str("end ");
+    text.push_str(&end);
+    text.push('\n');
 }
 
 /// The files that a record names whose form has another number; `None` for what is no record.
@@ -201,7 +237,17 @@ fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
 }
 
 impl Subject {
-    pub(super) fn write_to(&self, text: &mut String) -> Option<()> {
+    /// The same, as other machines read it.
+    #[cfg(feature = "postgres")]
+    pub(super) fn of_any_device(&self) -> Self {
+        let intent = match &self.intent {
+            Intent::Edit { key: (_, inode) } => Intent::Edit { key: (ANY_DEVICE, *inode) },
+            other => other.clone(),
+        };
+        Self { intent, ..self.clone() }
+    }
+
+    fn write_to(&self, text: &mut String) -> Option<()> {
         let path = escaped(&self.path)?;
         // Writing to a string cannot fail.
         let _ = match &self.intent {
@@ -238,7 +284,22 @@ impl Subject {
 }
 
 impl Step {
-    pub(super) fn write_to(&self, text: &mut String) -> Option<()> {
+    /// The same, as other machines read it.
+    #[cfg(feature = "postgres")]
+    pub(super) fn of_any_device(&self) -> Self {
+        let any = |change: &Change| Change { key: (ANY_DEVICE, change.key.1), ..change.clone() };
+        match self {
+            Self::Exchange(change) => Self::Exchange(any(change)),
+            Self::Overwrite(change) => Self::Overwrite(any(change)),
+            Self::Move { digest, key, directories } => {
+                let key = key.map(|(_, inode)| (ANY_DEVICE, inode));
+                Self::Move { digest: *digest, key, directories: directories.clone() }
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn write_to(&self, text: &mut String) -> Option<()> {
         let mut change = |kind, change: &Change| {
             let Change { old, new, key: (device, inode) } = change;
             writeln!(text, "{kind} {old} {new} {device} {inode}")

@@ -12,11 +12,23 @@ use crate::journal::contents::{Contents, Step, Subject};
 
 /// Where transactions write down what they are about to do.
 pub(crate) trait Journal: fmt::Debug + Send + Sync {
-    /// Writes down which files are to be changed. To be called before the first temporary is made.
+    /// Whether processes of other machines have it, too, who may take a record over while its owner goes on, cut off from it.
+    fn is_shared(&self) -> bool;
+
+    /// Whether an edit that cannot be written down in it is refused.
+    fn is_needed(&self) -> bool;
+
+    /// Writes down which files are to be changed. To be called before the first temporary is made. [`StoreErrorKind::Changed`] if another
+    /// record names one of them already, which only a shared journal finds.
+    ///
+    /// [`StoreErrorKind::Changed`]: crate::error::StoreErrorKind::Changed
     fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError>;
 
     /// All records but those that are being begun, in no order.
     fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
+
+    /// Of a shared journal, the records that name one of these files. Answers at once where it is known that it cannot be asked.
+    fn naming(&self, files: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError>;
 }
 
 /// The record of a transaction, as its owner has it. Dropping it removes it, as is due once its temporaries are gone and all files are
@@ -29,6 +41,10 @@ pub(crate) trait Record: fmt::Debug + Send {
     /// Marks the transaction as committed: from here on recovery goes forward. An error says that it is not, unless
     /// [`Record::is_in_doubt`].
     fn committed(&mut self, sync: bool) -> Result<(), StoreError>;
+
+    /// Proves that its owner has it still. Due before each step that goes by no temporary: whoever takes a shared record over takes those
+    /// away first, and so all other steps.
+    fn prove(&mut self) -> Result<(), StoreError>;
 
     /// Whether it is unknown if the word *committed* is in it. Recovery goes by what it finds then.
     fn is_in_doubt(&self) -> bool;
@@ -56,6 +72,10 @@ pub(crate) trait Found: fmt::Debug {
 
     /// Whether it is there still, as far as can be seen now.
     fn is_there(&self) -> bool;
+
+    /// How often it was taken over; 0 where only one machine has it. All of its temporaries are to have this in their names before
+    /// anything else is done.
+    fn epoch(&self) -> u32;
 
     /// Takes an abandoned record over, so that nobody else recovers it as long as this lives; whether that could be had.
     fn take_over(&mut self) -> Result<bool, StoreError>;

@@ -1,5 +1,6 @@
 //! What a transaction is about to do, written down beforehand: a [`Record`] in a [`Journal`]. Recovery acts on the records of owners
-//! who died. `embedded/` keeps a file for each record in the state directory.
+//! who died. `embedded/` keeps a file for each record in the state directory,
+//! `postgres/` a row in a database that several machines share.
 //!
 //! A record is text. Its parts are written at different steps of the transaction. Each ends in a digest of all that stands before it,
 //! so that a part that is not whole is recognised and ignored:
@@ -20,8 +21,12 @@
 mod contents;
 mod embedded;
 mod interface;
+#[cfg(feature = "postgres")]
+mod postgres;
 
 #[cfg(test)]
 pub(crate) use contents::escaped;
-pub(crate) use contents::{Change, Contents, Intent, Step, Subject};
+pub(crate) use contents::{Change, Contents, Intent, Step, Subject, same_key};
 pub(crate) use interface::{Found, Journal, Record};
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::SharedJournal;

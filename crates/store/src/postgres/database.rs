@@ -21,7 +21,6 @@ use tokio_postgres::{Client, Row};
 use crate::observer::Observer;
 use crate::postgres::error::DatabaseError;
 use crate::postgres::session::{Running, SILENCE, Settings, connect};
-use crate::postgres::url::StateUrl;
 
 /// How long a statement may take, and how long a session is waited for.
 pub(crate) const BOUND: Duration = Duration::from_secs(8);
@@ -46,7 +45,7 @@ struct Door {
 }
 
 struct Inner {
-    settings: Settings,
+    settings: Arc<Settings>,
     observer: Observer,
     state: Mutex<State>,
     changed: Condvar,
@@ -115,22 +114,22 @@ impl Inner {
 }
 
 impl Database {
-    /// The database of a URL. Reads the files that it names, and looks its names up; connects to nothing, and starts no thread that stays.
-    pub(crate) fn new(url: StateUrl, observer: Observer) -> Result<Self, String> {
+    /// A database. Connects to nothing, and starts no thread, before it is asked for something.
+    pub(crate) fn new(settings: Arc<Settings>, observer: Observer) -> Self {
         let inner = Inner {
-            settings: Settings::new(url)?,
+            settings,
             observer,
             state: Mutex::new(State::Opening),
             changed: Condvar::new(),
             over: Notify::new(),
             second: Turn::new(None),
         };
-        Ok(Self(Arc::new(Door { inner: inner.into(), handle: OnceLock::new() })))
+        Self(Arc::new(Door { inner: inner.into(), handle: OnceLock::new() }))
     }
 
-    /// The URL, which is told without its password.
-    pub(crate) fn url(&self) -> &StateUrl {
-        &self.0.inner.settings.url
+    /// The ports at which it may listen, of hosts that are no sockets.
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        self.0.inner.settings.ports()
     }
 
     /// Starts the thread that keeps the session, if it is not running.

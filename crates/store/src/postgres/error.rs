@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 /// Why the database did not do what it was asked for. No text of it holds a password.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub(crate) enum DatabaseError {
+pub enum DatabaseError {
     /// It cannot be reached, or lets nobody in, or is no server that takes writes.
     #[error("the database cannot be reached: {0}")]
     Unreachable(String),

@@ -1,4 +1,5 @@
-//! A throwaway server for tests: [`Server`]. It needs Debian's `postgresql` or another one in the path, and ends with the process.
+//! A throwaway server for tests: [`Server`]. It needs Debian's `postgresql`, and ends with the process. The tests of the program use this
+//! file, too.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,8 +10,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
-
-use crate::postgres::url::StateUrl;
 
 /// Starts the server with what is given, waits until its standard input ends, stops it and takes its files away.
 const KEEPER: &str = r#"bin=$1; home=$2; shift 2; "$bin/postgres" -D "$home/data" "$@" >>"$home/log" 2>&1 & pid=$!
@@ -33,12 +32,18 @@ fn programs() -> Option<PathBuf> {
     found.into_iter().rev().map(|path| path.join("bin")).find(|bin| bin.join("initdb").exists())
 }
 
+#[cfg(unix)]
+pub(crate) fn is_root() -> bool {
+    std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").or_else(|_| fs::metadata(".")).unwrap())
+        == 0
+}
+
 /// A command as a user who is not root, as the server demands.
 fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has root"))]
     let mut command = Command::new(program);
     #[cfg(unix)]
-    if rustix::process::geteuid().is_root() {
+    if is_root() {
         std::os::unix::process::CommandExt::uid(&mut command, 65534);
         std::os::unix::process::CommandExt::gid(&mut command, 65534);
     }
@@ -56,12 +61,12 @@ impl Server {
     pub(crate) fn start(settings: &[&str]) -> Option<Self> {
         let Some(bin) = programs() else {
             assert!(std::env::var_os("REQUIRE_ALL").is_none(), "there is no PostgreSQL server");
-            eprintln!("skipped: there is no PostgreSQL server");
+            writeln!(std::io::stderr(), "skipped: there is no PostgreSQL server").ok();
             return None;
         };
         let home = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap().keep();
         #[cfg(unix)]
-        if rustix::process::geteuid().is_root() {
+        if is_root() {
             std::os::unix::fs::chown(&home, Some(65534), Some(65534)).unwrap();
         }
         let made = unprivileged(bin.join("initdb"))
@@ -142,17 +147,15 @@ impl Server {
     }
 
     /// A URL with a schema that nobody else has.
-    pub(crate) fn url(&self) -> StateUrl {
+    pub(crate) fn url(&self) -> String {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         self.url_with(&format!("schema=of_{next}"))
     }
 
     /// A URL of the superuser, without TLS, and with these parameters.
-    pub(crate) fn url_with(&self, parameters: &str) -> StateUrl {
-        let text =
-            format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable&{parameters}", self.port);
-        text.parse().unwrap()
+    pub(crate) fn url_with(&self, parameters: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable&{parameters}", self.port)
     }
 }
 

@@ -8,11 +8,13 @@ use crate::postgres::error::DatabaseError;
 /// What makes each version of the one before it, the first of an empty schema. A text that was released never changes. The schema of ours
 /// is the only one on the way by which names are found.
 pub(super) const MIGRATIONS: &[&str] = &[
-    // 1: the journal. `owner` is the advisory lock of the session that a record belongs to, 0 if nobody's; `epoch` is how often it was
-    // taken over; `state` is 0 when it is begun, 1 prepared, 2 committed. A file has one record at most. `made_by` is for people.
+    // 1: the journal. `owner` is the advisory lock of the session of the process that works on a record, 0 if none does; `claim` is drawn by
+    // whoever begins it or takes it over; `epoch` is how often it was taken over; `state` is 0 when it is begun, 1 prepared, 2 committed. No
+    // two records name one file. `made_at` and `made_by` are for people.
     "create table records (
         id bigint generated always as identity primary key,
         owner bigint not null,
+        claim bigint not null unique,
         epoch integer not null default 0,
         state smallint not null default 0,
         contents text not null,

@@ -15,7 +15,7 @@ pub(crate) mod error;
 pub(crate) mod fixture;
 mod migrations;
 mod password;
-mod session;
+pub(crate) mod session;
 #[cfg(test)]
 #[expect(
     clippy::disallowed_methods,

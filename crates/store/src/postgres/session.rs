@@ -1,5 +1,6 @@
 //! One connection: [`connect`], tried at each host in turn.
 
+use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ const SETTINGS: &str = "set client_min_messages = warning; set tcp_keepalives_id
     set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC';";
 
 /// All that a connection needs, found once, at the start: later files elsewhere may be out of reach.
-pub(super) struct Settings {
+pub(crate) struct Settings {
     pub(super) url: StateUrl,
     addresses: Addresses,
     /// The password for each host, in the order of the URL.
@@ -68,9 +69,15 @@ impl Drop for Running {
     }
 }
 
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Settings({})", self.url)
+    }
+}
+
 impl Settings {
     /// Reads the files that the URL names, and looks its names up. The error is for the person who wrote it.
-    pub(super) fn new(url: StateUrl) -> Result<Self, String> {
+    pub(crate) fn new(url: StateUrl) -> Result<Self, String> {
         let mut passwords = Vec::new();
         for (host, port) in &url.hosts {
             let password = match (url.password(), &url.password_file) {
@@ -90,6 +97,11 @@ impl Settings {
             }
         }
         Ok(Self { tls: tls.transpose()?, url, addresses, passwords })
+    }
+
+    pub(super) fn ports(&self) -> Vec<u16> {
+        let is_tcp = |host: &Host| matches!(host, Host::Tcp(_));
+        self.url.hosts.iter().filter(|(host, _)| is_tcp(host)).map(|(_, port)| *port).collect()
     }
 
     fn config(&self, at: usize) -> Config {

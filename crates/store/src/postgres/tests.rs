@@ -8,11 +8,12 @@ use std::time::Duration;
 use super::database::{BOUND, Database};
 use super::error::DatabaseError;
 use super::fixture::Server;
+use super::session::Settings;
 use super::url::StateUrl;
 use crate::observer::Observer;
 
 fn database(url: StateUrl) -> Database {
-    Database::new(url, Observer::default()).unwrap()
+    Database::new(Settings::new(url).unwrap().into(), Observer::default())
 }
 
 /// What a database says of itself when it is asked for a session.
@@ -75,7 +76,7 @@ fn a_file_of_passwords_is_read_as_by_other_programs() {
 #[test]
 fn the_schema_is_made_once_by_whoever_comes_first() {
     let Some(server) = Server::shared() else { return };
-    let url = server.url();
+    let url: StateUrl = server.url().parse().unwrap();
     let schema = url.schema.clone();
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -107,9 +108,9 @@ fn a_role_with_rights_on_the_schema_alone_is_enough() {
 fn a_schema_of_a_later_version_or_of_somebody_else_is_refused() {
     let Some(server) = Server::shared() else { return };
     server.sql("create schema theirs; create table theirs.letters (text text)");
-    let refused = answer(server.url_with("schema=theirs")).unwrap_err().to_string();
+    let refused = answer(server.url_with("schema=theirs").parse().unwrap()).unwrap_err().to_string();
     assert!(refused.contains("the schema theirs of the database is somebody else's"), "{refused}");
-    let url = server.url();
+    let url: StateUrl = server.url().parse().unwrap();
     let schema = url.schema.clone();
     answer(url.clone()).unwrap();
     server.sql(&format!("update {schema}.mcp_text_editor_schema set version = 999"));
@@ -149,11 +150,7 @@ fn a_server_without_tls_is_not_asked_for_more() {
     let Some((authority, ..)) = certificates(directory.path(), "localhost") else { return };
     let told = answer(format!("{url}?sslrootcert={}", authority.display()).parse().unwrap()).unwrap_err();
     assert!(told.to_string().contains("server does not support TLS"), "{told}");
-    let Err(told) =
-        Database::new(format!("{url}?sslrootcert=/nowhere").parse().unwrap(), Observer::default())
-    else {
-        panic!("there is no such file");
-    };
+    let told = Settings::new(format!("{url}?sslrootcert=/nowhere").parse().unwrap()).unwrap_err();
     assert!(told.contains("sslrootcert=/nowhere cannot be read"), "{told}");
 }
 
@@ -217,7 +214,7 @@ fn with_tls_the_server_must_have_the_name_and_be_known() {
     let directory = tempfile::tempdir().unwrap();
     let Some((authority, certificate, key)) = certificates(directory.path(), "localhost") else { return };
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    if rustix::process::geteuid().is_root() {
+    if super::fixture::is_root() {
         std::os::unix::fs::chown(&key, Some(65534), Some(65534)).unwrap();
     }
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -246,7 +243,7 @@ fn with_tls_the_server_must_have_the_name_and_be_known() {
 #[test]
 fn a_session_is_opened_anew_after_the_server_restarted() {
     let Some(mut server) = Server::start(&[]) else { return };
-    let database = database(server.url());
+    let database = database(server.url().parse().unwrap());
     let first = database.session(BOUND).unwrap();
     let ask = |session| database.query(session, "select pg_backend_pid()", Vec::new());
     ask(&first).unwrap();
@@ -287,14 +284,14 @@ fn a_server_that_says_nothing_is_given_up() {
 #[test]
 fn a_server_that_takes_no_writes_is_none() {
     let Some(server) = Server::start(&["default_transaction_read_only=on"]) else { return };
-    let told = answer(server.url()).unwrap_err().to_string();
+    let told = answer(server.url().parse().unwrap()).unwrap_err().to_string();
     assert!(told.contains("does not allow writes"), "{told}");
 }
 
 #[test]
 fn a_statement_that_takes_too_long_ends_the_session() {
     let Some(server) = Server::shared() else { return };
-    let database = database(server.url());
+    let database = database(server.url().parse().unwrap());
     let session = database.session(BOUND).unwrap();
     let asked = database.query(
         &session,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::access::place::WritablePlace;
+use crate::access::place::{Place, WritablePlace};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, Found, Intent, Subject};
 use crate::lock::{Backoff, LockedSet, lock_all_with};
@@ -61,9 +61,11 @@ pub(crate) fn settle(
                     records.into_iter().filter_map(|record| try_recover(workspace, record, backoff).err()),
                 );
             }
-            // Another call is creating the same file: the file system decides between the two. One that gives the name up may need it again.
+            // Another call is creating the same file: the file system decides between the two, where no shared journal has refused one. One that gives the name up may need it again.
             Standing::UnderWay { subjects, .. }
-                if place.identity().is_err() && !gives_up(&subjects, place) =>
+                if workspace.shared_journal().is_none()
+                    && place.identity().is_err()
+                    && !gives_up(&subjects, place) =>
             {
                 return Ok(());
             }
@@ -72,6 +74,55 @@ pub(crate) fn settle(
             }
         }
     }
+}
+
+/// Whether what the file at this place shows is settled, as far as a shared journal knows: no call that is half way names it. Waits for one
+/// under way, and recovers one that was cut off; `false` says that this was so, and that the file is to be read again.
+///
+/// Where the journal cannot be asked, reads go on. The file must be looked at again afterwards: it is what was read if it did not change from
+/// before the read to after this.
+pub(crate) fn is_settled(
+    workspace: &Workspace,
+    place: &Place,
+    backoff: &mut Backoff<'_>,
+) -> Result<bool, StoreError> {
+    let Some(journal) = workspace.shared_journal() else { return Ok(true) };
+    let mut is_first = true;
+    loop {
+        let found = match journal.naming(&[place.path()]) {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::debug!(%error, "a file is shown without a look at what other machines have begun");
+                return Ok(is_first);
+            }
+        };
+        let mut half_way = found.into_iter().filter(|record| shows(record.contents())).peekable();
+        if half_way.peek().is_none() {
+            return Ok(is_first);
+        }
+        is_first = false;
+        for record in half_way {
+            if !record.is_abandoned() {
+                continue;
+            }
+            if !may_recover(workspace, record.contents()) {
+                let paths = record.contents().paths().map(Path::to_owned).collect();
+                let kind = StoreErrorKind::Unfinished {
+                    paths,
+                    is_of_later_form: record.contents().of_later_form.is_some(),
+                };
+                return Err(StoreError::new(Operation::Recover, record.path(), kind));
+            }
+            try_recover(workspace, record, backoff)
+                .or_else(|(_, error)| error.map_or(Ok(()), |error| Err(*error)))?;
+        }
+        backoff.pause().map_err(|kind| StoreError::new(Operation::Lock, place.path(), kind))?;
+    }
+}
+
+/// Whether anything of a call can be seen before all of it: nothing is before it is prepared.
+fn shows(contents: &Contents) -> bool {
+    contents.of_later_form.is_some() || contents.steps.is_some()
 }
 
 /// Whether a call that is under way removes the file at this place, or moves it, and would give it the name back if the call failed.

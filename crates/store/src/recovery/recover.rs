@@ -27,7 +27,7 @@ pub(crate) fn recover(workspace: &Workspace) {
                 }
             }
         }
-        Err(error) => tracing::warn!(%error, "the journal cannot be read"),
+        Err(error) => tracing::warn!(%error, cause = ?error.source, "the journal cannot be read"),
     }
 }
 
@@ -109,6 +109,9 @@ fn recover_record(
         // One of the paths leads elsewhere by now.
         return Err(StoreError::new(Operation::Recover, record.path(), StoreErrorKind::Changed));
     };
+    for (subject, place) in contents.subjects.iter().zip(&places) {
+        Site { workspace, subject, place, locked: None }.disarm(record.epoch())?;
+    }
     let mut there = Vec::new();
     for place in &places {
         match place.open_file(false) {
@@ -127,7 +130,8 @@ fn recover_record(
         locked.files.get(*locked.file_of.get(at)?)
     };
     let steps = contents.steps.iter().flatten();
-    let is_alone = steps.filter(|step| **step != Step::Stay).count() == 1;
+    // A shared record says whether the client may know the new state: it is committed in any case.
+    let is_alone = record.epoch() == 0 && steps.filter(|step| **step != Step::Stay).count() == 1;
     let sites: Vec<Site<'_>> = contents
         .subjects
         .iter()

@@ -17,7 +17,7 @@ use crate::commit::names::hand_over;
 use crate::commit::overwrite::write_over;
 use crate::commit::remove::take_away;
 use crate::error::{Context as _, Operation, StoreError};
-use crate::journal::{Change, Intent, Subject};
+use crate::journal::{Change, Intent, Subject, same_key};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::directory::Dir;
@@ -58,7 +58,27 @@ impl Site<'_> {
     /// The directories in which a temporary can be.
     fn directories(&self) -> impl Iterator<Item = &Arc<Dir>> {
         let beside = self.place.missing.is_empty().then_some(&self.place.directory);
-        beside.into_iter().chain(self.workspace.state_dir.as_ref().map(StateDir::content))
+        beside.into_iter().chain(self.workspace.content_dir().map(StateDir::content))
+    }
+
+    /// Gives the temporaries of all who had the record before the names of this epoch, those of the first owner first, so that what one
+    /// who took it over is just renaming is not missed. From then on nobody else can put them in place, or take them away.
+    pub(super) fn disarm(&self, epoch: u32) -> Result<(), StoreError> {
+        for earlier in 0..epoch {
+            let id = self.subject.id.at_epoch(earlier);
+            for (from, to) in [(id.name(), self.name()), (id.name_of_old(), self.subject.id.name_of_old())] {
+                for directory in self.directories() {
+                    match rename(directory, Path::new(&from), Path::new(&to)) {
+                        Err(error) if error.kind() != ErrorKind::NotFound => {
+                            let path = self.place.path().with_file_name(&from);
+                            return Err(StoreError::from_io(Operation::Recover, &path, error));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn left(&self, name: OsString) -> Result<Option<Left>, StoreError> {
@@ -150,7 +170,7 @@ impl Site<'_> {
 
     /// Whether a temporary is the very file that was to be edited, whatever another program has written to it since.
     fn is_the_old_file(&self, left: &Left) -> bool {
-        self.subject.intent == Intent::Edit { key: left.file.identity().key() }
+        matches!(self.subject.intent, Intent::Edit { key } if same_key(key, left.file.identity().key()))
     }
 
     /// Gives the file's name back to what was displaced.
@@ -237,7 +257,8 @@ impl Site<'_> {
         from: &Self,
     ) -> Result<(), StoreError> {
         let Some(locked) = self.locked else { return Ok(()) };
-        if key != Some(locked.file().identity().key()) && self.now()? != Some(digest) {
+        let is_it = key.is_some_and(|key| same_key(key, locked.file().identity().key()));
+        if !is_it && self.now()? != Some(digest) {
             return Ok(());
         }
         let now = self.now()?;

@@ -73,6 +73,8 @@ impl World {
         let roots = Roots::open(&[root.path().to_owned()]).unwrap();
         let workspace = Workspace {
             state_dir: Some(StateDir::open(state.path()).unwrap()),
+            #[cfg(feature = "postgres")]
+            shared: shared::journal(),
             ..Workspace::without_state(roots)
         };
         Self { root, state_dir: state, workspace }
@@ -127,6 +129,61 @@ impl World {
     fn records(&self) -> usize {
         self.workspace.journal().unwrap().all().unwrap().len()
     }
+}
+
+/// The same laws of records in a database that several machines share.
+#[cfg(feature = "postgres")]
+pub(super) mod shared {
+    use std::cell::RefCell;
+
+    use crate::journal::SharedJournal;
+    use crate::observer::Observer;
+    use crate::postgres::database::Database;
+    use crate::postgres::fixture::Server;
+    use crate::postgres::session::Settings;
+
+    thread_local! {
+        /// What the worlds of this thread have in place of a state directory.
+        static JOURNAL: RefCell<Option<SharedJournal>> = const { RefCell::new(None) };
+    }
+
+    /// The journal of the worlds of this thread, if they share one; it is empty.
+    pub(in crate::recovery) fn journal() -> Option<SharedJournal> {
+        JOURNAL.with_borrow(|journal| journal.as_ref().map(SharedJournal::emptied))
+    }
+
+    /// Runs a test whose worlds share a journal in a database.
+    pub(in crate::recovery) fn with(test: fn()) {
+        let Some(server) = Server::shared() else { return };
+        let database =
+            Database::new(Settings::new(server.url().parse().unwrap()).unwrap().into(), Observer::default());
+        JOURNAL.set(Some(SharedJournal::new(database, Observer::default(), false)));
+        test();
+        JOURNAL.set(None);
+    }
+
+    macro_rules! laws {
+        ($($law:ident),* $(,)?) => {
+            $(#[test]
+            fn $law() {
+                with(super::$law);
+            })*
+        };
+    }
+    laws!(
+        whenever_it_was_cut_off_all_files_are_old_or_all_are_new,
+        what_is_cut_off_may_be_zero_before_the_file_is_shorter,
+        what_another_program_wrote_since_stays,
+        an_edit_of_such_a_file_comes_after_recovery,
+        a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_not_lost,
+        a_file_in_the_making_goes_and_so_do_its_directories,
+        a_file_that_was_being_removed_is_back_unless_that_was_committed,
+        the_directories_of_all_files_go_whichever_they_were_made_for,
+        of_two_names_of_one_file_the_new_one_goes,
+        why_an_edit_could_not_be_taken_back_is_told,
+        a_name_that_a_call_under_way_gives_up_is_waited_for,
+        of_several_recoverers_one_recovers,
+    );
 }
 
 /// The name that a file has which was replaced.
@@ -299,7 +356,9 @@ fn a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_
             }
             record.keep();
             recover(&world.workspace);
-            let expected = displaced.unwrap_or(if exchanged { NEW } else { OLD });
+            // A shared record would say *committed* if the client could know of the new content.
+            let stays = exchanged && world.workspace.shared_journal().is_none();
+            let expected = displaced.unwrap_or(if stays { NEW } else { OLD });
             assert_eq!(world.names(), [("a".to_owned(), expected.to_owned())].into());
             assert_eq!(world.records(), 0);
         }
@@ -499,7 +558,10 @@ fn a_record_that_cannot_be_unlinked_stops_nobody() {
 #[test]
 fn why_an_edit_could_not_be_taken_back_is_told() {
     let world = cut_off(Cut::OneExchanged);
-    let before = world.names();
+    // Temporaries may have been given other names by then.
+    let contents =
+        || world.names().into_iter().filter(|(name, _)| !name.starts_with('.')).collect::<Vec<_>>();
+    let before = contents();
     let attempt = || {
         let wait = LockTimeout { limit: std::time::Duration::from_millis(30), ..LockTimeout::default() };
         lock_settled(&world.workspace, &[&world.place("a")], &|_| true, &mut Backoff::new(&wait)).map(drop)
@@ -510,7 +572,7 @@ fn why_an_edit_could_not_be_taken_back_is_told() {
     let error = &problems[0].1;
     assert_eq!((error.operation, &error.kind), (Operation::Recover, &StoreErrorKind::Busy));
     assert_eq!(error.path.file_name(), Some(OsStr::new("b")));
-    assert_eq!(world.names(), before);
+    assert_eq!(contents(), before);
     drop(other);
     attempt().unwrap();
     assert_eq!(world.names(), all(OLD));
@@ -518,6 +580,7 @@ fn why_an_edit_could_not_be_taken_back_is_told() {
 
 #[test]
 fn a_name_that_a_call_under_way_gives_up_is_waited_for() {
+    let is_shared = World::new(&[]).workspace.shared_journal().is_some();
     let settled = |intent| {
         let world = World::new(&["a", "b"]);
         let (place, path) = (world.place("a"), world.root.path().join("a"));
@@ -533,8 +596,9 @@ fn a_name_that_a_call_under_way_gives_up_is_waited_for() {
     for intent in [Intent::Remove, Intent::MoveFrom] {
         assert_eq!(settled(intent), Err(StoreErrorKind::Busy));
     }
-    // Of two that create a file the file system lets one.
-    assert_eq!(settled(Intent::Create { directories: Vec::new() }), Ok(()));
+    // Of two that create a file the file system lets one; a shared journal lets one begin.
+    let expected = if is_shared { Err(StoreErrorKind::Busy) } else { Ok(()) };
+    assert_eq!(settled(Intent::Create { directories: Vec::new() }), expected);
 }
 
 #[test]

@@ -39,40 +39,56 @@ const BLOCK: usize = 1024 * 1024;
 
 /// The names of the temporary files of one file. The journal has them before they are made, so that recovery finds all of them after
 /// a process was killed.
+///
+/// Whoever takes a record over from a process of another machine gives them other names first, by the number of its `epoch`: so nobody
+/// who had the record before can put them in place any more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct TemporaryId(u64);
+pub(crate) struct TemporaryId {
+    drawn: u64,
+    epoch: u32,
+}
 
 impl TemporaryId {
     /// Draws one at random. If one is drawn twice by chance, the file system reports that the name is taken.
     #[must_use]
     pub(crate) fn draw() -> Self {
         // std seeds it from the system, and anew each time: no dependency.
-        Self(RandomState::new().build_hasher().finish())
+        Self { drawn: RandomState::new().build_hasher().finish(), epoch: 0 }
     }
 
     /// Reads what [`fmt::Display`] writes.
     #[must_use]
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        u64::from_str_radix(text, 16).ok().map(Self)
+        Some(Self { drawn: u64::from_str_radix(text, 16).ok()?, epoch: 0 })
     }
 
     /// The name of the new content, and of the old once the two have changed names. It does not contain the file's own name, which
     /// can have the greatest length already, and matches no `*.ext`.
     #[must_use]
     pub(crate) fn name(self) -> OsString {
-        OsString::from(format!("{PREFIX}{self}"))
+        OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
     /// The name of the old content where that gets a second name or is copied.
     #[must_use]
     pub(crate) fn name_of_old(self) -> OsString {
-        OsString::from(format!("{PREFIX}{self}-old"))
+        OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
+    }
+
+    fn of_epoch(self) -> String {
+        if self.epoch == 0 { self.to_string() } else { format!("{self}.{}", self.epoch) }
+    }
+
+    /// The same, of another epoch: 0 is that of who drew it.
+    #[must_use]
+    pub(crate) fn at_epoch(self, epoch: u32) -> Self {
+        Self { epoch, ..self }
     }
 }
 
 impl fmt::Display for TemporaryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
+        write!(f, "{:016x}", self.drawn)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::tests::world::World;
 fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) -> T + Send) -> Option<T> {
     let roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
     let state = StateDir::open(&world.path("@/state")).unwrap();
-    let run = || match confine(&roots, Some(state.directory()), Network::Closed).unwrap() {
+    let run = || match confine(&roots, Some(state.directory()), Network::Closed, None).unwrap() {
         Confinement::Held { gaps, .. } => Some(work(&gaps)),
         Confinement::None(lack) => {
             eprintln!("skipped: {lack}");

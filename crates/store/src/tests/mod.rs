@@ -13,6 +13,8 @@ mod in_place;
 mod inode_flags;
 mod list;
 mod lock;
+#[cfg(feature = "postgres")]
+mod machines;
 #[cfg(target_vendor = "apple")]
 mod macos;
 // Where letter case counts.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_text_editor_store::{NameFault, StoreError, StoreErrorKind};
+use mcp_text_editor_store::{DatabaseError, NameFault, StoreError, StoreErrorKind};
 use serde_json::json;
 
 use super::call::{Call, Named};
@@ -104,6 +104,12 @@ fn of_kind(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Problem {
         StoreErrorKind::NotRestored => not_restored(),
         StoreErrorKind::Displaced => displaced(file_path),
         StoreErrorKind::Unfinished { paths, is_of_later_form } => unfinished(paths, *is_of_later_form),
+        StoreErrorKind::Io if let Some(why) = of_database(error) => (
+            Code::IoError,
+            format!("this edit cannot be written down for the other machines: {why}"),
+            "send the same call again; if it stays, tell the user what is wrong with the database; reads go on"
+                .to_owned(),
+        ),
         StoreErrorKind::Io => {
             let cause = error.source.as_ref().map_or_else(String::new, |source| format!(": {source}"));
             let reason = format!("the system failed on {}{cause}", shown(&error.path));
@@ -240,6 +246,11 @@ fn not_unicode(file_path: &str) -> (Code, String, String) {
         format!("the path of the file, {file_path}, is not Unicode, so it cannot be found by it"),
         "restore the lines you want by a patch of the path by which the file was edited".to_owned(),
     )
+}
+
+/// What the database of several machines has to do with an error.
+fn of_database(error: &StoreError) -> Option<&DatabaseError> {
+    error.source.as_ref()?.get_ref()?.downcast_ref()
 }
 
 fn not_restored() -> (Code, String, String) {

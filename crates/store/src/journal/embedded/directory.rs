@@ -1,5 +1,7 @@
 //! The state directory as a [`Journal`].
 
+use std::path::Path;
+
 use crate::error::StoreError;
 use crate::journal::contents::Subject;
 use crate::journal::embedded::found::FoundFile;
@@ -12,8 +14,20 @@ impl Journal for StateDir {
         Ok(Box::new(FileRecord::begin(self, subjects)?))
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn is_needed(&self) -> bool {
+        false
+    }
+
     fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
         let found = FoundFile::all(self)?;
         Ok(found.into_iter().map(|found| Box::new(found) as Box<dyn Found>).collect())
+    }
+
+    fn naming(&self, _: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError> {
+        Ok(Vec::new())
     }
 }

@@ -114,6 +114,10 @@ impl Found for FoundFile {
         os::identity_at(&self.directory, Path::new(&self.name)).is_ok_and(|now| now.same_file(&self.identity))
     }
 
+    fn epoch(&self) -> u32 {
+        0
+    }
+
     fn take_over(&mut self) -> Result<bool, StoreError> {
         // Who found it has its lock already.
         Ok(self.is_abandoned)

@@ -6,18 +6,16 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::OpenOptions;
-use mcp_text_editor_core::digest::Digest;
-
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::journal::contents::{HEAD, Step, Subject};
+use crate::journal::contents::{Step, Subject, end_part, first_part, with_steps};
 use crate::journal::interface::Record;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::stage::temporary::{TemporaryId, unlink_if};
 use crate::state_dir::{JOURNAL, StateDir};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::OpenOptions;
 
 /// The record of a transaction, locked. Dropping it removes it, as is due once its temporaries are gone and all files are what they
 /// were.
@@ -49,7 +47,7 @@ impl FileRecord {
             };
             let identity = os::identity_of(&file).context(Operation::WriteJournal, &path)?;
             let directory = state.journal().clone();
-            let (text, subjects) = (HEAD.to_owned(), subjects.len());
+            let (text, subjects) = (String::new(), subjects.len());
             let (is_in_doubt, is_kept) = (false, false);
             let record = Self { directory, name, path, file, identity, text, subjects, is_in_doubt, is_kept };
             match os::try_lock(&record.file) {
@@ -65,10 +63,8 @@ impl FileRecord {
                 break record;
             }
         };
-        for subject in subjects {
-            subject.write_to(&mut record.text).ok_or_else(|| record.fail(StoreErrorKind::Io))?;
-        }
-        record.end_part(0, false)?;
+        record.text = first_part(subjects).ok_or_else(|| record.fail(StoreErrorKind::Io))?;
+        record.write_from(0, false)?;
         Ok(record)
     }
 
@@ -86,11 +82,8 @@ impl FileRecord {
         self.sync(sync)
     }
 
-    fn end_part(&mut self, from: usize, sync: bool) -> Result<(), StoreError> {
-        let end = Digest::of(self.text.as_bytes()).short();
-        self.text.push_str("end ");
-        self.text.push_str(&end);
-        self.text.push('\n');
+    /// Writes what was added to the text.
+    fn write_from(&mut self, from: usize, sync: bool) -> Result<(), StoreError> {
         let part = self.text.as_bytes().get(from..).unwrap_or_default();
         let written = self.file.seek(SeekFrom::Start(from as u64)).and_then(|_| self.file.write_all(part));
         written.context(Operation::WriteJournal, &self.path)?;
@@ -115,10 +108,9 @@ impl Record for FileRecord {
             // Recovery could not read it.
             return Err(self.fail(StoreErrorKind::Io));
         }
-        for step in steps {
-            step.write_to(&mut self.text).ok_or_else(|| self.fail(StoreErrorKind::Io))?;
-        }
-        self.end_part(from, sync)?;
+        let whole = with_steps(std::mem::take(&mut self.text), steps);
+        self.text = whole.ok_or_else(|| self.fail(StoreErrorKind::Io))?;
+        self.write_from(from, sync)?;
         if sync {
             // The record's name must be on disk, too.
             os::sync_directory(&self.directory).context(Operation::WriteJournal, &self.path)?;
@@ -129,12 +121,18 @@ impl Record for FileRecord {
     fn committed(&mut self, sync: bool) -> Result<(), StoreError> {
         let from = self.text.len();
         self.text.push_str("committed\n");
-        let written = self.end_part(from, sync);
+        end_part(&mut self.text);
+        let written = self.write_from(from, sync);
         if written.is_err() {
             // The word may be read later although it was not synced.
             self.is_in_doubt = self.shorten(from, sync).is_err();
         }
         written
+    }
+
+    fn prove(&mut self) -> Result<(), StoreError> {
+        // Its lock dies with the process.
+        Ok(())
     }
 
     fn is_in_doubt(&self) -> bool {
@@ -167,6 +165,8 @@ impl Drop for FileRecord {
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
+
+    use mcp_text_editor_core::digest::Digest;
 
     use super::*;
     use crate::journal::contents::{Change, Contents, Intent};

@@ -1,0 +1,110 @@
+//! A record in the database that is not this transaction's: [`FoundRow`].
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Operation, StoreError};
+use crate::journal::contents::Contents;
+use crate::journal::interface::Found;
+use crate::journal::postgres::link::{Link, drawn, failed};
+use crate::journal::postgres::statements::{self, COMMITTED, END, IS_THERE, RELEASE, Row, TAKE_OVER};
+use crate::postgres::database::BOUND;
+
+/// A record in the database. One that was taken over is given up when this is dropped, unless it is removed.
+#[derive(Debug)]
+pub(super) struct FoundRow {
+    link: Link,
+    path: PathBuf,
+    claim: i64,
+    epoch: u32,
+    contents: Contents,
+    is_abandoned: bool,
+    is_taken: bool,
+}
+
+/// What a row says; its temporaries are called as those of this epoch.
+fn contents_of(text: &str, state: i16, epoch: u32) -> Contents {
+    let mut contents = Contents::read(text.as_bytes());
+    contents.committed = state == COMMITTED;
+    for subject in &mut contents.subjects {
+        subject.id = subject.id.at_epoch(epoch);
+    }
+    contents
+}
+
+impl FoundRow {
+    pub(super) fn new(link: Link, row: &Row) -> Self {
+        let epoch = u32::try_from(row.epoch).unwrap_or_default();
+        let contents = contents_of(&row.contents, row.state, epoch);
+        let path = PathBuf::from(format!("record {} of the database", row.id));
+        let (claim, is_abandoned, is_taken) = (row.claim, row.is_abandoned, false);
+        Self { link, path, claim, epoch, contents, is_abandoned, is_taken }
+    }
+
+    fn tell(&self, statement: &'static str) -> bool {
+        let database = &self.link.database;
+        let told = database
+            .session(BOUND)
+            .and_then(|session| database.query(&session, statement, vec![statements::number(self.claim)]));
+        told.inspect_err(|error| tracing::debug!(%error, "a record is left in the database")).is_ok()
+    }
+}
+
+impl Found for FoundRow {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.is_abandoned
+    }
+
+    fn is_there(&self) -> bool {
+        let database = &self.link.database;
+        let found = database
+            .session(BOUND)
+            .and_then(|session| database.query(&session, IS_THERE, vec![statements::number(self.claim)]));
+        // Where that is unknown it may be.
+        !found.is_ok_and(|rows| rows.is_empty())
+    }
+
+    fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    fn take_over(&mut self) -> Result<bool, StoreError> {
+        let database = &self.link.database;
+        let claim = drawn();
+        let taken = database.session(BOUND).and_then(|session| {
+            let values = [self.claim, claim, session.key].map(statements::number).into();
+            database.query(&session, TAKE_OVER, values)
+        });
+        // If the answer was lost it is abandoned again.
+        let rows = taken.map_err(|error| failed(Operation::Recover, &self.path, error))?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        let read = || -> Result<(i32, i16, String), tokio_postgres::Error> {
+            Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
+        };
+        let Ok((epoch, state, text)) = read() else { return Ok(false) };
+        (self.claim, self.is_taken) = (claim, true);
+        self.epoch = u32::try_from(epoch).unwrap_or_default();
+        self.contents = contents_of(&text, state, self.epoch);
+        Ok(true)
+    }
+
+    fn remove(mut self: Box<Self>, _: bool) -> bool {
+        self.is_taken = false;
+        self.tell(END)
+    }
+}
+
+impl Drop for FoundRow {
+    fn drop(&mut self) {
+        if self.is_taken {
+            self.tell(RELEASE);
+        }
+    }
+}

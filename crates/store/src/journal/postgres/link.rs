@@ -1,0 +1,28 @@
+//! What a record needs to reach the database: [`Link`].
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
+use std::path::Path;
+
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::observer::Observer;
+use crate::postgres::database::Database;
+use crate::postgres::error::DatabaseError;
+
+/// The way to the database, and who is told of the records in work.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) database: Database,
+    pub(super) observer: Observer,
+}
+
+/// An error of the database, of an edit that concerns this file.
+pub(super) fn failed(operation: Operation, path: &Path, error: DatabaseError) -> StoreError {
+    let source = Some(io::Error::other(error));
+    StoreError { source, ..StoreError::new(operation, path, StoreErrorKind::Io) }
+}
+
+/// A number that nobody else draws, of 63 bits.
+pub(super) fn drawn() -> i64 {
+    i64::try_from(RandomState::new().build_hasher().finish() >> 1).unwrap_or_default()
+}

@@ -1,0 +1,151 @@
+//! The journal itself: [`SharedJournal`].
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use mcp_text_editor_core::digest::Digest;
+
+use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::journal::contents::{Subject, escaped, first_part};
+use crate::journal::interface::{Found, Journal, Record};
+use crate::journal::postgres::found::FoundRow;
+use crate::journal::postgres::link::{Link, drawn, failed};
+use crate::journal::postgres::record::RowRecord;
+use crate::journal::postgres::statements::{self, ALL, BEGIN, NAMING, Row};
+use crate::observer::Observer;
+use crate::postgres::database::{Database, Value};
+use crate::postgres::error::DatabaseError;
+
+/// How long an edit waits for a database that is not there. A read does not wait.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The journal in a database.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedJournal {
+    link: Link,
+    /// Whether edits go on without it.
+    is_optional: bool,
+}
+
+/// The keys of some files, and how they are told. A file has the same on all machines.
+pub(super) fn keys_of<'a>(files: impl Iterator<Item = &'a Path>) -> BTreeMap<Vec<u8>, String> {
+    let named = files.filter_map(escaped);
+    named.map(|name| (Digest::of(name.as_bytes()).as_bytes().to_vec(), name)).collect()
+}
+
+impl SharedJournal {
+    pub(crate) fn new(database: Database, observer: Observer, is_optional: bool) -> Self {
+        Self { link: Link { database, observer }, is_optional }
+    }
+
+    #[cfg(test)]
+    pub(super) fn database(&self) -> &Database {
+        &self.link.database
+    }
+
+    /// The same, without any record.
+    #[cfg(test)]
+    pub(crate) fn emptied(&self) -> Self {
+        let session = self.link.database.session(PATIENCE).unwrap();
+        self.link.database.query(&session, "delete from records", Vec::new()).unwrap();
+        self.clone()
+    }
+
+    /// The ports to which it connects.
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        self.link.database.ports()
+    }
+
+    fn patience(&self) -> Duration {
+        if self.is_optional { Duration::ZERO } else { PATIENCE }
+    }
+
+    /// Asks for records. One whose session ended while it was asked is asked for again, since it reads only.
+    fn found(
+        &self,
+        statement: &'static str,
+        values: impl Fn() -> Vec<Value>,
+        patience: Duration,
+    ) -> Result<Vec<Box<dyn Found>>, DatabaseError> {
+        let ask = || {
+            let session = self.link.database.session(patience)?;
+            self.link.database.query(&session, statement, values())
+        };
+        let rows =
+            ask().or_else(|error| if error.is_lost() && !patience.is_zero() { ask() } else { Err(error) })?;
+        let rows = rows.iter().filter_map(Row::read);
+        Ok(rows.map(|row| Box::new(FoundRow::new(self.link.clone(), &row)) as Box<dyn Found>).collect())
+    }
+}
+
+impl Journal for SharedJournal {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn is_needed(&self) -> bool {
+        !self.is_optional
+    }
+
+    fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError> {
+        let first = subjects.first().map_or(Path::new(""), |subject| subject.path.as_path());
+        let fail = |error| failed(Operation::WriteJournal, first, error);
+        let subjects: Vec<Subject> = subjects.iter().map(Subject::of_any_device).collect();
+        let Some(contents) = first_part(&subjects) else {
+            return Err(StoreError::new(Operation::WriteJournal, first, StoreErrorKind::Io));
+        };
+        let files = keys_of(subjects.iter().map(|subject| subject.path.as_path()));
+        let (keys, paths): (Vec<Vec<u8>>, Vec<String>) = files.into_iter().unzip();
+        let session = self.link.database.session(self.patience()).map_err(fail)?;
+        let claim = drawn();
+        let values = vec![
+            statements::number(session.key),
+            statements::number(claim),
+            statements::text(contents.clone()),
+            statements::text(format!("process {}", std::process::id())),
+            statements::keys(keys),
+            statements::texts(paths),
+        ];
+        let begun = self.link.database.query(&session, BEGIN, values);
+        let mut record = RowRecord::new(self.link.clone(), session, claim, contents, subjects);
+        match begun {
+            Ok(_) => {
+                record.is_begun();
+                Ok(Box::new(record))
+            }
+            // Another record names one of the files, which the look before did not show.
+            Err(error) if error.is_taken() => {
+                Err(StoreError::new(Operation::WriteJournal, first, StoreErrorKind::Changed))
+            }
+            // It may have been carried out.
+            Err(error) if error.is_lost() => match record.adopt() {
+                Ok(_) => {
+                    record.is_begun();
+                    Ok(Box::new(record))
+                }
+                // If it is carried out all the same it is abandoned, and nothing is done for it.
+                Err(_) => Err(fail(error)),
+            },
+            Err(error) => Err(fail(error)),
+        }
+    }
+
+    fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
+        match self.found(ALL, Vec::new, self.patience()) {
+            Err(error) if self.is_optional => {
+                tracing::warn!(%error, "edits go without a look at what other machines have begun");
+                Ok(Vec::new())
+            }
+            found => {
+                found.map_err(|error| failed(Operation::ReadJournal, Path::new("in the database"), error))
+            }
+        }
+    }
+
+    fn naming(&self, files: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError> {
+        let keys: Vec<Vec<u8>> = keys_of(files.iter().copied()).into_keys().collect();
+        let found = self.found(NAMING, || vec![statements::keys(keys.clone())], Duration::ZERO);
+        found.map_err(|error| failed(Operation::ReadJournal, files.first().unwrap_or(&Path::new("")), error))
+    }
+}

@@ -1,0 +1,112 @@
+//! What the database is told of records, and what a row of theirs says: [`Row`].
+
+use tokio_postgres::types::Type;
+
+use crate::postgres::database::Value;
+
+/// A record that is begun; no temporary of its is made.
+pub(super) const BEGUN: i16 = 0;
+/// All temporaries are complete.
+pub(super) const PREPARED: i16 = 1;
+/// From here on it goes forward.
+pub(super) const COMMITTED: i16 = 2;
+
+/// Values: owner, claim, contents, who makes it, the keys of the files, their paths.
+pub(super) const BEGIN: &str = "with made as (
+        insert into records (owner, claim, contents, made_by) values ($1, $2, $3, $4) returning id
+    ), named as (
+        insert into record_files (key, path, record) select file.key, file.path, made.id
+            from made, unnest($5, $6) as file (key, path)
+    )
+    select id from made";
+
+/// Values: claim, owner, the state before, the state after, contents. Repeating it does nothing.
+pub(super) const CHANGE: &str = "update records set state = $4, contents = coalesce($5, contents)
+    where claim = $1 and owner = $2 and state in ($3, $4) returning id";
+
+/// Values: claim, owner.
+pub(super) const PROVE: &str = "select id from records where claim = $1 and owner = $2";
+
+/// Values: claim, the owner's new session.
+pub(super) const ADOPT: &str = "update records set owner = $2 where claim = $1 returning state";
+
+/// Values: claim.
+pub(super) const END: &str = "delete from records where claim = $1";
+
+/// Gives a record up, so that anybody may take it over. Values: claim.
+pub(super) const RELEASE: &str = "update records set owner = 0 where claim = $1";
+
+/// Whether nobody has the lock of an owner. A bigint's lock is told in two halves (`pg_locks`).
+macro_rules! is_free {
+    () => {
+        "not exists (select from pg_catalog.pg_locks l
+            where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+                and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
+                and l.classid = (r.owner >> 32)::oid and l.objid = (r.owner & 4294967295)::oid)"
+    };
+}
+
+/// Values: claim, the claim of who takes it over, and that one's session.
+pub(super) const TAKE_OVER: &str = concat!(
+    "update records r set claim = $2, owner = $3, epoch = epoch + 1 where r.claim = $1 and ",
+    is_free!(),
+    " returning r.epoch, r.state, r.contents"
+);
+
+/// All records, with whether they are abandoned.
+pub(super) const ALL: &str =
+    concat!("select r.id, r.claim, r.epoch, r.state, r.contents, ", is_free!(), " from records r");
+
+/// The same of those that name a file. Values: the keys of files.
+pub(super) const NAMING: &str = concat!(
+    "select r.id, r.claim, r.epoch, r.state, r.contents, ",
+    is_free!(),
+    " from records r where r.id in (select f.record from record_files f where f.key = any($1))"
+);
+
+/// Values: claim.
+pub(super) const IS_THERE: &str = "select id from records where claim = $1";
+
+/// A row of [`ALL`] or [`NAMING`].
+pub(super) struct Row {
+    pub(super) id: i64,
+    pub(super) claim: i64,
+    pub(super) epoch: i32,
+    pub(super) state: i16,
+    pub(super) contents: String,
+    pub(super) is_abandoned: bool,
+}
+
+impl Row {
+    /// `None` if the row is not as the statements have it.
+    pub(super) fn read(row: &tokio_postgres::Row) -> Option<Self> {
+        Some(Self {
+            id: row.try_get(0).ok()?,
+            claim: row.try_get(1).ok()?,
+            epoch: row.try_get(2).ok()?,
+            state: row.try_get(3).ok()?,
+            contents: row.try_get(4).ok()?,
+            is_abandoned: row.try_get(5).ok()?,
+        })
+    }
+}
+
+pub(super) fn number(number: i64) -> Value {
+    (Box::new(number), Type::INT8)
+}
+
+pub(super) fn state(state: i16) -> Value {
+    (Box::new(state), Type::INT2)
+}
+
+pub(super) fn text(text: impl Into<Option<String>>) -> Value {
+    (Box::new(text.into()), Type::TEXT)
+}
+
+pub(super) fn texts(texts: Vec<String>) -> Value {
+    (Box::new(texts), Type::TEXT_ARRAY)
+}
+
+pub(super) fn keys(keys: Vec<Vec<u8>>) -> Value {
+    (Box::new(keys), Type::BYTEA_ARRAY)
+}

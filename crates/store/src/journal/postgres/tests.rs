@@ -1,0 +1,204 @@
+//! Records in a real database: whose they are, while sessions live, end, and are opened anew.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mcp_text_editor_core::digest::Digest;
+
+use super::SharedJournal;
+use crate::error::StoreErrorKind;
+use crate::journal::{Change, Found, Intent, Journal, Step, Subject};
+use crate::observer::Observer;
+use crate::postgres::database::{BOUND, Database};
+use crate::postgres::fixture::Server;
+use crate::postgres::session::Settings;
+use crate::postgres::url::StateUrl;
+use crate::stage::temporary::TemporaryId;
+
+/// The journal of a machine.
+fn machine(url: &StateUrl) -> SharedJournal {
+    let database = Database::new(Settings::new(url.clone()).unwrap().into(), Observer::default());
+    SharedJournal::new(database, Observer::default(), false)
+}
+
+fn subject(path: &str) -> Subject {
+    Subject { path: path.into(), id: TemporaryId::draw(), intent: Intent::Edit { key: (1, 2) } }
+}
+
+fn step() -> Step {
+    Step::Exchange(Change { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (3, 4) })
+}
+
+fn only(journal: &SharedJournal) -> Box<dyn Found> {
+    let mut all = journal.all().unwrap();
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+/// Ends the session of a machine, as a cable that is taken out does: the server gives it up.
+fn cut_off(server: &Server, journal: &SharedJournal) {
+    let session = journal.database().session(BOUND).unwrap();
+    let low = session.key & 0xffff_ffff;
+    let held = format!("select pid from pg_locks where locktype = 'advisory' and objid = {low}");
+    server.sql(&format!("select pg_terminate_backend(({held}))"));
+    // It says so before it lets go of the lock.
+    while !server.sql(&held).is_empty() {}
+    while journal.database().query(&session, "select", Vec::new()).is_ok() {}
+}
+
+#[test]
+fn another_machine_reads_what_a_record_says_as_far_as_it_came() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.url().parse().unwrap();
+    let (one, two) = (machine(&url), machine(&url));
+    let subjects = [subject("/a b%\n\u{e9}"), subject("/c")];
+    let mut record = one.begin(&subjects).unwrap();
+    let found = only(&two);
+    assert_eq!(
+        found.contents().subjects.iter().map(|subject| subject.id).collect::<Vec<_>>(),
+        subjects.each_ref().map(|subject| subject.id)
+    );
+    assert!(!found.is_abandoned() && found.is_there() && found.contents().steps.is_none());
+    record.prepared(&[step(), Step::Stay], true).unwrap();
+    let found = only(&two);
+    assert!(found.contents().steps.is_some() && !found.contents().committed);
+    // Devices have other numbers there.
+    assert!(found.contents().concerns(Path::new("/other"), Some((77, 2))));
+    assert!(found.contents().concerns(Path::new("/other"), Some((77, 4))));
+    assert!(!found.contents().concerns(Path::new("/other"), Some((77, 5))));
+    record.committed(true).unwrap();
+    assert!(only(&two).contents().committed);
+    record.take_back(true).unwrap();
+    assert!(!only(&two).contents().committed);
+    record.remove(true);
+    assert!(two.all().unwrap().is_empty() && !found.is_there());
+}
+
+#[test]
+fn a_record_is_found_by_its_files_alone() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.url().parse().unwrap();
+    let (one, two) = (machine(&url), machine(&url));
+    let _record = one.begin(&[subject("/a"), subject("/b")]).unwrap();
+    let named = |paths: &[&str]| {
+        let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+        two.naming(&paths).unwrap().len()
+    };
+    assert_eq!([named(&["/a"]), named(&["/c", "/b"]), named(&["/c"]), named(&[])], [1, 1, 0, 0]);
+}
+
+#[test]
+fn a_file_has_one_record_at_most() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.url().parse().unwrap();
+    let (one, two) = (machine(&url), machine(&url));
+    let record = one.begin(&[subject("/a"), subject("/b")]).unwrap();
+    assert_eq!(two.begin(&[subject("/c"), subject("/b")]).unwrap_err().kind, StoreErrorKind::Changed);
+    // Of one call a file may have several names for what is done.
+    drop(two.begin(&[subject("/c"), subject("/c")]).unwrap());
+    drop(record);
+    drop(two.begin(&[subject("/c"), subject("/b")]).unwrap());
+    assert!(one.all().unwrap().is_empty());
+}
+
+#[test]
+fn of_those_who_find_a_record_abandoned_one_takes_it_over() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.url().parse().unwrap();
+    let (one, two, three) = (machine(&url), machine(&url), machine(&url));
+    let subjects = [subject("/a")];
+    let mut record = one.begin(&subjects).unwrap();
+    record.prepared(&[step()], true).unwrap();
+    assert!(!only(&two).take_over().unwrap(), "its owner lives");
+    record.keep();
+    let (mut found, mut other) = (only(&two), only(&three));
+    assert!(found.is_abandoned() && other.is_abandoned());
+    assert!(found.take_over().unwrap() && !other.take_over().unwrap());
+    assert_eq!(found.epoch(), 1);
+    assert_eq!(found.contents().subjects[0].id, subjects[0].id.at_epoch(1));
+    assert!(!only(&three).is_abandoned(), "it is being recovered");
+    drop(found);
+    let mut again = only(&three);
+    assert!(again.is_abandoned(), "whoever gives up gives it up");
+    assert!(again.take_over().unwrap());
+    assert_eq!(again.epoch(), 2);
+    assert!(again.remove(true));
+    assert!(two.all().unwrap().is_empty());
+}
+
+#[test]
+fn who_was_cut_off_and_comes_back_goes_on_or_learns_that_it_was_taken_over() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.url().parse().unwrap();
+    let (one, two) = (machine(&url), machine(&url));
+    for is_taken in [false, true] {
+        for at in ["prepared", "committed", "proved", "taken back"] {
+            let mut record = one.begin(&[subject("/a")]).unwrap();
+            if at != "prepared" {
+                record.prepared(&[step()], true).unwrap();
+            }
+            if at == "taken back" {
+                record.committed(true).unwrap();
+            }
+            cut_off(server, &one);
+            let taken = is_taken.then(|| {
+                let mut found = only(&two);
+                assert!(found.is_abandoned(), "{at}");
+                assert!(found.take_over().unwrap());
+                found
+            });
+            let done = match at {
+                "prepared" => record.prepared(&[step()], true),
+                "committed" => record.committed(true),
+                "proved" => record.prove(),
+                _ => record.take_back(true),
+            };
+            assert_eq!(done.is_ok(), !is_taken, "{at}: {done:?}");
+            assert_eq!(record.is_in_doubt(), is_taken, "{at}");
+            // What it does now changes nothing of what the other has.
+            drop(record);
+            assert_eq!(two.all().unwrap().len(), usize::from(is_taken), "{at}");
+            if let Some(found) = taken {
+                assert_eq!(only(&two).contents().committed, at == "taken back");
+                assert!(found.remove(true));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_record_outlives_the_server_and_its_owner() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let url = server.url().parse().unwrap();
+    let (one, two) = (machine(&url), machine(&url));
+    let mut record = one.begin(&[subject("/a")]).unwrap();
+    record.prepared(&[step()], true).unwrap();
+    server.stop();
+    let began = std::time::Instant::now();
+    assert_eq!(two.begin(&[subject("/b")]).unwrap_err().kind, StoreErrorKind::Io);
+    assert!(began.elapsed() < Duration::from_secs(30), "it is bounded");
+    assert!(two.naming(&[Path::new("/a")]).is_err(), "a read does not wait");
+    std::thread::scope(|scope| {
+        let going_on = scope.spawn(|| record.committed(true));
+        server.go_on();
+        going_on.join().unwrap().unwrap();
+    });
+    let found = only(&two);
+    assert!(found.contents().committed && !found.is_abandoned());
+    drop((record, one));
+    assert!(two.all().unwrap().is_empty());
+}
+
+#[test]
+fn a_process_that_ends_abandons_its_records() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.url().parse().unwrap();
+    let (one, two) = (machine(&url), machine(&url));
+    let record = one.begin(&[subject("/a")]).unwrap();
+    // As if it was killed: nothing is said.
+    std::mem::forget(record);
+    cut_off(server, &one);
+    let found = only(&two);
+    assert!(found.is_abandoned());
+    assert_eq!(found.contents().paths().collect::<Vec<_>>(), [PathBuf::from("/a")]);
+}

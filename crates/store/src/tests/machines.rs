@@ -1,0 +1,261 @@
+//! Two machines on one tree, with a database between them: each a workspace, and a session of its own. A machine pauses where the call asks
+//! whether it is withdrawn, of which the last time is after all is prepared, and before the first name changes.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use mcp_text_editor_core::resolve::Patch;
+use mcp_text_editor_core::show::Budget;
+
+use crate::access::roots::Roots;
+use crate::cancellation::Cancellation;
+use crate::door::{Change, Control, FileEdit, ReadFile};
+use crate::edit::Reason;
+use crate::error::StoreErrorKind;
+use crate::journal::SharedJournal;
+use crate::lock::{Backoff, LockTimeout};
+use crate::observer::Observer;
+use crate::postgres::database::{BOUND, Database};
+use crate::postgres::fixture::Server;
+use crate::postgres::session::Settings;
+use crate::postgres::url::StateUrl;
+use crate::recovery::{recover, settle};
+use crate::workspace::Workspace;
+
+/// A machine, which serves this directory.
+fn machine(url: &StateUrl, root: &Path) -> (Workspace, Database) {
+    let database = Database::new(Settings::new(url.clone()).unwrap().into(), Observer::default());
+    let roots = Roots::open(&[root.to_owned()]).unwrap();
+    let shared = Some(SharedJournal::new(database.clone(), Observer::default(), false));
+    (Workspace { shared, ..Workspace::without_state(roots) }, database)
+}
+
+/// Ends the session of a machine, as the server does that hears nothing of it any more.
+fn cut_off(server: &Server, database: &Database) {
+    let session = database.session(BOUND).unwrap();
+    let low = session.key & 0xffff_ffff;
+    let held = format!("select pid from pg_locks where locktype = 'advisory' and objid = {low}");
+    server.sql(&format!("select pg_terminate_backend(({held}))"));
+    // It says so before it lets go of the lock.
+    while !server.sql(&held).is_empty() {}
+    while database.query(&session, "select", Vec::new()).is_ok() {}
+}
+
+fn has_prepared(workspace: &Workspace) -> bool {
+    let all = workspace.shared_journal().unwrap().all().unwrap();
+    all.iter().any(|record| record.contents().steps.is_some())
+}
+
+/// Has a machine end what is abandoned, as far as no lock on a file is in the way.
+fn try_to_recover(workspace: &Workspace, root: &Path) {
+    let unused = root.join("unused");
+    let place = workspace.roots.resolve_for_writing(unused.to_str().unwrap()).unwrap();
+    let wait = LockTimeout { limit: Duration::from_millis(20), ..LockTimeout::default() };
+    settle(workspace, &place, &mut Backoff::new(&wait)).ok();
+}
+
+/// The files below a directory, and what they hold.
+fn tree(root: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut below = vec![root.to_owned()];
+    while let Some(directory) = below.pop() {
+        for entry in fs::read_dir(&directory).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                below.push(path);
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                found.push((name, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn make(root: &Path) {
+    for name in ["a", "b", "c", "was/moved", "gone"] {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("old {name}\n")).unwrap();
+    }
+    fs::write(root.join("twice"), "old twice\n").unwrap();
+    fs::hard_link(root.join("twice"), root.join("again")).unwrap();
+}
+
+/// Calls of all kinds.
+const CALLS: [&str; 7] = ["edit", "edits", "create", "move", "remove", "in place", "all"];
+
+fn call(
+    workspace: &Workspace,
+    root: &Path,
+    kind: &str,
+    control: Control<'_>,
+) -> Result<(), Vec<StoreErrorKind>> {
+    let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
+    let patches = [Patch::text("old", "new")];
+    let [a, b, c, moved, to, gone, made, twice] =
+        ["a", "b", "c", "was/moved", "to/moved", "gone", "made/new", "twice"].map(path);
+    let digest = mcp_text_editor_core::digest::Digest::of(b"old gone\n").to_string();
+    let hash = mcp_text_editor_core::digest::DigestPrefix::parse(&digest).unwrap();
+    let edit = |path| FileEdit::new(path, Change::Patch(&patches));
+    let create = FileEdit::new(&made, Change::Create("new\n"));
+    let change = FileEdit::new(&moved, Change::Move { to: &to, patches: &[] });
+    let remove = FileEdit { file_hash: Some(&hash), ..FileEdit::new(&gone, Change::Remove) };
+    let edits = match kind {
+        "edit" => vec![edit(&a)],
+        "edits" => vec![edit(&a), edit(&b), edit(&c)],
+        "create" => vec![create],
+        "move" => vec![change],
+        "remove" => vec![remove],
+        "in place" => vec![edit(&twice)],
+        _ => vec![edit(&a), edit(&twice), create, change, remove, edit(&b)],
+    };
+    let done = workspace.apply(&edits, control).map(drop);
+    done.map_err(|error| error.problems.into_iter().map(|problem| kind_of(problem.reason)).collect())
+}
+
+fn kind_of(reason: Reason) -> StoreErrorKind {
+    match reason {
+        Reason::Store(error) => error.kind,
+        Reason::OfTarget(reason) => kind_of(*reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
+    let Some(server) = Server::shared() else { return };
+    for kind in CALLS {
+        let directory = tempfile::tempdir().unwrap();
+        let root = crate::tests::world::real(directory.path());
+        make(&root);
+        let before = tree(&root);
+        let url = server.url().parse().unwrap();
+        let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
+        let is_done = Cell::new(false);
+        // Its locks on files hold still, as those of a process that is stopped.
+        let pause = || {
+            if !is_done.get() && has_prepared(&two) {
+                is_done.set(true);
+                cut_off(server, &of_one);
+                try_to_recover(&two, &root);
+            }
+            false
+        };
+        let done = call(&one, &root, kind, Control::default().cancelled_by(&pause));
+        assert!(is_done.get(), "{kind}");
+        assert!(done.is_err(), "{kind}: it has been taken over");
+        recover(&two);
+        assert_eq!(tree(&root), before, "{kind}");
+        assert!(!root.join("made").exists() && !root.join("to").exists(), "{kind}");
+        assert!(two.shared_journal().unwrap().all().unwrap().is_empty(), "{kind}");
+        // Nothing keeps anybody from the same call now.
+        call(&two, &root, kind, Control::default()).unwrap();
+        assert!(tree(&root).iter().all(|(name, _)| !name.contains(".mte-")), "{kind}");
+    }
+}
+
+#[test]
+fn who_was_cut_off_for_a_moment_goes_on() {
+    let Some(server) = Server::shared() else { return };
+    for kind in CALLS {
+        let directory = tempfile::tempdir().unwrap();
+        let root = crate::tests::world::real(directory.path());
+        make(&root);
+        let url = server.url().parse().unwrap();
+        let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
+        let is_done = Cell::new(false);
+        let pause = || {
+            if !is_done.get() && has_prepared(&two) {
+                is_done.set(true);
+                cut_off(server, &of_one);
+            }
+            false
+        };
+        call(&one, &root, kind, Control::default().cancelled_by(&pause)).unwrap();
+        assert!(is_done.get() && two.shared_journal().unwrap().all().unwrap().is_empty(), "{kind}");
+        assert!(tree(&root).iter().all(|(name, _)| !name.contains(".mte-")), "{kind}");
+    }
+}
+
+#[test]
+fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
+    let Some(server) = Server::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    let url = server.url().parse().unwrap();
+    let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
+    let read = |cancellation: Cancellation<'_>| {
+        let path = root.join("a");
+        let control = Control { cancellation, ..Control::default() };
+        let view = two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), control);
+        view.map(|view| view.shown.content).map_err(|error| format!("{error:?}"))
+    };
+    // The first of two files is exchanged, and the machine is gone.
+    let subjects = ["a", "b"].map(|name| {
+        let intent = crate::journal::Intent::Edit { key: (0, 0) };
+        let id = crate::stage::temporary::TemporaryId::draw();
+        crate::journal::Subject { path: root.join(name), id, intent }
+    });
+    let mut record = one.journal().unwrap().begin(&subjects).unwrap();
+    assert_eq!(read(Cancellation::none()).unwrap(), "old a\n", "nothing is changed before it is prepared");
+    let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
+    let steps = ["a", "b"].map(|name| {
+        let (old, new) = (digest(&format!("old {name}\n")), digest("half way\n"));
+        crate::journal::Step::Exchange(crate::journal::Change { old, new, key: (0, 0) })
+    });
+    record.prepared(&steps, true).unwrap();
+    for subject in &subjects {
+        fs::write(subject.path.with_file_name(subject.id.name()), "half way\n").unwrap();
+    }
+    let aside = root.join(subjects[0].id.name());
+    fs::rename(root.join("a"), root.join("kept")).unwrap();
+    fs::rename(&aside, root.join("a")).unwrap();
+    fs::rename(root.join("kept"), &aside).unwrap();
+    let gives_up = Cell::new(0);
+    let later = || {
+        gives_up.set(gives_up.get() + 1);
+        gives_up.get() > 20
+    };
+    // Its owner lives: the read waits, until it is withdrawn here.
+    assert!(read(Cancellation::when(&later)).unwrap_err().contains("Cancelled"));
+    std::mem::forget(record);
+    cut_off(server, &of_one);
+    assert_eq!(read(Cancellation::none()).unwrap(), "old a\n");
+    let names: Vec<String> = tree(&root).into_iter().map(|(name, _)| name).collect();
+    assert!(names.iter().all(|name| !name.contains(".mte-")), "{names:?}");
+}
+
+#[test]
+fn without_the_database_edits_are_refused_and_reads_go_on() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    let before = tree(&root);
+    let url = server.url().parse().unwrap();
+    let (one, database) = machine(&url, &root);
+    call(&one, &root, "create", Control::default()).unwrap();
+    fs::remove_dir_all(root.join("made")).unwrap();
+    server.stop();
+    let path = root.join("a");
+    let read =
+        || one.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), Control::default());
+    read().unwrap();
+    for kind in CALLS {
+        let refused = call(&one, &root, kind, Control::default()).unwrap_err();
+        assert_eq!(refused, [StoreErrorKind::Io], "{kind}");
+        assert_eq!(tree(&root), before, "{kind}");
+    }
+    read().unwrap();
+    let shared = Some(SharedJournal::new(database, Observer::default(), true));
+    let optional =
+        Workspace { shared, ..Workspace::without_state(Roots::open(std::slice::from_ref(&root)).unwrap()) };
+    call(&optional, &root, "create", Control::default()).unwrap();
+    server.go_on();
+    call(&one, &root, "edits", Control::default()).unwrap();
+}
