@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parents[2]
 ROOMS = {
     "core": None,
     "store": [
-        ["os", "durability"], ["error", "cancellation", "observer", "attempts"], ["access", "state_dir", "postgres"], ["lock", "read", "stage"], ["history", "journal"],
+        ["os", "durability"], ["error", "cancellation", "observer", "attempts"], ["access", "state_dir", "postgres", "root_names"], ["lock", "read", "stage"], ["history", "journal"],
         ["workspace"], ["commit"], ["recovery"], ["edit"], ["search"], ["door"],
     ],
     "server": [

@@ -79,6 +79,8 @@ mod os;
 mod postgres;
 mod read;
 mod recovery;
+#[cfg(feature = "postgres")]
+mod root_names;
 mod search;
 mod stage;
 mod state_dir;
@@ -122,6 +124,8 @@ pub use postgres::error::DatabaseError;
 #[cfg(feature = "postgres")]
 pub use postgres::url::{BadStateUrl, StateUrl};
 pub use read::document::{Document, NotText};
+#[cfg(feature = "postgres")]
+pub use root_names::{BadRootName, RootName, RootNameTaken, SharedPath};
 pub use search::{
     BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches, List,
     ListEntry, Match, Search, SearchError, SearchProblem, SearchSummary, Skipped, SkippedFiles, TextLine,

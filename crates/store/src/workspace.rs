@@ -1,5 +1,8 @@
 //! All that holds for every call of a process: [`Workspace`].
 
+#[cfg(feature = "postgres")]
+use std::sync::Arc;
+
 use mcp_text_editor_core::resolve;
 
 use crate::access::patterns::Patterns;
@@ -12,6 +15,8 @@ use crate::journal::SharedJournal;
 use crate::lock::deferred_close::DeferredClose;
 use crate::observer::Observer;
 use crate::read::scan_cache::ScanCache;
+#[cfg(feature = "postgres")]
+use crate::root_names::RootNames;
 use crate::stage::temporary::IN_MEMORY;
 use crate::state_dir::StateDir;
 
@@ -27,6 +32,9 @@ pub struct Workspace {
     /// The journal of several machines; in its place that of the state directory is not used.
     #[cfg(feature = "postgres")]
     pub(crate) shared: Option<SharedJournal>,
+    /// What directories are called on all machines.
+    #[cfg(feature = "postgres")]
+    pub(crate) root_names: Arc<RootNames>,
     /// The edits of the past.
     pub(crate) history: History,
     /// Files that are written over, not replaced, whether or not anything shows that they must be.
@@ -58,6 +66,8 @@ impl Workspace {
             state_dir: None,
             #[cfg(feature = "postgres")]
             shared: None,
+            #[cfg(feature = "postgres")]
+            root_names: Arc::default(),
             history: History::default(),
             in_place: Patterns::default(),
             durability: Durability::default(),

@@ -15,11 +15,15 @@ use crate::history::{History, Settings};
 use crate::journal::SharedJournal;
 use crate::observer::Observer;
 #[cfg(feature = "postgres")]
+use crate::os::real_path::real_path;
+#[cfg(feature = "postgres")]
 use crate::postgres::database::Database;
 #[cfg(feature = "postgres")]
 use crate::postgres::session::Settings as DatabaseSettings;
 #[cfg(feature = "postgres")]
 use crate::postgres::url::StateUrl;
+#[cfg(feature = "postgres")]
+use crate::root_names::{RootName, RootNameTaken, RootNames};
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
@@ -52,6 +56,8 @@ pub struct WorkspaceBuilder {
     state_directory: Option<PathBuf>,
     #[cfg(feature = "postgres")]
     shared: Option<(Arc<DatabaseSettings>, WithoutDatabase)>,
+    #[cfg(feature = "postgres")]
+    root_names: Vec<(RootName, PathBuf)>,
     history: Option<Settings>,
     durability: Durability,
     strict: bool,
@@ -122,6 +128,18 @@ impl WorkspaceBuilder {
     #[cfg(feature = "postgres")]
     pub fn state_url(self, url: StateUrl, without: WithoutDatabase) -> Result<Self, String> {
         Ok(Self { shared: Some((DatabaseSettings::new(url)?.into(), without)), ..self })
+    }
+
+    /// Says what a directory is called on all machines that share a database, where the file system does not tell. It need be no root; all
+    /// below it goes by its name, mounts included.
+    #[cfg(feature = "postgres")]
+    pub fn root_name(mut self, name: RootName, directory: &Path) -> Result<Self, RootNameTaken> {
+        let directory = real_path(directory);
+        if self.root_names.iter().any(|(other, path)| *other == name || *path == directory) {
+            return Err(RootNameTaken { name, directory });
+        }
+        self.root_names.push((name, directory));
+        Ok(self)
     }
 
     /// Keeps past edits, so that they can be undone. Needs a state directory, and the feature `history`.
@@ -215,6 +233,10 @@ impl WorkspaceBuilder {
         workspace.in_place = self.in_place.from_roots(&paths);
         workspace.durability = self.durability;
         workspace.observer = self.observer;
+        #[cfg(feature = "postgres")]
+        {
+            workspace.root_names = RootNames::new(self.root_names).into();
+        }
         #[cfg(feature = "postgres")]
         if let Some((settings, without)) = self.shared {
             let database = Database::new(settings, self.observer);

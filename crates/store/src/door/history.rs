@@ -7,6 +7,8 @@ use crate::access::roots::PathError;
 use crate::edit::undo::is_in_roots;
 use crate::error::StoreErrorKind;
 use crate::history::{Entry, Filter, History, NotKept};
+#[cfg(feature = "postgres")]
+use crate::root_names::SharedPath;
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -14,6 +16,20 @@ impl Workspace {
     #[must_use]
     pub fn history(&self) -> &History {
         &self.history
+    }
+
+    /// What a path is called on all machines that share a database: an absolute one, without links; `None` where nothing tells.
+    #[cfg(feature = "postgres")]
+    #[must_use]
+    pub fn shared_path(&self, path: &Path) -> Option<SharedPath> {
+        self.root_names.shared(path)
+    }
+
+    /// Where that is on this machine, whether there is a file or not; `None` where its directory cannot be reached here.
+    #[cfg(feature = "postgres")]
+    #[must_use]
+    pub fn local_path(&self, shared: &SharedPath) -> Option<PathBuf> {
+        self.root_names.local(shared)
     }
 
     /// The past edits of which all files lie in the roots, the newest first, at most `limit`; with a path those of this file, or of

@@ -1,0 +1,104 @@
+//! Names that hold on all machines: [`RootName`], [`SharedPath`].
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::os;
+
+/// What a directory is called on all machines that reach it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RootName(String);
+
+/// Why a text is no name that a person can give a directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a name has 1 to 64 letters, digits, `.`, `-` or `_`, and begins with a letter or a digit")]
+pub struct BadRootName;
+
+/// A name that another directory has, or a directory that has another name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the name {name} and the directory {} are each given once: two directories of one name would be taken for one", directory.display())]
+pub struct RootNameTaken {
+    /// The name.
+    pub name: RootName,
+    /// The directory, without links.
+    pub directory: PathBuf,
+}
+
+/// How the names of directories begin that one machine alone has.
+const OF_MACHINE: &str = "machine:";
+
+impl RootName {
+    /// A name that a person gives a directory. It has no colon, so that it is none of those that are made here.
+    pub fn given(name: &str) -> Result<Self, BadRootName> {
+        let begins = name.starts_with(|first: char| first.is_ascii_alphanumeric());
+        let fits = |one: u8| one.is_ascii_alphanumeric() || matches!(one, b'.' | b'-' | b'_');
+        if begins && name.len() <= 64 && name.bytes().all(fits) {
+            Ok(Self(name.to_owned()))
+        } else {
+            Err(BadRootName)
+        }
+    }
+
+    /// The tree that a server offers by this protocol.
+    pub(super) fn of_server(protocol: &str, server: &str) -> Self {
+        Self(format!("{protocol}:{server}"))
+    }
+
+    /// All that this machine alone has.
+    pub(super) fn of_machine(name: &str) -> Self {
+        Self(format!("{OF_MACHINE}{name}"))
+    }
+
+    /// A name as it was kept in a database that several machines share.
+    #[must_use]
+    pub fn kept(name: String) -> Self {
+        Self(name)
+    }
+
+    /// The name as it is kept and shown.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether other machines know the directory by this name, too.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        !self.0.starts_with(OF_MACHINE)
+    }
+}
+
+impl fmt::Display for RootName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A path that means the same file on all machines.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct SharedPath {
+    /// The directory.
+    pub root: RootName,
+    /// The path from there on; empty for the directory itself.
+    pub relative: PathBuf,
+}
+
+impl SharedPath {
+    /// The path as bytes that no other shared path has; `None` where the system has no bytes for it.
+    #[must_use]
+    pub fn key(&self) -> Option<Vec<u8>> {
+        let relative = os::bytes_of(&self.relative)?;
+        Some([self.root.as_str().as_bytes(), b"\0", relative].concat())
+    }
+}
+
+impl fmt::Display for SharedPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}]/{}", self.root, self.relative.display())
+    }
+}
+
+/// Joins paths without a separator at the end, which would ask for a directory.
+pub(super) fn joined(directory: &Path, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() { directory.to_owned() } else { directory.join(rest) }
+}

@@ -1,0 +1,91 @@
+//! From paths to shared names, and back: [`RootNames`].
+
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+
+use crate::os::mounts::{MountList, machine};
+use crate::root_names::mount::{covering, mounts};
+use crate::root_names::name::{RootName, SharedPath, joined};
+
+/// The names of all directories that this process can reach.
+///
+/// A path gets the name that a person gave the innermost directory above it; else that of the network file system that it is on, where
+/// the mount tells its server; else this machine's, by which no other machine knows it. On systems that list no mounts only the first
+/// kind is there.
+#[derive(Debug)]
+pub(crate) struct RootNames {
+    /// The longest path first.
+    given: Vec<(RootName, PathBuf)>,
+    mounts: MountList,
+    machine: Option<RootName>,
+}
+
+impl RootNames {
+    /// The names that a person gave directories, each by its path without links; all others are told by the mounts.
+    pub(crate) fn new(mut given: Vec<(RootName, PathBuf)>) -> Self {
+        given.sort_by_key(|(_, path)| std::cmp::Reverse(path.components().count()));
+        // Machines made of one image have one number, so the name counts, too.
+        let of_machine = |(name, number): (String, String)| {
+            let digest = Digest::of(format!("{number}\0{name}").as_bytes()).to_string();
+            RootName::of_machine(&format!("{name}-{}", digest.get(..12).unwrap_or_default()))
+        };
+        Self { given, mounts: MountList::open(), machine: machine().map(of_machine) }
+    }
+
+    /// What an absolute path without links is called on all machines; `None` where nothing tells.
+    pub(crate) fn shared(&self, path: &Path) -> Option<SharedPath> {
+        self.shared_among(&self.mounts.text().unwrap_or_default(), path)
+    }
+
+    /// The path of a shared name on this machine, whether there is a file or not; `None` where the directory cannot be reached here.
+    pub(crate) fn local(&self, shared: &SharedPath) -> Option<PathBuf> {
+        self.local_among(&self.mounts.text().unwrap_or_default(), shared)
+    }
+
+    pub(super) fn shared_among(&self, list: &[u8], path: &Path) -> Option<SharedPath> {
+        for (root, directory) in &self.given {
+            if let Ok(relative) = path.strip_prefix(directory) {
+                return Some(SharedPath { root: root.clone(), relative: relative.to_owned() });
+            }
+        }
+        let mounts = mounts(list);
+        let mount = covering(&mounts, path);
+        if let Some(mount) = mount
+            && let Some(served) = mount.served()
+            && let Ok(rest) = path.strip_prefix(&mount.point)
+        {
+            return Some(SharedPath { relative: joined(&served.relative, rest), ..served });
+        }
+        let relative = path.strip_prefix("/").ok()?.to_owned();
+        Some(SharedPath { root: self.machine.clone()?, relative })
+    }
+
+    pub(super) fn local_among(&self, list: &[u8], shared: &SharedPath) -> Option<PathBuf> {
+        // A name that leaves its directory is none of ours.
+        let is_plain =
+            shared.relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if !is_plain {
+            return None;
+        }
+        let given = self.given.iter().filter(|(root, _)| *root == shared.root);
+        let given = given.map(|(_, directory)| joined(directory, &shared.relative));
+        let of_machine =
+            (self.machine.as_ref() == Some(&shared.root)).then(|| joined(Path::new("/"), &shared.relative));
+        let mounts = mounts(list);
+        let mounted = mounts.iter().filter_map(|mount| {
+            let served = mount.served().filter(|served| served.root == shared.root)?;
+            let rest = shared.relative.strip_prefix(&served.relative).ok()?;
+            Some(joined(&mount.point, rest))
+        });
+        // What lies beneath another mount, or in a directory of another name, is not what is meant.
+        let mut found = given.chain(of_machine).chain(mounted);
+        found.find(|path| self.shared_among(list, path).as_ref() == Some(shared))
+    }
+}
+
+impl Default for RootNames {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}

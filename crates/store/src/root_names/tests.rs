@@ -1,0 +1,154 @@
+use std::path::{Path, PathBuf};
+
+use super::mount::{covering, mounts};
+use super::*;
+
+const LIST: &[u8] = b"\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+23 22 0:21 / /proc rw - proc proc rw
+30 22 0:40 / /mnt/team rw master:3 - nfs4 files.example.org:/export rw,vers=4.2
+31 30 0:41 / /mnt/team/vendor rw - nfs4 other.example.org:/vendor rw
+32 22 0:40 / /work rw - nfs4 files.example.org:/export/a\\040b rw
+33 22 0:43 /sub /share rw - cifs //SRV/share rw
+34 22 0:44 / /gluster rw - fuse.glusterfs 10.9.0.1:vol rw
+35 22 0:45 / /efs rw - nfs4 127.0.0.1:/ rw
+36 22 0:46 / /jfs rw - fuse.juicefs JuiceFS:x rw
+37 22 0:47 / /ceph rw - ceph me@4f1e.cephfs=/home rw
+38 22 0:40 / /hidden/deep rw - nfs4 files.example.org:/hidden rw
+39 22 0:48 / /hidden rw - tmpfs tmpfs rw
+40 30 0:49 / /mnt/team rw - nfs4 over.example.org:/over rw
+";
+
+fn names(given: &[(&str, &str)]) -> RootNames {
+    let given = given.iter().map(|(name, path)| (RootName::given(name).unwrap(), PathBuf::from(path)));
+    RootNames::new(given.collect())
+}
+
+/// The shared name of a path in a list, as it is shown; one of this machine's without its name.
+fn shared(names: &RootNames, list: &[u8], path: &str) -> String {
+    let shared = names.shared_among(list, Path::new(path)).unwrap();
+    assert_eq!(names.local_among(list, &shared).as_deref(), Some(Path::new(path)), "{shared}");
+    if shared.root.is_shared() { shared.to_string() } else { format!("[here]/{}", shared.relative.display()) }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_path_is_called_by_its_server_and_the_place_there() {
+    let names = names(&[]);
+    let list = LIST.strip_suffix(b"40 30 0:49 / /mnt/team rw - nfs4 over.example.org:/over rw\n").unwrap();
+    for (path, wanted) in [
+        ("/mnt/team/p/a.txt", "[nfs4:files.example.org]/export/p/a.txt"),
+        ("/mnt/team", "[nfs4:files.example.org]/export"),
+        ("/mnt/team/vendor/a", "[nfs4:other.example.org]/vendor/a"),
+        ("/mnt/teams/a", "[here]/mnt/teams/a"),
+        ("/share/a", "[cifs:srv]/share/sub/a"),
+        ("/gluster/a", "[glusterfs:10.9.0.1]/vol/a"),
+        ("/ceph/a", "[ceph:4f1e.cephfs]/home/a"),
+        ("/efs/a", "[here]/efs/a"),
+        ("/jfs/a", "[here]/jfs/a"),
+        ("/etc/passwd", "[here]/etc/passwd"),
+        ("/hidden/deep/a", "[here]/hidden/deep/a"),
+    ] {
+        assert_eq!(shared(&names, list, path), wanted, "{path}");
+    }
+    // One directory that is mounted twice has one name.
+    let twice = names.shared_among(list, Path::new("/work/x")).unwrap();
+    assert_eq!(twice.to_string(), "[nfs4:files.example.org]/export/a b/x");
+    assert_eq!(names.local_among(list, &twice).unwrap(), Path::new("/mnt/team/a b/x"));
+    // A mount over another, and over what was mounted in that.
+    assert_eq!(shared(&names, LIST, "/mnt/team/vendor/a"), "[nfs4:over.example.org]/over/vendor/a");
+    assert_eq!(shared(&names, LIST, "/work/x"), "[nfs4:files.example.org]/export/a b/x");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_not_here_leads_nowhere() {
+    let names = names(&[("docs", "/srv/docs")]);
+    let elsewhere = |root: RootName, relative: &str| SharedPath { root, relative: relative.into() };
+    let nfs = RootName::of_server("nfs4", "files.example.org");
+    for shared in [
+        elsewhere(RootName::given("other").unwrap(), "a"),
+        elsewhere(RootName::of_machine("elsewhere-0123"), "etc/passwd"),
+        elsewhere(nfs.clone(), "private/a"),
+        elsewhere(nfs.clone(), "hidden/a"),
+        elsewhere(nfs, "export/../private/a"),
+        elsewhere(RootName::given("docs").unwrap(), "../secret"),
+        elsewhere(RootName::given("docs").unwrap(), "/etc/passwd"),
+    ] {
+        assert_eq!(names.local_among(LIST, &shared), None, "{shared}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_persons_name_comes_first_and_the_longest_of_several() {
+    let names = names(&[("all", "/mnt"), ("team", "/mnt/team"), ("here", "/srv/here")]);
+    assert_eq!(shared(&names, LIST, "/mnt/team/a"), "[team]/a");
+    assert_eq!(shared(&names, LIST, "/mnt/a"), "[all]/a");
+    assert_eq!(shared(&names, LIST, "/srv/here"), "[here]/");
+    // What has another name by now is not found by an older one.
+    let old = SharedPath { root: RootName::given("all").unwrap(), relative: "team/a".into() };
+    assert_eq!(names.local_among(LIST, &old), None);
+}
+
+#[test]
+fn what_a_person_may_call_a_directory() {
+    for name in ["a", "Team.docs-2_x", &"x".repeat(64)] {
+        assert_eq!(RootName::given(name).unwrap().as_str(), name);
+    }
+    for name in ["", "-a", ".a", "a b", "nfs4:srv", "a/b", "é", "a\n", &"x".repeat(65)] {
+        assert_eq!(RootName::given(name), Err(BadRootName), "{name:?}");
+    }
+}
+
+#[test]
+fn servers_that_are_another_one_on_each_machine_have_no_name() {
+    let served = |kind: &str, source: &str| {
+        let line = format!("1 0 0:1 / / rw - {kind} {source} rw");
+        mounts(line.as_bytes()).first().unwrap().served().map(|shared| shared.to_string())
+    };
+    for source in [
+        "localhost:/x",
+        "LOCALHOST:/x",
+        "localhost.localdomain:/x",
+        "127.0.0.1:/",
+        "127.8.8.8:/x",
+        "[::1]:/x",
+        "0.0.0.0:/x",
+        "169.254.1.1:/x",
+        "[fe80::1%eth0]:/x",
+        "ip6-localhost:/x",
+        ":/x",
+        "srv",
+        "/dev/sda1",
+        "[::ffff:127.0.0.1]:/x",
+        "srv:/../x",
+    ] {
+        assert_eq!(served("nfs4", source), None, "{source}");
+    }
+    assert_eq!(served("ceph", "10.0.0.1,127.0.0.1:/x"), None, "one of several is enough");
+    assert_eq!(served("lustre", "127.0.0.1@tcp:/fs"), None);
+    assert_eq!(served("fuse.sshfs", "srv:/x"), None, "what another user sees there may be something else");
+    let wanted = |text: &str| Some(text.to_owned());
+    assert_eq!(served("nfs4", "[2001:db8::1]:/x"), wanted("[nfs4:[2001:db8::1]]/x"));
+    assert_eq!(served("nfs", "Srv:/x/y/"), wanted("[nfs:srv]/x/y"));
+    assert_eq!(served("lustre", "10.0.0.1@tcp:/fs"), wanted("[lustre:10.0.0.1@tcp]/fs"));
+    assert_eq!(served("smb3", "//srv/share"), served("cifs", "//SRV/share"));
+}
+
+#[test]
+fn any_list_can_be_read() {
+    for list in [
+        &b""[..],
+        b"x",
+        b"1 2",
+        b"1 1 0:1 / / rw - a b c",
+        b"1 2 0:1 / /\\9 - a",
+        b"1 2 0:1 / / x - nfs4 \xff:/x y",
+        b"1 2 0:1 /\\777 /\\ rw - a b",
+    ] {
+        let mounts = mounts(list);
+        covering(&mounts, Path::new("/a"));
+        names(&[]).shared_among(list, Path::new("/a"));
+    }
+}
