@@ -56,6 +56,11 @@ view *TESTS: build
     npm --silent --prefix tests/view run check
     node tests/view/run.mjs {{TESTS}}
 
+# The pictures of the page in docs, made anew
+pictures:
+    tests/view/install.sh
+    PICTURES=docs node tests/view/run.mjs pictures
+
 # The official MCP conformance suites, over HTTP: against the program, and with the tools that the suites call
 conformance *ARGS: build
     cargo build --locked -p mcp-text-editor --example conformance

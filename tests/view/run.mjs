@@ -11,6 +11,8 @@ const here = import.meta.dirname;
 const root = path.join(here, "../..");
 const out = path.join(here, "node_modules/.built");
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+// --only=PATTERN runs the tests of such a name.
+const only = process.argv.filter((argument) => argument.startsWith("--only=")).map((argument) => `--test-name-pattern=${argument.slice(7)}`);
 const all = readdirSync(here).filter((name) => name.endsWith(".test.ts")).map((name) => name.slice(0, -".test.ts".length));
 const chosen = named.length > 0 ? named : all;
 
@@ -41,7 +43,7 @@ await build({
 
 const result = spawnSync(
   process.execPath,
-  ["--test", "--test-timeout=180000", "--enable-source-maps", "--test-concurrency=2", "--test-reporter=spec", "--test-reporter-destination=stdout", "--test-reporter=tap", `--test-reporter-destination=${path.join(out, "tap")}`, ...chosen.map((name) => path.join(out, `${name}.test.mjs`))],
+  ["--test", "--test-timeout=600000", "--enable-source-maps", "--test-concurrency=2", ...only, "--test-reporter=spec", "--test-reporter-destination=stdout", "--test-reporter=tap", `--test-reporter-destination=${path.join(out, "tap")}`, ...chosen.map((name) => path.join(out, `${name}.test.mjs`))],
   { cwd: root, stdio: ["ignore", "inherit", "inherit"] },
 );
 const { readFileSync } = await import("node:fs");

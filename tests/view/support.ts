@@ -11,6 +11,9 @@ export type Loose = Record<string, unknown>;
 export const PAGE = readFileSync("crates/server/src/view/edit.html", "utf8");
 const AXE = readFileSync("tests/view/node_modules/axe-core/axe.min.js", "utf8");
 
+/** So long, in milliseconds, something that must come is waited for: the machine may be busy with all else that is tried. */
+export const PATIENCE = Number(process.env["PATIENCE"] ?? 60_000);
+
 const serving = new Set<http.Server>();
 let launched: Promise<Browser> | undefined;
 
@@ -107,8 +110,7 @@ const HOST = `<!doctype html><html lang="en"><title>host</title><style>body{marg
 /** A host in a page, with the view in a sandboxed frame. */
 export async function fakeHost(options: FakeOptions = {}): Promise<FakeHost> {
   const context = await (await browser()).newContext({ viewport: { width: 720, height: 900 }, ...options.browser });
-  // The machine may be busy with all else that is tried.
-  context.setDefaultTimeout(90_000);
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const heard: Message[] = [];
   const complaints = watch(page);

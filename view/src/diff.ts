@@ -106,8 +106,8 @@ export function counts(files: readonly FileStory[]): HTMLElement {
     "span",
     { class: "counts" },
     h("span", { class: "sr" }, T.counts(added, removed)),
-    h("span", { class: "plus", attrs: { "aria-hidden": "true" } }, `+${added}`),
-    h("span", { class: "minus", attrs: { "aria-hidden": "true" } }, `−${removed}`),
+    added > 0 && h("span", { class: "plus", attrs: { "aria-hidden": "true" } }, `+${added}`),
+    removed > 0 && h("span", { class: "minus", attrs: { "aria-hidden": "true" } }, `−${removed}`),
   );
 }
 
@@ -173,7 +173,10 @@ function factChanges({ before, after }: FileStory): string[] {
 }
 
 /** The lines of a file, the first `fold` of them at once. */
-function table(file: FileStory, { split, fold }: Layout, label: string): HTMLElement {
+function table(file: FileStory, layout: Layout, label: string): HTMLElement {
+  const { added, removed, all } = countLines([file]);
+  // A file that is new, or gone, has one side.
+  const split = layout.split && added < all && removed < all;
   const source = rows(file, split);
   const last = file.hunks.at(-1);
   const highest = (last ? Math.max(last.oldStart, last.newStart) + last.lines.length : 1) + 1;
@@ -185,7 +188,7 @@ function table(file: FileStory, { split, fold }: Layout, label: string): HTMLEle
   element.style.setProperty("--digits", String(String(highest).length));
   const dominant = file.before?.lineEnding ?? file.after?.lineEnding;
   const box = h("div", { class: "diff-box" }, element);
-  let left = countLines([file]).all;
+  let left = all;
   const lazy = left > LAZY;
 
   /** Makes rows of so many lines, or a group; says whether there are more. */
@@ -210,7 +213,7 @@ function table(file: FileStory, { split, fold }: Layout, label: string): HTMLEle
     return group;
   };
 
-  make(fold);
+  make(layout.fold);
   const more = button(T.showMore(left), () => {
     const group = make(GROUP);
     more.remove();

@@ -53,7 +53,7 @@ function item(edit: EditRow, { current, open, selected, select }: EditsOptions):
       attrs: { type: "button", "aria-current": edit.id === current && "true" },
       on: { click: () => open(edit) },
     },
-    h("span", { class: "edit-files" }, ...paths, others > 0 && h("span", { class: "quiet" }, T.moreFiles(others))),
+    h("span", { class: "edit-files" }, ...paths, others > 0 && h("span", { class: "quiet" }, T.otherFiles(others))),
     h(
       "span",
       { class: "edit-meta" },

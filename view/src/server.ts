@@ -1,8 +1,8 @@
 // The loopback server of `history --web`: JSON over HTTP under a secret, and events as they come.
 
 import { isObject, type Loose } from "./story.ts";
+import { T } from "./text.ts";
 
-export class Unauthorised extends Error {}
 /** The server said why not; `body` is what else it sent. */
 export class Refused extends Error {
   body: Loose;
@@ -11,8 +11,6 @@ export class Refused extends Error {
     this.body = body;
   }
 }
-/** Nobody answers: the server has ended, or the network is in the way. */
-export class Gone extends Error {}
 
 const KEPT = "mcp-text-editor-secret";
 
@@ -36,7 +34,7 @@ export async function open(): Promise<Server> {
     if (typeof given === "string") secret = given;
     sessionStorage.setItem(KEPT, secret);
   } else secret = sessionStorage.getItem(KEPT) ?? "";
-  if (secret === "") throw new Unauthorised();
+  if (secret === "") throw new Error(T.unauthorised);
 
   return {
     get: (path, query = {}) => {
@@ -52,8 +50,8 @@ async function ask(token: string, method: string, path: string, body?: Loose): P
   const headers: Record<string, string> = { Authorization: `Bearer ${token}` };
   if (body) headers["Content-Type"] = "application/json";
   const reply = await fetch(path, { method, headers, cache: "no-store", ...(body && { body: JSON.stringify(body) }) }).catch(() => undefined);
-  if (!reply) throw new Gone();
-  if (reply.status === 401) throw new Unauthorised();
+  if (!reply) throw new Error(T.ended);
+  if (reply.status === 401) throw new Error(T.unauthorised);
   const said: unknown = await reply.json().catch(() => ({}));
   const read = isObject(said) ? said : {};
   if (reply.ok) return read;

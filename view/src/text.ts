@@ -70,6 +70,7 @@ const en = {
   // Files.
   changes: { changed: "Changed", created: "Created", removed: "Removed", moved: "Moved", displaced: "Displaced" },
   movedFrom: "moved from",
+  otherFiles: (many: number) => `and ${files(many)} more`,
   moreFiles: (many: number) => `${files(many)} more, too large to show here`,
   noLines: "No line differs.",
   cut: "The diff is longer than what is shown here.",

@@ -6,7 +6,7 @@ import { card, type Card, type Desk } from "./card.ts";
 import type { Layout } from "./diff.ts";
 import { fillEdits, moveByKeys } from "./edits.ts";
 import { name } from "./glyphs.ts";
-import { Gone, open as openServer, Refused, Unauthorised, type Server } from "./server.ts";
+import { open as openServer, Refused, type Server } from "./server.ts";
 import { isObject, list, readEditRow, readState, readStory, string, type EditRow, type FileStory, type Loose, type State, type Story } from "./story.ts";
 import { T, clock, moment } from "./text.ts";
 
@@ -32,8 +32,7 @@ export function web(root: HTMLElement): void {
   );
 }
 
-const sayError = (error: unknown): string =>
-  error instanceof Unauthorised ? T.unauthorised : error instanceof Gone ? T.ended : error instanceof Error ? error.message : String(error);
+const sayError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function desk(root: HTMLElement, server: Server): void {
   let edits: EditRow[] = [];
@@ -75,12 +74,12 @@ function desk(root: HTMLElement, server: Server): void {
   const detail = h("section", { class: "detail", attrs: { "aria-label": T.history, tabindex: -1 } }, h("p", { class: "waiting" }, T.choose));
   const live = h("span", { class: "live", role: "status" });
   const selects = { root: choice(T.project, "root"), tool: choice(T.tool, "tool"), client: choice(T.client, "client") };
-  const path = h("input", { id: "path", attrs: { type: "text", autocomplete: "off", spellcheck: "false" }, on: { change: () => filter("path", path.value) } });
+  const path = h("input", { id: "filter-path", attrs: { type: "text", autocomplete: "off", spellcheck: "false" }, on: { change: () => filter("path", path.value) } });
   const since = dateInput("since");
   const until = dateInput("until");
   let pause: ReturnType<typeof setTimeout> | undefined;
   const search = h("input", {
-    id: "q",
+    id: "filter-q",
     attrs: { type: "search", placeholder: T.searchHint, autocomplete: "off", spellcheck: "false" },
     on: {
       input: () => {
@@ -96,13 +95,13 @@ function desk(root: HTMLElement, server: Server): void {
   }, "quiet-button");
 
   function choice(label: string, key: string): HTMLSelectElement {
-    const element = h("select", { id: key, on: { change: () => filter(key, element.value) } }, h("option", { attrs: { value: "" } }, `${label}: ${T.all}`));
+    const element = h("select", { id: `filter-${key}`, on: { change: () => filter(key, element.value) } }, h("option", { attrs: { value: "" } }, `${label}: ${T.all}`));
     return element;
   }
   function dateInput(key: string): HTMLInputElement {
     // A day is meant as it is here: from its first moment to its last.
     const element = h("input", {
-      id: key,
+      id: `filter-${key}`,
       attrs: { type: "date" },
       on: { change: () => filter(key, element.value && new Date(`${element.value}T${key === "since" ? "00:00:00" : "23:59:59.999"}`).toISOString()) },
     });
@@ -141,6 +140,7 @@ function desk(root: HTMLElement, server: Server): void {
       const reply = await server.get("/api/edits", { ...filters, limit, before: more ? next : undefined });
       if (turn !== asked) return;
       const found = list(reply["edits"], readEditRow);
+      clear.hidden = Object.values(filters).every((value) => value === "");
       edits = more ? [...edits, ...found] : found;
       next = string(reply["next"]);
       options(selects.root, T.project, list(reply["roots"], string));
