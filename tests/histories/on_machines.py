@@ -1,7 +1,8 @@
-"""What is other where the servers of a recording are on several machines (tests/machines): the volume at another path on each, and machines that lose power
-and their cables, not only processes that are killed and stopped.
+"""What is other where the servers of a recording are on several machines (tests/machines): the volume at another
+path on each, and machines that lose power and their cables, not only processes that are killed and stopped.
 
-A machine that is cut off may refuse what it cannot know, and says then that nothing was written; where it does not, nobody knows what became of the call.
+A machine that is cut off may refuse what it cannot know, and says then that nothing was written; where it
+does not, nobody knows what became of the call.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class OnVolume(recorder.World):
         if "io_error" not in codes and not unknown_edit:
             super().refused(group, operation, reply)
             return
-        # Its machine was cut off, or its session; or, each with a history of its own, another machine made the edit.
+        # Its machine was cut off, or its session; or, each with a history of its own, another machine made
+        # the edit.
         self.counts[f"refused {operation['what']}: {reply['code']}"] += 1
         if unknown_edit and self.machines.url and not codes & {"io_error", "busy"}:
             self.problems.append(f"what another machine did is not known: {json.dumps(reply)[:600]}")
@@ -66,7 +68,7 @@ class OnMachines(recorder.Servers):
     def start(self, which: int) -> recorder.Stdio:
         world = self.world
         machine = world.on[which]
-        command = [*machine.inside, self.program, *machine.options(), *self.options[which], str(world.homes[which])]
+        command = [*machine.wrap, self.program, *machine.options(), *self.options[which], str(world.homes[which])]
         environment = self.environment | {"MCP_TEXT_EDITOR_STATE_DIR": str(world.states[which])} | machine.environment()
         return recorder.Stdio(command, environment, self.log)
 
@@ -112,7 +114,8 @@ class MachinesRecording(recorder.Recording):
         self.servers = OnMachines(self.world, self.rng)
 
     def outsiders(self) -> int:
-        """None: what a program writes in the last instant before a rename can be lost there, and the replies say so."""
+        """None: what a program writes in the last instant before a rename can be lost there, and the replies
+        say so."""
         return 0
 
     def __str__(self) -> str:
@@ -120,7 +123,8 @@ class MachinesRecording(recorder.Recording):
 
 
 def run(options: argparse.Namespace) -> int:
-    """What `recorder.py` does, on machines. The recorder that it was called from is another module of the same text, so nothing is shared with it."""
+    """What `recorder.py` does, on machines. The recorder that it was called from is another module of the same
+    text, so nothing is shared with it."""
     report = recorder.Report()
     if reason := enter():
         report.skip("histories of machines", reason)

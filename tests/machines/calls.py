@@ -1,7 +1,7 @@
 """The calls that are cut off: what their files are before and after, and what another machine may see of them.
 
-A call works in a directory of its own, so that no machine remembers anything of it. What is seen is what servers answer, and at the end what is in the
-directory.
+A call works in a directory of its own, so that no machine remembers anything of it. What is seen is what
+servers answer, and at the end what is in the directory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ __all__ = ["KINDS", "PREFIX", "Call", "looked_at", "make", "temporaries"]
 
 PATCH, READ = "patch_text_file_contents", "get_text_file_contents"
 PREFIX = ".mte-"
-#: What each kind is: how many files are edited; of `mixed` one each is made, edited, moved, removed and edited in place.
+#: What each kind is: how many files are edited; of `mixed` one each is made, edited, moved, removed and
+#: edited in place.
 KINDS = {"one": 1, "two": 2, "forty": 40, "mixed": 0, "create": 0, "in place": 0}
 
 
@@ -30,7 +31,8 @@ def content(name: str, new: bool) -> bytes:
 
 @dataclass
 class Call:
-    """A call in a directory of the volume: its files before and after, None for one that is not there, and its arguments but for the root."""
+    """A call in a directory of the volume: its files before and after, None for one that is not there, and its
+    arguments but for the root."""
 
     kind: str
     directory: str
@@ -109,7 +111,8 @@ def make(kind: str, directory: str, root: Path) -> Call:
 
 
 def looked_at(server: Server, root: Path, call: Call, patience: float) -> tuple[dict[str, str], str | None]:
-    """The digests of the call's files as a server tells them, all by one read; and the code of an error that is none of `not_found`."""
+    """The digests of the call's files as a server tells them, all by one read; and the code of an error that
+    is none of `not_found`."""
     paths = {str(root / call.directory / name): name for name in call.old}
     reply = server.call(READ, {"files": [{"file_path": path, "ranges": [{"start": 1, "end": 1}]} for path in paths]}, patience)
     facts = json.loads(reply.text)

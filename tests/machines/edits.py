@@ -1,21 +1,22 @@
-"""All machines edit the same files: no edit that was acknowledged is lost, none is torn, whatever fails meanwhile.
+"""All machines edit the same files: no edit that was acknowledged is lost, none is torn, whatever fails
+meanwhile.
 
     edits.py counter [--machines N] [--processes N] [--count N] [--in-place] [--caches] [--no-database]
     edits.py lines [--edits N] [--machines N] [--processes N] [--caches] [--calm] [--no-database]
 
-`counter`: each process of each machine reads a number and counts it up, until it was acknowledged so often. The number in the end is the sum, and no call
-is refused for what is neither the others' work nor a wait (`io_error`, `not_found`).
+`counter`: each process of each machine reads a number and counts it up, until it was acknowledged so often.
+The number in the end is the sum, and no call is refused for what is neither the others' work nor a wait
+(`io_error`, `not_found`).
 
-`lines`: lines of their own are put into eight files, each fifth into two at once, while processes are killed and stopped, machines lose power or their cable, and
-the database is killed and restarted (`--calm`: nothing of that). In the end each line that was acknowledged is there once, in each of its files; what was refused is
+`lines`: lines of their own are put into eight files, each fifth into two at once, while processes are killed
+and stopped, machines lose power or their cable, and the database is killed and restarted (`--calm`: nothing
+of that). In the end each line that was acknowledged is there once, in each of its files; what was refused is
 nowhere; of what nobody answered each line is whole or absent; and no temporary is left.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import itertools
 import json
 import os
 import random
@@ -166,6 +167,7 @@ class Lines:
                     self.problems.append(f"{line}: {text[:500]}")
             # A server that was started while the volume was away serves nothing.
             if reply is None or "serves no directory" in text:
+                time.sleep(0.2 * (reply is not None))
                 process.again(server)
 
     def verify(self) -> list[str]:
@@ -220,7 +222,8 @@ class Process:
 class Troubles:
     """What fails meanwhile, in an order drawn by lot."""
 
-    #: Those of processes, of machines, and of the database come side by side, each as often as is said, in seconds between them.
+    #: Those of processes, of machines, and of the database come side by side, each as often as is said, in
+    #: seconds between them.
     KINDS = ((("kill", "kill", "stop"), 2.0), (("cut", "cut", "power"), 12.0), (("database killed", "database restarted"), 25.0))
 
     def __init__(self, machines: Machines, processes: list[Process], lines: Lines, rng: random.Random) -> None:
@@ -248,10 +251,9 @@ class Troubles:
 
     def stop(self) -> None:
         process = self.rng.choice(self.processes).server.process
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGSTOP)
-            time.sleep(self.rng.choice([0.05, 0.3, 8.0]))
-            process.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(self.rng.choice([0.05, 0.3, 8.0]))
+        process.send_signal(signal.SIGCONT)
 
     def cut(self) -> None:
         machine = self.rng.choice(self.machines.running)

@@ -1,27 +1,33 @@
 """A machine dies, or is cut off, at a changing step of a call; the others look before it is back.
 
-    kills.py [--sample N | --all] [--kind KIND …] [--fault FAULT …] [--shard I/N] [--seed N] [--no-database] [--convict]
+    kills.py [--sample N | --all] [--most N] [--kind KIND …] [--fault FAULT …] [--shard I/N] [--seed N] [--no-database] [--convict]
 
-A call of one machine runs into its end as it enters a system call that changes something, its files', its state's or the database's; a dry run says which
-there are, and strace counts them. Then, by the kind of fault:
+A call of one machine runs into its end as it enters a system call that changes something, its files', its
+state's or the database's; a dry run says which there are, and strace counts them. Then, by the kind of fault:
 
 - kill: the process is killed. A new one is started on that machine.
 - power: its machine loses power, and boots.
 - cut: its cable is taken out while it goes on, and put back; what it does then, and answers, must be true.
-- pause: it is stopped, for longer than any timeout, and goes on. Nobody may take it for dead who cannot know, so others may be told that it is busy.
-- zombie: it is stopped, and its machine cut off; the others end what it began; the cable is put back, and it goes on as if nothing had been.
+- pause: it is stopped, for longer than any timeout, and goes on. Nobody may take it for dead who cannot know,
+  so others may be told that it is busy.
+- freeze: the same with all that runs on its machine, as of one that is suspended.
+- zombie: it is stopped, and its machine cut off; the others end what it began; the cable is put back, and it
+  goes on as if nothing had been.
+- database: the database is killed, and started again; the process goes on before the others look, or after.
+- failover: the database's machine loses power, and its replica takes over.
 
-All the while servers on the other machines read the call's files: all of them old or all new, and new if the call was answered. One edits a file of it and
-another beside. After the return nothing has changed, and no temporary is left.
+All the while servers on the other machines read the call's files: all of them old or all new, and new if the
+call was answered. One edits a file of it and another beside. After the return nothing has changed, and no
+temporary is left.
 
-`--no-database` is the state of each machine by itself, with which this does not hold: `--convict` wants it to be found.
+`--no-database` is the state of each machine by itself, with which this does not hold: `--convict` wants it to
+be found.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import random
 import signal
@@ -34,14 +40,16 @@ from pathlib import Path
 from typing import Any
 
 from calls import KINDS, PATCH, PREFIX, READ, Call, looked_at, make, temporaries
-from machines import Machine, Machines, Server, enter
+from machines import Machine, Machines, Server, enter, until
 
 HERE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(HERE / "reliability"))
 
 from harness import CHANGING, ONE_WORKER, Closed, Report, Strace, Timeout, no_strace, skipped, threads_of  # noqa: E402
 
-FAULTS = ("kill", "power", "cut", "pause", "zombie")
+FAULTS = ("kill", "power", "cut", "pause", "freeze", "zombie", "database", "failover")
+#: Those after which the process goes on.
+GOING_ON = ("cut", "pause", "freeze", "zombie", "database", "failover")
 #: What is said to the database, beside what changes files.
 SENDING = frozenset({"sendto", "sendmsg"})
 #: How long a look may take: longer than the volume, the database and the servers take to give a machine up.
@@ -72,6 +80,7 @@ class World:
         self.others = [machine for machine in machines][1:]
         self.lookers = {machine.number: machine.server() for machine in self.others}
         self.took: dict[str, list[float]] = {}
+        self.begun: list[Server] = []
 
     def call(self, kind: str) -> Call:
         self.number += 1
@@ -80,26 +89,33 @@ class World:
     def begin(self, machine: Machine) -> tuple[Server, int]:
         """A server, and the thread of it that works: the one that opens what a read names."""
         server = machine.server("--limit", "calls=1")
-        outside = {"file_path": str(machine.home / "outside")}
-        server.call(READ, outside)
+        self.begun = [server]
+        server.call(READ, {"file_path": str(machine.home / "outside")})
         for thread in reversed(threads_of(server)):
             try:
                 strace = Strace(thread, "-e", "trace=openat,openat2")
             except RuntimeError:
                 continue
-            server.call(READ, outside)
-            if '"outside"' in strace.detach().text:
+            # What it has read before it may remember.
+            self.number += 1
+            name = f"warm-{self.number}"
+            (self.machines.home / name).write_bytes(b"anything\n")
+            server.call(READ, {"file_path": str(machine.home / name)})
+            if f'"{name}"' in strace.detach().text:
                 return server, thread
         raise RuntimeError("no thread works")
 
-    def look(self, call: Call) -> dict[int, tuple[str, str | None, float]]:
-        """What each of the others is told, all at once: the state, an error, and after how long."""
+    def look(self, call: Call, *, is_held: bool = False) -> dict[int, tuple[str, str | None, float]]:
+        """What each of the others is told, all at once: the state, an error, and after how long. One that is told
+        that somebody is busy with it asks again, as it is told to, unless that can be seen to be for long."""
         found: dict[int, tuple[str, str | None, float]] = {}
 
         def one(machine: Machine) -> None:
             start = time.monotonic()
             try:
                 seen, error = looked_at(self.lookers[machine.number], machine.home, call, PATIENCE)
+                while (error or "").startswith("busy") and not is_held and time.monotonic() - start < PATIENCE:
+                    seen, error = looked_at(self.lookers[machine.number], machine.home, call, PATIENCE)
                 found[machine.number] = (call.state(seen) if error is None else "", error, time.monotonic() - start)
             except (Closed, Timeout) as end:
                 found[machine.number] = ("", f"{type(end).__name__}: {end}", time.monotonic() - start)
@@ -113,11 +129,20 @@ class World:
 
     def outside(self, machine: Machine, server: Server) -> list[str]:
         """An edit of a file of nobody's."""
-        path = self.machines.home / "outside"
-        number = int(path.read_text())
+        # Where names cannot be exchanged there is a moment without the file.
+        number = until("the file beside", lambda: [int((self.machines.home / "outside").read_text())], 5)[0]
         patch = {"file_path": str(machine.home / "outside"), "patches": [{"old_string": f"{number}\n", "new_string": f"{number + 1}\n"}]}
         reply = server.call(PATCH, {"files": [patch]}, PATIENCE)
         return [f"an edit beside on machine {machine.number} is refused: {reply.text[:400]}"] if reply.is_error else []
+
+    def give_up(self) -> None:
+        """Ends the servers of a case that came to no end, and starts those of the others again."""
+        for server in [*self.begun, *self.lookers.values()]:
+            server.terminate()
+        for machine in self.machines:
+            machine.signal(signal.SIGCONT)
+            machine.heal()
+        self.lookers = {machine.number: machine.server() for machine in self.others}
 
     def close(self) -> None:
         for server in self.lookers.values():
@@ -174,6 +199,7 @@ def case(world: World, place: Place) -> tuple[bool, list[str]]:
     call = world.call(place.kind)
     server, thread = world.begin(machine)
     reached, answered, strace = strike(world, place, server, thread, call)
+    goes_on = False
     problems: list[str] = []
     began = time.monotonic()
     if reached:
@@ -181,41 +207,59 @@ def case(world: World, place: Place) -> tuple[bool, list[str]]:
             machine.cut()
         if place.fault == "power":
             machine.lose_power()
-        if place.fault == "cut":
+        if place.fault == "database":
+            machines.databases[0].kill()
+            machines.databases[0].start()
+        if place.fault == "failover":
+            machines.fail_over()
+            machines.replicate()
+        if goes_on := place.fault == "cut" or place.fault in ("database", "failover") and world.number % 2 == 0:
             strace.detach(0)
             resume(server)
-        if place.fault == "pause":
+        if place.fault == "freeze":
+            machine.signal(signal.SIGSTOP)
+        if place.fault in ("pause", "freeze"):
             # Nobody can know yet whether it goes on.
-            problems += [f"at once machine {number} sees {state}" for number, (state, error, _) in world.look(call).items()
+            problems += [f"at once machine {number} sees {error or state}" for number, (state, error, _) in world.look(call, is_held=True).items()
                          if not (error or "").startswith("busy") and state not in ("old", "new")]
             time.sleep(PAUSE)
 
-    # Before it is back.
-    first = world.look(call)
+    # Before it is back. A process that is only stopped keeps the locks on its files, whoever has its record.
+    is_held = reached and (place.fault in ("pause", "freeze") or place.fault in ("database", "failover") and not goes_on)
+    first = world.look(call, is_held=is_held)
     for number, (state, error, took) in first.items():
-        is_excused = error and place.fault == "pause" and error.startswith("busy")
+        is_excused = error and is_held and error.startswith("busy")
         if error and not is_excused:
             problems.append(f"machine {number} cannot read after {took:.1f} s: {error}")
-        elif not error and state not in ("old", "new"):
+        elif not error and state not in ("old", "new") and not (goes_on and place.fault != "cut"):
+            # A read of several files beside a call that goes on finds each of them old or new.
             problems.append(f"machine {number} sees {state}")
         elif not error and answered and state != "new":
             problems.append(f"machine {number} sees {state} of a call that was answered")
     states = {state for state, error, _ in first.values() if not error}
-    if len(states) > 1 and not problems:
+    said = answer(world, server, call) if goes_on and place.fault != "cut" else None
+    # While it goes on one may have looked before it was done, and another after that.
+    if len(states) > 1 and not goes_on and not problems:
         problems.append(f"the machines see different states: {first}")
     if not problems and reached:
         world.took.setdefault(place.fault, []).append(time.monotonic() - began)
     looker = world.others[world.number % len(world.others)]
-    problems += build_on(world, looker, call, may_be_busy=place.fault == "pause")
+    problems += build_on(world, looker, call, may_be_busy=is_held)
     problems += world.outside(looker, world.lookers[looker.number])
     seen = call.state(call.on_disk(machines.home))
 
     # It is back.
-    wrong, made = back(world, place, reached, server, strace, call, machine)
+    if not goes_on:
+        if place.fault == "power" and reached:
+            # strace waits for its process, whose end the power took.
+            server.terminate()
+        strace.detach(0)
+    wrong, made = back(world, place, reached, server, call, machine, said)
     problems += wrong
     now = call.state(call.on_disk(machines.home))
     # A process that goes on may carry its call out now, if nobody was told of it before; and says so.
-    if now != seen and not (made and seen == "old" and now == "new"):
+    # Of one that was only stopped nobody is told anything while it keeps its locks, so it may end, or take back, what it began.
+    if now != seen and not (made and seen == "old" and now == "new") and not (is_held and now in ("old", "new") and states <= {now}):
         problems.append(f"its return has changed the files: {seen}, then {now}")
     for number, (state, error, _) in world.look(call).items():
         if error or state != now:
@@ -241,24 +285,22 @@ def build_on(world: World, machine: Machine, call: Call, *, may_be_busy: bool) -
 
 
 def resume(server: Server) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(server.process.pid, signal.SIGCONT)
+    server.process.send_signal(signal.SIGCONT)
 
 
-def back(world: World, place: Place, reached: bool, server: Server, strace: Strace, call: Call, machine: Machine) -> tuple[list[str], bool]:
-    """The machine, or the process, is back: what it says that is not so, and whether it says that it made the edit."""
-    problems, made = [], False
+def back(world: World, place: Place, reached: bool, server: Server, call: Call, machine: Machine,
+         said: tuple[list[str], bool] | None) -> tuple[list[str], bool]:
+    """The machine, or the process, is back: what it says that is not so, and whether it says that it made the
+    edit."""
+    problems, made = said or ([], False)
     if place.fault == "power" and reached:
         machine.boot()
-        server.terminate()
     elif place.fault in ("cut", "zombie") and reached:
         machine.heal()
-    if not (place.fault == "cut" and reached):
-        strace.detach(0)
-    if place.fault in ("cut", "zombie", "pause"):
+    machine.signal(signal.SIGCONT)
+    if place.fault in GOING_ON and said is None:
         resume(server)
-        wrong, made = answer(world, place, server, call)
-        problems += wrong
+        problems, made = answer(world, server, call)
     server.terminate()
     # A new process there, as a supervisor would start it: it reads, and edits beside.
     try:
@@ -271,8 +313,9 @@ def back(world: World, place: Place, reached: bool, server: Server, strace: Stra
     return problems, made
 
 
-def answer(world: World, place: Place, server: Server, call: Call) -> tuple[list[str], bool]:
-    """What the process that goes on answers must be so: done, or nothing was written. And whether it says that it is done."""
+def answer(world: World, server: Server, call: Call) -> tuple[list[str], bool]:
+    """What the process that goes on answers must be so: done, or nothing was written. And whether it says that
+    it is done."""
     try:
         message = server.wait(server._next_id, PATIENCE)
     except Closed as end:
@@ -301,6 +344,8 @@ def places(world: World, options: argparse.Namespace) -> list[Place]:
     if options.at:
         name, _, n = options.at.partition(":")
         found = [place for place in found if place.name == name and place.n == int(n or place.n)]
+    if options.most and len(found) > options.most:
+        found = [found[at] for at in sorted(rng.sample(range(len(found)), options.most))]
     which, _, of = options.shard.partition("/")
     return found[int(which)::int(of)]
 
@@ -309,7 +354,11 @@ def tried(options: argparse.Namespace, report: Report) -> int:
     """All places; how many failed. As long as the machines are whole they are used again."""
     failed, missed, world = 0, Counter[str](), None
     try:
-        with Machines(options.machines, database=not options.no_database) as machines:
+        faults = options.fault or FAULTS
+        if options.no_database:
+            faults = [fault for fault in faults if fault not in ("database", "failover")]
+        options.fault = faults
+        with Machines(options.machines, database=not options.no_database, replica="failover" in faults) as machines:
             world = World(machines)
             found = places(world, options)
             report.section(f"{len(found)} places to die, {options.machines} machines")
@@ -319,10 +368,8 @@ def tried(options: argparse.Namespace, report: Report) -> int:
                     missed[place.name] += not reached
                 except (Closed, Timeout, RuntimeError, AssertionError, OSError) as error:
                     problems = [f"{type(error).__name__}: {error}"]
-                if problems:
-                    failed += 1
-                    for machine in machines:
-                        machine.heal()
+                    world.give_up()
+                failed += bool(problems)
                 if not options.convict:
                     report.case(str(place), problems)
                 elif problems:
@@ -345,7 +392,8 @@ def main() -> int:
     parser.add_argument("--fault", action="append", choices=FAULTS)
     parser.add_argument("--sample", type=int, default=1, help="so many places of each kind and fault, drawn by the seed")
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--at", default="", help="one system call, NAME or NAME:N")
+    parser.add_argument("--most", type=int, default=0, help="of these so many, drawn by the seed, too")
+    parser.add_argument("--at", default="", help="one system call, NAME or NAME:N; with --all")
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "1")))
     parser.add_argument("--no-database", action="store_true")

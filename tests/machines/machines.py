@@ -1,14 +1,17 @@
-"""Several machines on one: network namespaces with a cable each, a GlusterFS volume that all of them mount, PostgreSQL with a streaming replica.
+"""Several machines on one: network namespaces with a cable each, a GlusterFS volume that all of them mount,
+PostgreSQL with a streaming replica.
 
     machines.py [--machines N] [COMMAND …]      N machines (default 2) while COMMAND (default: a shell) runs, with MACHINES set to where they are;
                                                 `nsenter --net=/run/netns/m1 PROGRAM` runs one there, `$MACHINES/m1` is the volume
 
-`enter` starts the program again in namespaces of its own for processes, mounts and networks: whatever becomes of it, the kernel ends what it started
-and takes mounts, cables and addresses away. The first network is that of the machine with the disk; a bridge leads to the others.
+`enter` starts the program again in namespaces of its own for processes, mounts and networks: whatever becomes
+of it, the kernel ends what it started and takes mounts, cables and addresses away. The first network is that
+of the machine with the disk; a bridge leads to the others.
 
-A machine has its own network, its own mount of the volume at a path of its own, and its own state directory. `cut` takes its cable out, `lose_power` too, then
-ends all that runs there, so that nobody is told; `boot` gives a new network to it. Databases are machines of their own.
-Root, Linux; Debian's glusterfs-server and postgresql. Python's standard library alone.
+A machine has its own network, its own mount of the volume, and its own state directory.
+`cut` takes its cable out, `lose_power` too, then ends all that runs there, so that nobody is told; `boot`
+gives a new network to it. Databases are machines of their own. Root, Linux; Debian's glusterfs-server and
+postgresql. Python's standard library alone.
 """
 
 from __future__ import annotations
@@ -42,14 +45,18 @@ DISK, FIRST_MACHINE, FIRST_DATABASE = "10.99.0.1", 10, 200
 #: An address that leads to whichever database is the first; it moves when that one fails.
 LEADING = "10.99.0.200"
 VOLUME = "work"
-#: The role of the servers, which may make a schema in one database and nothing else. Its password is looked for in logs.
+#: The role of the servers, which may make a schema in one database and nothing else. Its password is looked
+#: for in logs.
 ROLE, PASSWORD, DATABASE = "editor", "n0b0dy-may-see-th1s", "editors"
 #: What of the volume's client shows a file as it was a while ago.
 CACHES = ("performance.quick-read", "performance.stat-prefetch", "performance.open-behind")
-#: With these options the kernel asks each time, and forgets pages of a file that was written elsewhere. The last is said to be on by default, and is not.
+#: With these options the kernel asks each time, and forgets pages of a file that was written elsewhere. The
+#: last is said to be on by default, and is not.
 FRESH = ("--entry-timeout=0", "--attribute-timeout=0", "--auto-invalidation=on")
 #: Directories of GlusterFS that are this run's alone.
 OF_GLUSTER = ("/var/lib/glusterd", "/var/log/glusterfs", "/run/gluster")
+#: How long a mount may take to come back.
+COMES_BACK = 20.0
 #: How much a database's disk holds, in bytes.
 DATABASE_SIZE = 256 << 20
 #: How long anything may take to come up.
@@ -76,7 +83,8 @@ UNSHARE = ("unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--
 
 
 def enter() -> str | None:
-    """Starts this program again where nothing that it makes outlives it. Comes back there, with None; or here, with a reason against it."""
+    """Starts this program again where nothing that it makes outlives it. Comes back there, with None; or here,
+    with a reason against it."""
     if os.environ.get("MACHINES_INSIDE"):
         return None
     reason = lacking()
@@ -164,11 +172,15 @@ class Network:
         self.cut()
         self.signal(signal.SIGKILL)
 
-    def boot(self) -> None:
-        """A new network in the place of one that lost power; of the old one's connections nothing is left."""
+    def remove(self) -> None:
+        """Takes the network away; of its connections nothing is left."""
         run("ip", "netns", "del", self.name)
         # The end of the cable goes with its namespace, at once or a moment later, and the cable with its end.
         subprocess.run(["ip", "link", "del", f"{self.name}-cable"], capture_output=True)
+
+    def boot(self) -> None:
+        """A new network in the place of one that lost power."""
+        self.remove()
         run("ip", "link", "add", f"{self.name}-cable", "type", "veth", "peer", "name", f"{self.name}-end")
         run("ip", "link", "set", f"{self.name}-cable", "master", "lan", "up")
         self._make()
@@ -188,8 +200,8 @@ class Server(session.Server):
 
     def terminate(self) -> None:
         """Lets it go without waiting for it: its machine may hang in the file system."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.process.pid, signal.SIGKILL)
+        # Numbers of processes that have ended are used again: this asks first.
+        self.process.kill()
 
 
 class Machine(Network):
@@ -197,43 +209,57 @@ class Machine(Network):
 
     def __init__(self, machines: Machines, number: int) -> None:
         self.machines, self.number = machines, number
-        # At another path on each, as where people mount it differs.
-        self.home = machines.base / f"m{number}"
-        self.state = machines.base / f"state{number}"
-        for path in (self.home, self.state):
-            path.mkdir(mode=0o700)
+        self.mounted, self.state = machines.base / f"m{number}", machines.base / f"state{number}"
+        #: Where its programs have the volume.
+        self.home = machines.base / "volume" if machines.alike else self.mounted
+        for path in (self.mounted, self.state, self.home):
+            path.mkdir(mode=0o700, exist_ok=True)
         super().__init__(f"m{number}", f"10.99.0.{FIRST_MACHINE + number}")
         #: Held while it is down, and by whoever starts a program there.
         self.up = threading.Lock()
         self.mount()
 
+    @property
+    def wrap(self) -> tuple[str, ...]:
+        """What runs a program there that works on the volume."""
+        if self.home == self.mounted:
+            return self.inside
+        return (*self.inside, "unshare", "--mount", "sh", "-c", f'mount --bind {self.mounted} {self.home} && exec "$@"', "sh")
+
     def mount(self) -> None:
-        self.machines.mount(self.home, self.inside)
+        self.machines.mount(self.mounted, self.inside)
 
     def lose_power(self) -> None:
         super().lose_power()
-        run("umount", "-l", self.home)
+        run("umount", "-l", self.mounted)
 
     def boot(self) -> None:
         super().boot()
         self.mount()
 
     def heal(self) -> None:
-        """Puts the cable back, and waits for the mount: its client tries again now and then only."""
+        """Puts the cable back, and waits for the mount: its client tries again now and then only. Where it does not
+        come back, the machine is started anew, as an operator would."""
         super().heal()
-        until(f"machine {self.number}'s volume", lambda: os.listdir(self.home) is not None)
+        try:
+            until(f"machine {self.number}'s volume", lambda: os.listdir(self.mounted) is not None, COMES_BACK)
+        except TimeoutError:
+            print(f"   machine {self.number}'s volume does not come back, so it is started anew", flush=True)
+            self.lose_power()
+            self.boot()
 
     def options(self, *more: str) -> tuple[str, ...]:
         return ("--output", "json", "--tools", "all", *more)
 
     def environment(self, url: str | None = None) -> dict[str, str]:
-        """What a server there is told by its environment: the database of all, unless it is another or (an empty text) none."""
+        """What a server there is told by its environment: the database of all, unless it is another or (an
+        empty text) none."""
         url = self.machines.url if url is None else url
         return {"MCP_TEXT_EDITOR_STATE_URL": url} if url else {}
 
     def server(self, *options: str, root: str = "", url: str | None = None, env: dict[str, str] | None = None, **more: Any) -> Server:
         """A server there, over stdio; `root` is a directory of the volume."""
-        return Server(self.home / root, options=self.options(*options), wrap=self.inside, state=self.state,
+        return Server(self.home / root, options=self.options(*options), wrap=self.wrap, state=self.state,
                       env={**self.environment(url), **(env or {})}, **more)
 
 
@@ -288,7 +314,12 @@ class Database(Network):
         """All its processes at once, which is what a crash of the program is; its machine stays up."""
         self.signal(signal.SIGKILL)
         until("the end of the database", lambda: not self.processes())
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        self.forget()
+
+    def forget(self) -> None:
+        """Lets it start after it was killed: its process is still listed, since nobody here waits for it."""
+        for path in (self.data / "postmaster.pid", *self.beside.glob(".s.PGSQL.*")):
+            path.unlink(missing_ok=True)
 
     def psql(self, text: str, database: str = "postgres") -> str:
         return self.as_postgres("psql", "-h", self.beside, "-U", "postgres", "-d", database, "-At", "-v", "ON_ERROR_STOP=1", "-c", text).strip()
@@ -311,16 +342,16 @@ class Database(Network):
 
 class Machines:
     """All of them. `url` leads to the database, or is empty: the state then ends at each machine. With `caches` the volume is as GlusterFS makes
-    it: what one machine has changed is seen by another within a second. Without, at once."""
+    it: what one machine has changed is seen by another within a second. Without, at once. If they are `alike` all have it at the same path."""
 
-    def __init__(self, count: int = 2, *, database: bool = True, replica: bool = False, caches: bool = False) -> None:
+    def __init__(self, count: int = 2, *, database: bool = True, replica: bool = False, caches: bool = False, alike: bool = True) -> None:
         assert os.environ.get("MACHINES_INSIDE"), "`enter` comes first"
-        self.caches = caches
+        self.caches, self.alike = caches, alike
         self.base = Path(tempfile.mkdtemp(prefix="mte-machines-"))
         self.running: list[Machine] = []
         self.databases: list[Database] = []
         self.daemons: list[subprocess.Popen[bytes]] = []
-        self.url = ""
+        self.url, self.made = "", 0
         #: Whether something is made to fail just now, so that calls may be refused.
         self.troubled = False
         self.began = time.monotonic()
@@ -341,7 +372,8 @@ class Machines:
         run("ip", "addr", "add", f"{DISK}/24", "dev", "lan")
         run("ip", "link", "set", "lan", "up")
         if database:
-            self.databases.append(Database(self, 1))
+            self.made = 1
+            self.databases.append(Database(self, self.made))
             self.grant(self.databases[0])
             self.databases[0].lead()
             self.url = self.databases[0].url(LEADING)
@@ -364,7 +396,8 @@ class Machines:
     def replicate(self) -> None:
         """A second database that follows the first; what is committed is on both."""
         first = self.databases[0]
-        self.databases.append(Database(self, 2, of=first))
+        self.made += 1
+        self.databases.append(Database(self, self.made, of=first))
         first.psql("alter system set synchronous_standby_names = '*'")
         first.psql("select pg_reload_conf()")
         until("the replica", lambda: first.psql("select count(*) from pg_stat_replication where sync_state = 'sync'") == "1")
@@ -373,7 +406,11 @@ class Machines:
         """The first database loses its power; the replica is promoted, and has the address that leads."""
         first, second = self.databases
         first.lose_power()
+        first.remove()
         second.as_postgres("pg_ctl", "promote", "-w", "-D", second.data)
+        # Nobody follows it yet, so it waits for nobody.
+        second.psql("alter system reset synchronous_standby_names")
+        second.psql("select pg_reload_conf()")
         second.lead()
         self.databases = [second]
 
@@ -426,9 +463,10 @@ class Machines:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(entry), signal.SIGKILL)
         for network in [*self.running, *self.databases]:
-            subprocess.run(["ip", "netns", "del", network.name], capture_output=True)
+            with contextlib.suppress(RuntimeError):
+                network.remove()
         subprocess.run(["ip", "link", "del", "lan"], capture_output=True)
-        for path in [*(machine.home for machine in self.running), self.base / "m0", *self.base.glob("pg?"), *OF_GLUSTER, "/run", self.base]:
+        for path in [*(machine.mounted for machine in self.running), self.base / "m0", *self.base.glob("pg?"), *OF_GLUSTER, "/run", self.base]:
             subprocess.run(["umount", "-l", path], capture_output=True)
         shutil.rmtree(self.base, ignore_errors=True)
 

@@ -1,24 +1,36 @@
 #!/bin/sh
-# Several machines on one volume, with $MCP_TEXT_EDITOR_BIN (default: the workspace's debug build): what is raced for, killed and cut off. Root, GlusterFS,
-# PostgreSQL and strace; what cannot be had here is told, and fails if REQUIRE_ALL is set. `--long` is for the night.
+# Several machines on one volume, with $MCP_TEXT_EDITOR_BIN (default: the workspace's debug build): what is raced for,
+# killed and cut off, what the database does meanwhile, and histories of calls. Root, GlusterFS, PostgreSQL, strace;
+# what cannot be had here is told, and fails if REQUIRE_ALL is set. `--long` is for the night, but for all places to die:
+# those are `kills.py --all --shard I/N`.
 # SEED: the same places, pauses and order of troubles again.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 : "${MCP_TEXT_EDITOR_BIN:=$here/../../target/debug/mcp-text-editor}"
 export MCP_TEXT_EDITOR_BIN
 [ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
-: "${PYTHON:=python3}"
+: "${PYTHON:=python3}" "${SEED:=1}"
 long=${1:-}
+dying="--fault kill --fault power --fault cut --fault zombie --fault database --fault failover"
 status=0
 part() {
     echo "== $*"
-    "$PYTHON" "$here/$@" || { status=1; echo "== failed: $*"; }
+    program=$1
+    shift
+    "$PYTHON" "$here/$program" "$@" || { status=1; echo "== failed: $program $*"; }
 }
 if [ "$long" = --long ]; then
-    part edits.py counter --machines 3 --processes 4 --count 200 --no-database
-    part kills.py --convict --sample 40
+    for way in "" --caches --in-place; do part edits.py counter --machines 3 --processes 4 --count 200 $way; done
+    part edits.py lines --edits 20000 --seed "$SEED"
+    part kills.py --sample 10 --seed "$SEED" $dying
+    part kills.py --convict --sample 40 --seed "$SEED"
+    part database.py --alike killed restarted stopped "cut off" slow read-only full "wrong URLs" optional "a later version" "somebody else's" secrets "clocks an hour apart" "fails over" "fails over by name"
+    part ../histories/recorder.py --machines 2 --seconds 600 --seed "$SEED"
+    part ../histories/recorder.py --machines 3 --seconds 600 --seed "$SEED"
 else
-    part edits.py counter --no-database
-    part kills.py --convict
+    part edits.py counter --count 20
+    part edits.py lines --edits 400 --seed "$SEED"
+    part kills.py --most 14 --seed "$SEED" $dying
+    part database.py --alike killed "a later version" "somebody else's" secrets "clocks an hour apart" "fails over"
 fi
 exit $status
