@@ -9,9 +9,9 @@ use crate::access::patterns::Patterns;
 use crate::access::roots::Roots;
 use crate::durability::Durability;
 use crate::history::History;
-use crate::journal::Journal;
 #[cfg(feature = "postgres")]
 use crate::journal::SharedJournal;
+use crate::journal::{Journal, Stuck};
 use crate::lock::deferred_close::DeferredClose;
 use crate::observer::Observer;
 use crate::read::scan_cache::ScanCache;
@@ -35,6 +35,8 @@ pub struct Workspace {
     /// What directories are called on all machines.
     #[cfg(feature = "postgres")]
     pub(crate) root_names: Arc<RootNames>,
+    /// The records of a shared journal that were waited for in vain a moment ago.
+    pub(crate) stuck: Stuck,
     /// The edits of the past.
     pub(crate) history: History,
     /// Files that are written over, not replaced, whether or not anything shows that they must be.
@@ -68,6 +70,7 @@ impl Workspace {
             shared: None,
             #[cfg(feature = "postgres")]
             root_names: Arc::default(),
+            stuck: Stuck::default(),
             history: History::default(),
             in_place: Patterns::default(),
             durability: Durability::default(),

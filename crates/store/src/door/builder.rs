@@ -241,7 +241,8 @@ impl WorkspaceBuilder {
         if let Some((settings, without)) = self.shared {
             let database = Database::new(settings, self.observer);
             let is_optional = without == WithoutDatabase::GoOn;
-            workspace.shared = Some(SharedJournal::new(database, self.observer, is_optional));
+            let roots = workspace.root_names.clone();
+            workspace.shared = Some(SharedJournal::new(database, self.observer, roots, is_optional));
         }
         workspace.matching.strict = self.strict;
         workspace.max_file_bytes = self.max_file_bytes.unwrap_or(workspace.max_file_bytes);

@@ -55,6 +55,13 @@ impl Workspace {
         self.state_problem.as_deref()
     }
 
+    /// Why edits would be refused right now, as far as is known: the database of several machines is not there, and edits do not go on without.
+    /// Waits for nothing, so that a probe can ask often; the first answer of a process that has done nothing yet is that it is being reached.
+    #[must_use]
+    pub fn why_edits_wait(&self) -> Option<String> {
+        self.journal().filter(|journal| journal.is_needed())?.check().err()
+    }
+
     /// The real path that a client's path means, for reading. The file need not exist.
     pub fn resolve(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve(file_path);

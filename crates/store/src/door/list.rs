@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::door::control::Control;
 use crate::door::search::cancelled;
+use crate::recovery::tidy;
 use crate::search::listing::Lister;
 use crate::search::start::of_roots;
 use crate::search::walk::{Rules, walk};
@@ -25,6 +26,7 @@ impl Workspace {
         control: Control<'_>,
     ) -> Result<SearchSummary, SearchError> {
         let began = Instant::now();
+        tidy(self, control.cancellation);
         let mut problems = Vec::new();
         let globs = self.globs(list.glob).map_err(|bad| problems.push(SearchProblem::Globs(bad)));
         let mut skipped = Skipped::default();

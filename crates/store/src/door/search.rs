@@ -12,6 +12,7 @@ use crate::access::meant::search::{Purpose, Search as Meant};
 use crate::door::control::Control;
 use crate::edit::Reason;
 use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::recovery::tidy;
 use crate::search::deliver::Asked;
 use crate::search::globs::Globs;
 use crate::search::matcher::Pattern;
@@ -36,6 +37,7 @@ impl Workspace {
         control: Control<'_>,
     ) -> Result<SearchSummary, SearchError> {
         let began = Instant::now();
+        tidy(self, control.cancellation);
         let mut problems = Vec::new();
         let pattern = Pattern::of(search).map_err(|bad| problems.push(SearchProblem::Pattern(bad)));
         let globs = self.globs(search.glob).map_err(|bad| problems.push(SearchProblem::Globs(bad)));

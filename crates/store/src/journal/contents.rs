@@ -18,6 +18,28 @@ const EARLIER: [&str; 2] = ["mcp-text-editor journal 1\n", "mcp-text-editor jour
 /// path, so that programs that do not know the form leave these files alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
+/// How a record names files: one word for a path.
+pub(super) trait Naming {
+    /// The word for a path; `None` where there is none.
+    fn word(&self, path: &Path) -> Option<String>;
+
+    /// The path of a word.
+    fn path(&self, word: &str) -> Option<PathBuf>;
+}
+
+/// Absolute paths, as one machine has them.
+pub(super) struct Here;
+
+impl Naming for Here {
+    fn word(&self, path: &Path) -> Option<String> {
+        escaped(path)
+    }
+
+    fn path(&self, word: &str) -> Option<PathBuf> {
+        os::path_of(unescaped(word)?)
+    }
+}
+
 /// A file that a transaction may change, as its record names it before anything is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Subject {
@@ -110,7 +132,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Reads as many parts as are whole.
-    pub(super) fn read(bytes: &[u8]) -> Self {
+    pub(super) fn read(bytes: &[u8], naming: &dyn Naming) -> Self {
         let mut contents = Self::default();
         let text = std::str::from_utf8(bytes).unwrap_or_else(|error| {
             let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -118,7 +140,7 @@ impl Contents {
         });
         let known = [HEAD].into_iter().chain(EARLIER).find_map(|head| text.strip_prefix(head));
         let Some(mut rest) = known else {
-            contents.of_later_form = files_of_later_form(text);
+            contents.of_later_form = files_of_later_form(text, naming);
             return contents;
         };
         let mut read = || -> Option<()> {
@@ -128,17 +150,17 @@ impl Contents {
                 match line.strip_prefix("made ") {
                     Some(directory) => match &mut subjects.last_mut()?.intent {
                         Intent::Create { directories } | Intent::MoveTo { directories } => {
-                            directories.push(unescaped(directory)?);
+                            directories.push(naming.path(directory)?);
                         }
                         _ => return None,
                     },
-                    None => subjects.push(Subject::read(line)?),
+                    None => subjects.push(Subject::read(line, naming)?),
                 }
             }
             contents.subjects = subjects;
             let mut steps = Vec::new();
             for line in part(text, &mut rest)? {
-                let (of_target, step) = Step::read(line)?;
+                let (of_target, step) = Step::read(line, naming)?;
                 if let Some(step) = of_target {
                     *steps.last_mut()? = step;
                 }
@@ -187,19 +209,19 @@ pub(crate) fn same_key(recorded: (u64, u64), key: (u64, u64)) -> bool {
 }
 
 /// The first part of a record, with its end; `None` if a path cannot be written down.
-pub(super) fn first_part(subjects: &[Subject]) -> Option<String> {
+pub(super) fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<String> {
     let mut text = HEAD.to_owned();
     for subject in subjects {
-        subject.write_to(&mut text)?;
+        subject.write_to(&mut text, naming)?;
     }
     end_part(&mut text);
     Some(text)
 }
 
 /// The same with the second part.
-pub(super) fn with_steps(mut text: String, steps: &[Step]) -> Option<String> {
+pub(super) fn with_steps(mut text: String, steps: &[Step], naming: &dyn Naming) -> Option<String> {
     for step in steps {
-        step.write_to(&mut text)?;
+        step.write_to(&mut text, naming)?;
     }
     end_part(&mut text);
     Some(text)
@@ -214,11 +236,11 @@ pub(super) fn end_part(text: &mut String) {
 }
 
 /// The files that a record names whose form has another number; `None` for what is no record.
-fn files_of_later_form(text: &str) -> Option<Vec<PathBuf>> {
+fn files_of_later_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> {
     let (number, mut rest) = text.strip_prefix(ANY_FORM)?.split_once('\n')?;
     number.parse::<u64>().ok()?;
     let lines = part(text, &mut rest).into_iter().flatten();
-    Some(lines.filter_map(|line| unescaped(line.rsplit(' ').next()?)).collect())
+    Some(lines.filter_map(|line| naming.path(line.rsplit(' ').next()?)).collect())
 }
 
 /// The lines of the next part of `text`, if it is whole.
@@ -247,8 +269,8 @@ impl Subject {
         Self { intent, ..self.clone() }
     }
 
-    fn write_to(&self, text: &mut String) -> Option<()> {
-        let path = escaped(&self.path)?;
+    fn write_to(&self, text: &mut String, naming: &dyn Naming) -> Option<()> {
+        let path = naming.word(&self.path)?;
         // Writing to a string cannot fail.
         let _ = match &self.intent {
             Intent::Edit { key: (device, inode) } => {
@@ -260,7 +282,7 @@ impl Subject {
                 let kind = if matches!(self.intent, Intent::Create { .. }) { "create" } else { "to" };
                 let _ = writeln!(text, "{kind} {} {path}", self.id);
                 for directory in directories {
-                    let _ = writeln!(text, "made {}", escaped(directory)?);
+                    let _ = writeln!(text, "made {}", naming.word(directory)?);
                 }
                 Ok(())
             }
@@ -268,7 +290,7 @@ impl Subject {
         Some(())
     }
 
-    fn read(line: &str) -> Option<Self> {
+    fn read(line: &str, naming: &dyn Naming) -> Option<Self> {
         let mut words = line.split(' ');
         let (kind, id) = (words.next()?, TemporaryId::parse(words.next()?)?);
         let intent = match kind {
@@ -279,7 +301,7 @@ impl Subject {
             "create" => Intent::Create { directories: Vec::new() },
             _ => return None,
         };
-        Some(Self { path: unescaped(words.next()?)?, id, intent })
+        Some(Self { path: naming.path(words.next()?)?, id, intent })
     }
 }
 
@@ -299,7 +321,7 @@ impl Step {
         }
     }
 
-    fn write_to(&self, text: &mut String) -> Option<()> {
+    fn write_to(&self, text: &mut String, naming: &dyn Naming) -> Option<()> {
         let mut change = |kind, change: &Change| {
             let Change { old, new, key: (device, inode) } = change;
             writeln!(text, "{kind} {old} {new} {device} {inode}")
@@ -311,12 +333,12 @@ impl Step {
             Self::Publish(digest) => writeln!(text, "publish {digest}"),
             Self::Remove { old, directories } => {
                 let _ = write!(text, "remove {old}");
-                write_paths(text, directories)?
+                write_paths(text, directories, naming)?
             }
             Self::Move { digest, key, directories } => {
                 let (device, inode) = (*key)?;
                 let _ = write!(text, "rename {digest} {device} {inode}");
-                write_paths(text, directories)?
+                write_paths(text, directories, naming)?
             }
             Self::Stay => writeln!(text, "stay"),
         };
@@ -325,7 +347,7 @@ impl Step {
 
     /// Reads a step and, of a move of an earlier version whose file was there under both names for a moment, that of the target, which
     /// is the one before.
-    fn read(line: &str) -> Option<(Option<Self>, Self)> {
+    fn read(line: &str, naming: &dyn Naming) -> Option<(Option<Self>, Self)> {
         let mut words = line.split(' ');
         let kind = words.next()?;
         let mut digest = || digest(words.next()?);
@@ -339,14 +361,21 @@ impl Step {
             "rename" | "move" => {
                 let digest = digest()?;
                 let key = if kind == "rename" { Some(key(&mut words)?) } else { None };
-                Self::Move { digest, key, directories: words.map(unescaped).collect::<Option<_>>()? }
+                Self::Move {
+                    digest,
+                    key,
+                    directories: words.map(|word| naming.path(word)).collect::<Option<_>>()?,
+                }
             }
             "remove" | "twice" => {
                 let old = digest()?;
                 let copy = (kind == "twice").then_some(Self::Publish(old));
                 return Some((
                     copy,
-                    Self::Remove { old, directories: words.map(unescaped).collect::<Option<_>>()? },
+                    Self::Remove {
+                        old,
+                        directories: words.map(|word| naming.path(word)).collect::<Option<_>>()?,
+                    },
                 ));
             }
             "stay" => Self::Stay,
@@ -356,9 +385,9 @@ impl Step {
     }
 }
 
-fn write_paths(text: &mut String, paths: &[PathBuf]) -> Option<std::fmt::Result> {
+fn write_paths(text: &mut String, paths: &[PathBuf], naming: &dyn Naming) -> Option<std::fmt::Result> {
     for path in paths {
-        let _ = write!(text, " {}", escaped(path)?);
+        let _ = write!(text, " {}", naming.word(path)?);
     }
     Some(writeln!(text))
 }
@@ -379,20 +408,26 @@ fn digest(word: &str) -> Option<Digest> {
     Some(Digest::from_bytes(bytes))
 }
 
-/// A path as one word: bytes that are no printable ASCII, and `%`, as `%` and two digits.
+/// A path as one word.
 pub(crate) fn escaped(path: &Path) -> Option<String> {
+    Some(escaped_bytes(os::bytes_of(path)?))
+}
+
+/// Bytes as one word: those that are no printable ASCII, and `%`, as `%` and two digits.
+pub(super) fn escaped_bytes(bytes: &[u8]) -> String {
     let mut text = String::new();
-    for byte in os::bytes_of(path)? {
+    for byte in bytes {
         if byte.is_ascii_graphic() && *byte != b'%' {
             text.push(char::from(*byte));
         } else {
             let _ = write!(text, "%{byte:02x}");
         }
     }
-    Some(text)
+    text
 }
 
-fn unescaped(word: &str) -> Option<PathBuf> {
+/// The bytes of a word.
+pub(super) fn unescaped(word: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut rest = word.bytes();
     while let Some(byte) = rest.next() {
@@ -403,5 +438,5 @@ fn unescaped(word: &str) -> Option<PathBuf> {
             bytes.push(byte);
         }
     }
-    os::path_of(bytes)
+    Some(bytes)
 }

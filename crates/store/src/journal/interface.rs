@@ -18,6 +18,9 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
     /// Whether an edit that cannot be written down in it is refused.
     fn is_needed(&self) -> bool;
 
+    /// Why it cannot be written to right now, as far as is known; waits for nothing.
+    fn check(&self) -> Result<(), String>;
+
     /// Writes down which files are to be changed. To be called before the first temporary is made. [`StoreErrorKind::Changed`] if another
     /// record names one of them already, which only a shared journal finds.
     ///
@@ -26,6 +29,9 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
 
     /// All records but those that are being begun, in no order.
     fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
+
+    /// Of a shared journal, the records that nobody has any more. Answers at once where it is known that it cannot be asked.
+    fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
 
     /// Of a shared journal, the records that name one of these files. Answers at once where it is known that it cannot be asked.
     fn naming(&self, files: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError>;

@@ -23,6 +23,7 @@ mod embedded;
 mod interface;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod stuck;
 
 #[cfg(test)]
 pub(crate) use contents::escaped;
@@ -30,3 +31,4 @@ pub(crate) use contents::{Change, Contents, Intent, Step, Subject, same_key};
 pub(crate) use interface::{Found, Journal, Record};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::SharedJournal;
+pub(crate) use stuck::Stuck;

@@ -167,6 +167,16 @@ impl Database {
         }
     }
 
+    /// Why there is no session right now. Waits for nothing.
+    pub(crate) fn check(&self) -> Result<(), DatabaseError> {
+        self.handle()?;
+        match &*self.0.inner.state() {
+            State::Up(session) if !session.is_over() => Ok(()),
+            State::Up(_) | State::Opening => Err(DatabaseError::Ended("it is being opened".to_owned())),
+            State::Down(why) => Err(why.clone()),
+        }
+    }
+
     /// Has the session carry a statement out. An error of which [`DatabaseError::is_lost`] holds says that it is unknown whether it was;
     /// the session is over then.
     pub(crate) fn query(

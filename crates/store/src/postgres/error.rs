@@ -17,6 +17,9 @@ pub enum DatabaseError {
     /// Its schema is not one that this version can use.
     #[error("{0}")]
     Schema(String),
+    /// A directory has no name by which other machines know it.
+    #[error("other machines do not know its directory by any name; --root-name gives it one")]
+    Unnamed,
     /// It refused a statement.
     #[error("the database refused: {message} (SQLSTATE {code})")]
     Refused {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::access::place::{Place, WritablePlace};
+use crate::cancellation::Cancellation;
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::journal::{Contents, Found, Intent, Subject};
-use crate::lock::{Backoff, LockedSet, lock_all_with};
+use crate::journal::{Contents, Found, Intent, Journal, Subject};
+use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
 
@@ -96,29 +98,56 @@ pub(crate) fn is_settled(
                 return Ok(is_first);
             }
         };
-        let mut half_way = found.into_iter().filter(|record| shows(record.contents())).peekable();
-        if half_way.peek().is_none() {
-            return Ok(is_first);
-        }
+        let half_way: Vec<_> = found.into_iter().filter(|record| shows(record.contents())).collect();
+        let Some(first) = half_way.first() else { return Ok(is_first) };
         is_first = false;
-        for record in half_way {
-            if !record.is_abandoned() {
-                continue;
-            }
+        let path = first.path().to_owned();
+        let stuck = |kind| {
+            workspace.stuck.add(&path);
+            StoreError::new(Operation::Lock, place.path(), kind)
+        };
+        // A call that reads many of its files waits for it once.
+        if half_way.iter().any(|record| workspace.stuck.has(record.path())) {
+            return Err(StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Busy));
+        }
+        for record in half_way.into_iter().filter(|record| record.is_abandoned()) {
             if !may_recover(workspace, record.contents()) {
                 let paths = record.contents().paths().map(Path::to_owned).collect();
-                let kind = StoreErrorKind::Unfinished {
-                    paths,
-                    is_of_later_form: record.contents().of_later_form.is_some(),
-                };
+                let is_of_later_form = record.contents().of_later_form.is_some();
+                let kind = StoreErrorKind::Unfinished { paths, is_of_later_form };
                 return Err(StoreError::new(Operation::Recover, record.path(), kind));
             }
-            try_recover(workspace, record, backoff)
-                .or_else(|(_, error)| error.map_or(Ok(()), |error| Err(*error)))?;
+            let recovered = try_recover(workspace, record, backoff);
+            if let Err((_, Some(error))) = recovered {
+                return Err(if error.kind == StoreErrorKind::Busy { stuck(error.kind) } else { *error });
+            }
         }
-        backoff.pause().map_err(|kind| StoreError::new(Operation::Lock, place.path(), kind))?;
+        if let Err(kind) = backoff.pause() {
+            return Err(if kind == StoreErrorKind::Busy {
+                stuck(kind)
+            } else {
+                StoreError::new(Operation::Lock, place.path(), kind)
+            });
+        }
     }
 }
+
+/// Ends what is abandoned of a shared journal, before files are looked through. Waits for nobody, and tells no failure: what is left is tried
+/// again by whoever reads or edits one of the files.
+pub(crate) fn tidy(workspace: &Workspace, cancellation: Cancellation<'_>) {
+    let found = workspace.shared_journal().map_or_else(|| Ok(Vec::new()), Journal::abandoned);
+    let wait = LockTimeout { limit: TIDYING, cancellation, observer: workspace.observer };
+    let mut backoff = Backoff::new(&wait);
+    for record in found.into_iter().flatten() {
+        if may_recover(workspace, record.contents()) && !workspace.stuck.has(record.path()) {
+            // It is in the log.
+            try_recover(workspace, record, &mut backoff).ok();
+        }
+    }
+}
+
+/// How long the files of a call that was cut off are waited for before a search.
+const TIDYING: Duration = Duration::from_millis(500);
 
 /// Whether anything of a call can be seen before all of it: nothing is before it is prepared.
 fn shows(contents: &Contents) -> bool {

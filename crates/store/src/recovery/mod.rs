@@ -21,5 +21,5 @@ mod site;
 )]
 mod tests;
 
-pub(crate) use gate::{is_settled, lock_settled, settle};
+pub(crate) use gate::{is_settled, lock_settled, settle, tidy};
 pub(crate) use recover::recover;

@@ -135,6 +135,7 @@ impl World {
 #[cfg(feature = "postgres")]
 pub(super) mod shared {
     use std::cell::RefCell;
+    use std::sync::Arc;
 
     use crate::journal::SharedJournal;
     use crate::observer::Observer;
@@ -157,7 +158,7 @@ pub(super) mod shared {
         let Some(server) = Server::shared() else { return };
         let database =
             Database::new(Settings::new(server.url().parse().unwrap()).unwrap().into(), Observer::default());
-        JOURNAL.set(Some(SharedJournal::new(database, Observer::default(), false)));
+        JOURNAL.set(Some(SharedJournal::new(database, Observer::default(), Arc::default(), false)));
         test();
         JOURNAL.set(None);
     }

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_text_editor_core::resolve::Patch;
@@ -28,7 +29,7 @@ use crate::workspace::Workspace;
 fn machine(url: &StateUrl, root: &Path) -> (Workspace, Database) {
     let database = Database::new(Settings::new(url.clone()).unwrap().into(), Observer::default());
     let roots = Roots::open(&[root.to_owned()]).unwrap();
-    let shared = Some(SharedJournal::new(database.clone(), Observer::default(), false));
+    let shared = Some(SharedJournal::new(database.clone(), Observer::default(), Arc::default(), false));
     (Workspace { shared, ..Workspace::without_state(roots) }, database)
 }
 
@@ -231,6 +232,136 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
 }
 
 #[test]
+fn the_files_of_a_call_are_waited_for_once() {
+    let Some(server) = Server::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    let url = server.url().parse().unwrap();
+    let ((one, _), (two, _)) = (machine(&url, &root), machine(&url, &root));
+    let asked = Cell::new(0);
+    let pause = || {
+        // Its owner lives, and is stopped.
+        if has_prepared(&two) {
+            asked.set(asked.get() + 1);
+            // Who waits asks before each pause whether it is still wanted.
+            let pauses = ["a", "b", "c"].map(|name| {
+                let (path, pauses) = (root.join(name), Cell::new(0));
+                let count = || {
+                    pauses.set(pauses.get() + 1);
+                    false
+                };
+                let control = Control::default().cancelled_by(&count);
+                let read =
+                    two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), control);
+                assert!(format!("{:?}", read.unwrap_err()).contains("Busy"), "{name}");
+                pauses.get()
+            });
+            assert!(pauses[1] * 10 < pauses[0] && pauses[2] * 10 < pauses[0], "{pauses:?}");
+        }
+        asked.get() > 0
+    };
+    call(&one, &root, "edits", Control::default().cancelled_by(&pause)).unwrap_err();
+    assert_eq!(asked.get(), 1);
+    let path = root.join("a");
+    two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), Control::default()).unwrap();
+}
+
+#[test]
+fn before_a_search_what_is_abandoned_is_ended() {
+    let Some(server) = Server::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    let before = tree(&root);
+    let url = server.url().parse().unwrap();
+    let (one, of_one) = machine(&url, &root);
+    let subject = |name: &str, intent| crate::journal::Subject {
+        path: root.join(name),
+        id: crate::stage::temporary::TemporaryId::draw(),
+        intent,
+    };
+    let subjects =
+        [subject("gone", crate::journal::Intent::Remove), subject("a", crate::journal::Intent::Remove)];
+    let mut record = one.journal().unwrap().begin(&subjects).unwrap();
+    let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
+    let steps = ["old gone\n", "old a\n"]
+        .map(|text| crate::journal::Step::Remove { old: digest(text), directories: Vec::new() });
+    record.prepared(&steps, true).unwrap();
+    fs::rename(root.join("gone"), root.join(subjects[0].id.name())).unwrap();
+    std::mem::forget(record);
+    cut_off(server, &of_one);
+    let (two, _) = machine(&url, &root);
+    recover_by_search(&two);
+    assert_eq!(tree(&root), before);
+}
+
+/// Looks for the word `gone`, which must be found.
+fn recover_by_search(workspace: &Workspace) {
+    let mut found = Vec::new();
+    let mut sink = |file: crate::search::FileMatches| {
+        found.push(file.file_path);
+        std::ops::ControlFlow::Continue(())
+    };
+    workspace.shared_journal().unwrap().all().unwrap();
+    workspace.search(&crate::search::Search::new("gone"), &mut sink, Control::default()).unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+/// The same directory, mounted at another path.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_record_names_files_as_every_machine_finds_them() {
+    use crate::root_names::{RootName, RootNames};
+
+    let Some(server) = Server::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let top = crate::tests::world::real(directory.path());
+    let (here, there) = (top.join("here"), top.join("there"));
+    for path in [&here, &there] {
+        fs::create_dir(path).unwrap();
+    }
+    make(&here);
+    if rustix::mount::mount_bind(&here, &there).is_err() {
+        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "nothing can be mounted");
+        return eprintln!("skipped: nothing can be mounted");
+    }
+    let url: StateUrl = server.url().parse().unwrap();
+    let machine = |root: &Path| {
+        let settings = Settings::new(url.clone()).unwrap().into();
+        let database = Database::new(settings, Observer::default());
+        let named = vec![(RootName::given("work").unwrap(), root.to_owned())];
+        let roots = Arc::new(RootNames::new(named));
+        let shared = SharedJournal::new(database.clone(), Observer::default(), roots, false);
+        let own = Roots::open(&[root.to_owned()]).unwrap();
+        (Workspace { shared: Some(shared), ..Workspace::without_state(own) }, database)
+    };
+    let before = tree(&here);
+    let ((one, of_one), (two, _)) = (machine(&here), machine(&there));
+    let is_done = Cell::new(false);
+    let pause = || {
+        if !is_done.get() && has_prepared(&two) {
+            is_done.set(true);
+            cut_off(server, &of_one);
+            try_to_recover(&two, &there);
+        }
+        false
+    };
+    let done = call(&one, &here, "all", Control::default().cancelled_by(&pause));
+    let taken_over = (is_done.get(), done.is_err());
+    recover(&two);
+    let after = tree(&there);
+    let left = two.shared_journal().unwrap().all().unwrap().len();
+    let again = call(&two, &there, "all", Control::default());
+    drop((one, two));
+    rustix::mount::unmount(&there, rustix::mount::UnmountFlags::DETACH).unwrap();
+    assert_eq!(taken_over, (true, true));
+    assert_eq!(after, before);
+    assert_eq!(left, 0);
+    again.unwrap();
+}
+
+#[test]
 fn without_the_database_edits_are_refused_and_reads_go_on() {
     let Some(mut server) = Server::start(&[]) else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -252,10 +383,16 @@ fn without_the_database_edits_are_refused_and_reads_go_on() {
         assert_eq!(tree(&root), before, "{kind}");
     }
     read().unwrap();
-    let shared = Some(SharedJournal::new(database, Observer::default(), true));
+    assert!(
+        one.why_edits_wait().unwrap().contains("the database cannot be reached"),
+        "{:?}",
+        one.why_edits_wait()
+    );
+    let shared = Some(SharedJournal::new(database, Observer::default(), Arc::default(), true));
     let optional =
         Workspace { shared, ..Workspace::without_state(Roots::open(std::slice::from_ref(&root)).unwrap()) };
     call(&optional, &root, "create", Control::default()).unwrap();
     server.go_on();
     call(&one, &root, "edits", Control::default()).unwrap();
+    assert_eq!((one.why_edits_wait(), optional.why_edits_wait()), (None, None));
 }

@@ -18,6 +18,10 @@ impl Journal for StateDir {
         false
     }
 
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn is_needed(&self) -> bool {
         false
     }
@@ -25,6 +29,10 @@ impl Journal for StateDir {
     fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
         let found = FoundFile::all(self)?;
         Ok(found.into_iter().map(|found| Box::new(found) as Box<dyn Found>).collect())
+    }
+
+    fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
+        Ok(Vec::new())
     }
 
     fn naming(&self, _: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError> {

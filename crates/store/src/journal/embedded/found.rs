@@ -11,7 +11,7 @@ use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::source::CHUNK;
 
 use crate::error::{Context as _, Operation, StoreError};
-use crate::journal::contents::Contents;
+use crate::journal::contents::{Contents, Here};
 use crate::journal::interface::Found;
 use crate::os;
 use crate::os::directory::Dir;
@@ -91,7 +91,7 @@ impl FoundFile {
         if !os::identity_at(state.journal(), Path::new(name)).is_ok_and(|now| now.same_file(&identity)) {
             return Ok(None);
         }
-        let contents = Contents::read(&read(&file)?);
+        let contents = Contents::read(&read(&file)?, &Here);
         let (directory, path) = (state.journal().clone(), state.path().join(JOURNAL).join(name));
         Ok(Some(Self { directory, name: name.clone(), file, identity, path, contents, is_abandoned }))
     }

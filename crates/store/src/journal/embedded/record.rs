@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::journal::contents::{Step, Subject, end_part, first_part, with_steps};
+use crate::journal::contents::{Here, Step, Subject, end_part, first_part, with_steps};
 use crate::journal::interface::Record;
 use crate::os;
 use crate::os::directory::Dir;
@@ -63,7 +63,7 @@ impl FileRecord {
                 break record;
             }
         };
-        record.text = first_part(subjects).ok_or_else(|| record.fail(StoreErrorKind::Io))?;
+        record.text = first_part(subjects, &Here).ok_or_else(|| record.fail(StoreErrorKind::Io))?;
         record.write_from(0, false)?;
         Ok(record)
     }
@@ -108,7 +108,7 @@ impl Record for FileRecord {
             // Recovery could not read it.
             return Err(self.fail(StoreErrorKind::Io));
         }
-        let whole = with_steps(std::mem::take(&mut self.text), steps);
+        let whole = with_steps(std::mem::take(&mut self.text), steps, &Here);
         self.text = whole.ok_or_else(|| self.fail(StoreErrorKind::Io))?;
         self.write_from(from, sync)?;
         if sync {
@@ -233,7 +233,7 @@ mod tests {
                 2 => Contents { committed: false, ..all.clone() },
                 _ => all.clone(),
             };
-            assert_eq!(Contents::read(&text.as_bytes()[..length]), expected, "{length}");
+            assert_eq!(Contents::read(&text.as_bytes()[..length], &Here), expected, "{length}");
         }
     }
 
@@ -264,7 +264,7 @@ mod tests {
             committed: true,
             of_later_form: None,
         };
-        assert_eq!(Contents::read(text_of(&[&first, &steps, "committed\n"]).as_bytes()), expected);
+        assert_eq!(Contents::read(text_of(&[&first, &steps, "committed\n"]).as_bytes(), &Here), expected);
         let first = format!(
             "mcp-text-editor journal 2\nto {id} /to\nmade /x\nmade /x/y%20z\nmove {id} /from%20%25\n"
         );
@@ -285,7 +285,7 @@ mod tests {
                 committed: false,
                 of_later_form: None,
             };
-            assert_eq!(Contents::read(text.as_bytes()), expected);
+            assert_eq!(Contents::read(text.as_bytes(), &Here), expected);
             assert!(
                 expected.concerns(Path::new("/from %"), None) && expected.concerns(Path::new("/to"), None)
             );
@@ -298,7 +298,7 @@ mod tests {
         let text = written(&all).0;
         let part = "mcp-text-editor journal 4\nmoved 7 8 9 /a%20b\nby /c\n";
         let end = format!("end {}\nwhat nobody knows yet\n", Digest::of(part.as_bytes()).short());
-        let read = |text: &str| Contents::read(text.as_bytes()).of_later_form;
+        let read = |text: &str| Contents::read(text.as_bytes(), &Here).of_later_form;
         assert_eq!(read(&text), None);
         assert_eq!(read(""), None);
         assert_eq!(read("mcp-text-editor journal "), None);
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(read(part), Some(Vec::new()));
         let whole = format!("{part}{end}");
         assert_eq!(read(&whole), Some(vec!["/a b".into(), "/c".into()]));
-        assert!(Contents::read(whole.as_bytes()).concerns(Path::new("/c"), None));
+        assert!(Contents::read(whole.as_bytes(), &Here).concerns(Path::new("/c"), None));
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
         for at in 0..text.len() {
             let mut bytes = text.clone().into_bytes();
             bytes[at] ^= 1;
-            let read = Contents::read(&bytes);
+            let read = Contents::read(&bytes, &Here);
             let whole = lengths.iter().filter(|end| **end <= at).count();
             assert!(!read.committed, "{at}");
             assert!(whole >= 2 || read.steps.is_none(), "{at}");

@@ -6,6 +6,7 @@ use crate::error::{Operation, StoreError};
 use crate::journal::contents::Contents;
 use crate::journal::interface::Found;
 use crate::journal::postgres::link::{Link, drawn, failed};
+use crate::journal::postgres::naming::Everywhere;
 use crate::journal::postgres::statements::{self, COMMITTED, END, IS_THERE, RELEASE, Row, TAKE_OVER};
 use crate::postgres::database::BOUND;
 
@@ -22,8 +23,8 @@ pub(super) struct FoundRow {
 }
 
 /// What a row says; its temporaries are called as those of this epoch.
-fn contents_of(text: &str, state: i16, epoch: u32) -> Contents {
-    let mut contents = Contents::read(text.as_bytes());
+fn contents_of(link: &Link, text: &str, state: i16, epoch: u32) -> Contents {
+    let mut contents = Contents::read(text.as_bytes(), &Everywhere(&link.roots));
     contents.committed = state == COMMITTED;
     for subject in &mut contents.subjects {
         subject.id = subject.id.at_epoch(epoch);
@@ -34,7 +35,7 @@ fn contents_of(text: &str, state: i16, epoch: u32) -> Contents {
 impl FoundRow {
     pub(super) fn new(link: Link, row: &Row) -> Self {
         let epoch = u32::try_from(row.epoch).unwrap_or_default();
-        let contents = contents_of(&row.contents, row.state, epoch);
+        let contents = contents_of(&link, &row.contents, row.state, epoch);
         let path = PathBuf::from(format!("record {} of the database", row.id));
         let (claim, is_abandoned, is_taken) = (row.claim, row.is_abandoned, false);
         Self { link, path, claim, epoch, contents, is_abandoned, is_taken }
@@ -91,7 +92,7 @@ impl Found for FoundRow {
         let Ok((epoch, state, text)) = read() else { return Ok(false) };
         (self.claim, self.is_taken) = (claim, true);
         self.epoch = u32::try_from(epoch).unwrap_or_default();
-        self.contents = contents_of(&text, state, self.epoch);
+        self.contents = contents_of(&self.link, &text, state, self.epoch);
         Ok(true)
     }
 

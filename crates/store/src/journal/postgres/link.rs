@@ -3,17 +3,21 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::observer::Observer;
 use crate::postgres::database::Database;
 use crate::postgres::error::DatabaseError;
+use crate::root_names::RootNames;
 
 /// The way to the database, and who is told of the records in work.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) database: Database,
     pub(super) observer: Observer,
+    /// What directories are called on all machines.
+    pub(super) roots: Arc<RootNames>,
 }
 
 /// An error of the database, of an edit that concerns this file.

@@ -7,6 +7,7 @@
 
 mod found;
 mod link;
+mod naming;
 mod record;
 mod shared;
 mod statements;

@@ -8,6 +8,7 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::contents::{Step, Subject, with_steps};
 use crate::journal::interface::Record;
 use crate::journal::postgres::link::{Link, failed};
+use crate::journal::postgres::naming::Everywhere;
 use crate::journal::postgres::statements::{
     self, ADOPT, BEGUN, CHANGE, COMMITTED, END, PREPARED, PROVE, RELEASE,
 };
@@ -145,7 +146,8 @@ impl RowRecord {
 impl Record for RowRecord {
     fn prepared(&mut self, steps: &[Step], _: bool) -> Result<(), StoreError> {
         let steps: Vec<Step> = steps.iter().map(Step::of_any_device).collect();
-        let whole = (steps.len() == self.subjects.len()).then(|| with_steps(self.contents.clone(), &steps));
+        let whole = (steps.len() == self.subjects.len())
+            .then(|| with_steps(self.contents.clone(), &steps, &Everywhere(&self.link.roots)));
         let Some(contents) = whole.flatten() else {
             return Err(StoreError::new(Operation::WriteJournal, self.path(), StoreErrorKind::Io));
         };

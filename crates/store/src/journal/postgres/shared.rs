@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_text_editor_core::digest::Digest;
-
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::journal::contents::{Subject, escaped, first_part};
+use crate::journal::contents::{Subject, first_part};
 use crate::journal::interface::{Found, Journal, Record};
 use crate::journal::postgres::found::FoundRow;
 use crate::journal::postgres::link::{Link, drawn, failed};
+use crate::journal::postgres::naming::Everywhere;
 use crate::journal::postgres::record::RowRecord;
-use crate::journal::postgres::statements::{self, ALL, BEGIN, NAMING, Row};
+use crate::journal::postgres::statements::{self, ABANDONED, ALL, BEGIN, NAMING, Row};
 use crate::observer::Observer;
 use crate::postgres::database::{Database, Value};
 use crate::postgres::error::DatabaseError;
+use crate::root_names::RootNames;
 
 /// How long an edit waits for a database that is not there. A read does not wait.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,15 +29,14 @@ pub(crate) struct SharedJournal {
     is_optional: bool,
 }
 
-/// The keys of some files, and how they are told. A file has the same on all machines.
-pub(super) fn keys_of<'a>(files: impl Iterator<Item = &'a Path>) -> BTreeMap<Vec<u8>, String> {
-    let named = files.filter_map(escaped);
-    named.map(|name| (Digest::of(name.as_bytes()).as_bytes().to_vec(), name)).collect()
-}
-
 impl SharedJournal {
-    pub(crate) fn new(database: Database, observer: Observer, is_optional: bool) -> Self {
-        Self { link: Link { database, observer }, is_optional }
+    pub(crate) fn new(
+        database: Database,
+        observer: Observer,
+        roots: Arc<RootNames>,
+        is_optional: bool,
+    ) -> Self {
+        Self { link: Link { database, observer, roots }, is_optional }
     }
 
     #[cfg(test)]
@@ -84,6 +84,10 @@ impl Journal for SharedJournal {
         true
     }
 
+    fn check(&self) -> Result<(), String> {
+        self.link.database.check().map_err(|error| error.to_string())
+    }
+
     fn is_needed(&self) -> bool {
         !self.is_optional
     }
@@ -92,10 +96,13 @@ impl Journal for SharedJournal {
         let first = subjects.first().map_or(Path::new(""), |subject| subject.path.as_path());
         let fail = |error| failed(Operation::WriteJournal, first, error);
         let subjects: Vec<Subject> = subjects.iter().map(Subject::of_any_device).collect();
-        let Some(contents) = first_part(&subjects) else {
-            return Err(StoreError::new(Operation::WriteJournal, first, StoreErrorKind::Io));
+        let everywhere = Everywhere(&self.link.roots);
+        let keys = subjects.iter().map(|subject| everywhere.key(&subject.path));
+        // The files of a call can have several entries each.
+        let files: Option<BTreeMap<Vec<u8>, String>> = keys.collect();
+        let (Some(files), Some(contents)) = (files, first_part(&subjects, &everywhere)) else {
+            return Err(fail(DatabaseError::Unnamed));
         };
-        let files = keys_of(subjects.iter().map(|subject| subject.path.as_path()));
         let (keys, paths): (Vec<Vec<u8>>, Vec<String>) = files.into_iter().unzip();
         let session = self.link.database.session(self.patience()).map_err(fail)?;
         let claim = drawn();
@@ -143,8 +150,15 @@ impl Journal for SharedJournal {
         }
     }
 
+    fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
+        let found = self.found(ABANDONED, Vec::new, Duration::ZERO);
+        found.map_err(|error| failed(Operation::ReadJournal, Path::new("in the database"), error))
+    }
+
     fn naming(&self, files: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError> {
-        let keys: Vec<Vec<u8>> = keys_of(files.iter().copied()).into_keys().collect();
+        let everywhere = Everywhere(&self.link.roots);
+        let keys = files.iter().filter_map(|path| everywhere.key(path));
+        let keys: Vec<Vec<u8>> = keys.map(|(key, _)| key).collect();
         let found = self.found(NAMING, || vec![statements::keys(keys.clone())], Duration::ZERO);
         found.map_err(|error| failed(Operation::ReadJournal, files.first().unwrap_or(&Path::new("")), error))
     }

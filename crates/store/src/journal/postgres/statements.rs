@@ -57,6 +57,12 @@ pub(super) const TAKE_OVER: &str = concat!(
 pub(super) const ALL: &str =
     concat!("select r.id, r.claim, r.epoch, r.state, r.contents, ", is_free!(), " from records r");
 
+/// The same of those that are abandoned, and may show in files.
+pub(super) const ABANDONED: &str = concat!(
+    "select r.id, r.claim, r.epoch, r.state, r.contents, true from records r where r.state > 0 and ",
+    is_free!()
+);
+
 /// The same of those that name a file. Values: the keys of files.
 pub(super) const NAMING: &str = concat!(
     "select r.id, r.claim, r.epoch, r.state, r.contents, ",

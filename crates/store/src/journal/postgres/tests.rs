@@ -1,6 +1,7 @@
 //! Records in a real database: whose they are, while sessions live, end, and are opened anew.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_text_editor_core::digest::Digest;
@@ -18,7 +19,7 @@ use crate::stage::temporary::TemporaryId;
 /// The journal of a machine.
 fn machine(url: &StateUrl) -> SharedJournal {
     let database = Database::new(Settings::new(url.clone()).unwrap().into(), Observer::default());
-    SharedJournal::new(database, Observer::default(), false)
+    SharedJournal::new(database, Observer::default(), Arc::default(), false)
 }
 
 fn subject(path: &str) -> Subject {

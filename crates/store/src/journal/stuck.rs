@@ -1,0 +1,30 @@
+//! Records that were waited for in vain: [`Stuck`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// For how long it is not waited for a record again.
+const FOR: Duration = Duration::from_secs(5);
+
+/// The records that calls waited for in vain a moment ago, by where they are: the files of one call are mostly read one after the other, and all
+/// of them would wait as long.
+#[derive(Default, Debug)]
+pub(crate) struct Stuck(Mutex<BTreeMap<PathBuf, Instant>>);
+
+impl Stuck {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Instant>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, since| since.elapsed() < FOR);
+        known
+    }
+
+    pub(crate) fn add(&self, record: &Path) {
+        self.known().insert(record.to_owned(), Instant::now());
+    }
+
+    pub(crate) fn has(&self, record: &Path) -> bool {
+        self.known().contains_key(record)
+    }
+}
