@@ -249,6 +249,8 @@ mod tests {
             let mut hasher = Hasher::with_midstates(size as u64);
             old.chunks(chunk).for_each(|chunk| hasher.update(chunk));
             assert_eq!(hasher.digest(), Digest::of(old));
+            let kept = hasher.midstates.len();
+            assert!(((size / 4096).min(16)..=32).contains(&kept), "{kept} of {size} bytes");
             for at in [0, size.min(1), size / 3, size / 2, size.saturating_sub(1), size] {
                 let new = [&old[..at], b"new", &old[at..]].concat();
                 let mut again = hasher.before(at as u64);
@@ -276,5 +278,21 @@ mod tests {
         }
         assert_eq!(DigestPrefix::parse("e3b0c44298fg"), None);
         assert!(!DigestPrefix::parse("e3b0c44298fd").unwrap().matches(&digest));
+    }
+
+    #[test]
+    fn what_is_sent_is_the_beginning_of_the_digest() {
+        let digest = Digest::of(b"");
+        assert_eq!(digest.as_bytes()[..4], [0xe3, 0xb0, 0xc4, 0x42]);
+        assert_eq!(digest.short(), "e3b0c44298fc1c14");
+        assert!(DigestPrefix::parse(&digest.short()).unwrap().matches(&digest));
+    }
+
+    #[test]
+    fn two_prefixes_agree_where_one_begins_with_the_other() {
+        let [short, long, other] = ["e3b0c44298fc", "e3b0c44298fc1c14", "e3b0c44298fd"]
+            .map(|text| DigestPrefix::parse(text).unwrap());
+        assert!(short.agrees_with(&long) && long.agrees_with(&short) && short.agrees_with(&short));
+        assert!(!short.agrees_with(&other) && !other.agrees_with(&long));
     }
 }

@@ -253,3 +253,18 @@ proptest! {
         prop_assert_eq!(meant(&numbered), Some(lines.join("\n")));
     }
 }
+
+#[test]
+fn what_an_escape_means_is_undone_once() {
+    for (text, undone) in [
+        (r"a\n", "a"),
+        (r"a\nb", "a\nb"),
+        (r"a\r\nb", "a\nb"),
+        (r"a\tb", "a\tb"),
+        (r"a\rb", r"a\rb"),
+        (r"a\", r"a\"),
+        (r"a\\nb", r"a\\nb"),
+    ] {
+        assert_eq!(super::escapes::unescaped(text), undone, "{text}");
+    }
+}

@@ -57,6 +57,31 @@ fn what_a_line_says() {
 }
 
 #[test]
+fn named_classes_are_those_of_ascii_as_git_has_them() {
+    // One byte of each kind, and what each class holds of them.
+    let bytes = b"aGZ5_ \t\x0b\x7f";
+    for (name, held) in [
+        ("alnum", "aGZ5"),
+        ("alpha", "aGZ"),
+        ("blank", " \t"),
+        ("cntrl", "\t\x0b\x7f"),
+        ("digit", "5"),
+        ("graph", "aGZ5_"),
+        ("lower", "a"),
+        ("print", "aGZ5_ "),
+        ("punct", "_"),
+        ("space", " \t"),
+        ("upper", "GZ"),
+        ("xdigit", "a5"),
+    ] {
+        let class = format!("[[:{name}:]]");
+        let found: Vec<u8> =
+            bytes.iter().copied().filter(|byte| matches(class.as_bytes(), &[*byte])).collect();
+        assert_eq!(String::from_utf8_lossy(&found), held, "{class}");
+    }
+}
+
+#[test]
 fn globs_that_cannot_be_taken() {
     let said = |globs: &[&str]| Rules::of_globs(globs).unwrap_err().to_string();
     let said = [
@@ -86,6 +111,14 @@ fn globs_that_cannot_be_taken() {
     assert!(matches!(Rules::of_globs(&["a", "{"]), Err(BadGlobs::Unreadable(1, _))));
     let long = "a".repeat(4_000);
     assert!(Rules::of_globs(&[long.as_str(); MOST_GLOB_BYTES / 4_000]).is_ok());
+}
+
+#[test]
+fn what_follows_a_backslash_means_itself() {
+    for (glob, path) in [("\\[a", "[a"), ("b\\[a", "b[a"), ("\\\\", "\\"), ("a\\*", "a*")] {
+        assert!(Rules::of_globs(&[glob]).is_ok() && matches(glob.as_bytes(), path.as_bytes()), "{glob}");
+    }
+    assert!(!matches(b"a\\*", b"ab"));
 }
 
 #[test]
