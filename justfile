@@ -97,7 +97,7 @@ schedules MANY="1000" *LAWS:
     cp Cargo.lock schedules/
     cargo run --manifest-path schedules/Cargo.toml -- --schedules {{MANY}} {{LAWS}}
 
-# What the tests of core and store notice, of the lines that changed, or `all`; cargo install --locked cargo-mutants@27.1.0
+# What the tests of core and store notice, of the lines that changed, or `all`; CONTRIBUTING says what it wants
 mutants *ARGS="changed":
     python3 tests/engine/mutants.py {{ARGS}}
 

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""What the tests of core and store notice: small changes of the program, one after the other, by cargo-mutants (cargo install --locked
-cargo-mutants@27.1.0). `.cargo/mutants.toml` says what is not tried, and `missed.txt` which files were gone through, and what is missed in
-them with its reason: whatever else is missed there fails, and so does what a change brings along. What is missed in other files is told,
-and counts as skipped. Ends with `N passed, N failed, N skipped`; a mutant that does not compile is none of these.
+"""What the tests of core and store notice: small changes of the program, of which cargo-mutants (cargo install --locked
+cargo-mutants@27.1.0) makes the list. All of them are built into one program of a crate (`schemata.py`) and tried one after the other there
+(`trial.py`), which takes a second each instead of a build; Linux, and tree-sitter of `.ci/tools.txt`. `.cargo/mutants.toml` says what is
+not tried, and `missed.txt` which files were gone through, and what is missed in them with its reason: whatever else is missed there, or in
+lines that changed, fails. What is missed in other files is told, and counts as skipped, as does what cannot be switched in a program that runs, such as a constant:
+`in FILE --plain` has cargo-mutants try these, a build each. Ends with `N passed, N failed, N skipped`; a mutant that does not compile is
+none of these.
 
-    mutants.py all [--shard 3/16]                    every mutant, or of sixteen parts one
-    mutants.py changed [--base COMMIT] [--most 40]   those in lines that changed, at most so many, drawn by SEED
-    mutants.py in crates/core/src/splice.rs …        those of these files
+    mutants.py all [--crate core] [--shard 3/16]     every mutant, of one crate, or of sixteen parts one
+    mutants.py changed [--base COMMIT] [--most 150]  those in lines that changed, at most so many, drawn by SEED
+    mutants.py in crates/core/src/splice.rs …        those of these files, or of directories
+    --keep FILE                                      writes what became of each, a line of JSON
 """
 
 from __future__ import annotations
@@ -14,34 +18,47 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PACKAGES = ["-p", "mcp-text-editor-core", "-p", "mcp-text-editor-store"]
-SOURCES = ["crates/core/src", "crates/store/src"]
+CRATES = {"core": "mcp-text-editor-core", "store": "mcp-text-editor-store"}
+PACKAGES = [word for package in CRATES.values() for word in ("-p", package)]
+SOURCES = [f"crates/{crate}/src" for crate in CRATES]
+#: How old a commit is that a change is held against where nothing else is known, in hours before the last one.
+LATELY = 24
 
 
 def git(*arguments: str) -> str | None:
     """What git says; None where it fails."""
     done = subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def base() -> str | None:
-    """The commit that a change is held against: where it left origin's main; on main itself, the commit before."""
-    head = (git("rev-parse", "HEAD") or "").strip()
-    left = (git("merge-base", "HEAD", "origin/main") or "").strip()
+    """The commit that a change is held against: where it left origin's main; on main itself, the last one that is a day older."""
+    head = git("rev-parse", "HEAD")
+    left = git("merge-base", "HEAD", "origin/main")
     if left and left != head:
         return left
-    before = git("rev-parse", "--verify", "--quiet", "HEAD~1")
-    return before and before.strip()
+    now = git("show", "--no-patch", "--format=%ct", "HEAD")
+    if now is None:
+        return None
+    return git("rev-list", "--first-parent", "--max-count=1", f"--before={int(now) - LATELY * 3600}", "HEAD") or git("rev-parse", "--verify", "--quiet", "HEAD~1")
 
 
 def cargo_mutants(arguments: list[str], **options) -> subprocess.CompletedProcess:
     return subprocess.run(["cargo", "mutants", *PACKAGES, *arguments], cwd=REPOSITORY, **options)
+
+
+def listed(arguments: list[str]) -> list[dict]:
+    done = cargo_mutants([*arguments, "--list", "--json"], stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout or "[]")
 
 
 def known() -> dict[str, set[str]]:
@@ -60,79 +77,154 @@ def known() -> dict[str, set[str]]:
     return files
 
 
-def try_them(arguments: list[str], left_out: int = 0, everywhere: bool = True) -> int:
-    """Runs cargo-mutants and counts what came of it: what is missed fails, everywhere or in the files that were gone through."""
-    with tempfile.TemporaryDirectory() as directory:
-        code = cargo_mutants(["--output", directory, "--no-shuffle", "--colors=never", *arguments]).returncode
-        # 2: some were missed; 3: some ran out of time.
-        if code not in (0, 2, 3):
-            print(f"cargo-mutants ended with {code}", file=sys.stderr)
-            return 1
-        out = Path(directory) / "mutants.out"
-        outcomes = json.loads((out / "outcomes.json").read_text())
-        missed = (out / "missed.txt").read_text().splitlines()
+def what(mutant: dict) -> str:
+    """The change in words, without the place."""
+    return mutant["name"].split(": ", 1)[1]
+
+
+def room(mutant: dict) -> str:
+    crate, _, name = mutant["file"].removeprefix("crates/").split("/")[:3]
+    return f"{crate}/{name.removesuffix('.rs')}"
+
+
+def try_them(mutants: list[dict], keep: str | None, left_out: int = 0, everywhere: bool = False) -> int:
+    """Builds all of them into one program of each crate, tries each, and counts what came of it: what is missed fails in files that were
+    gone through, or everywhere."""
+    import schemata
+    import trial
+
+    # Where what they depend on may be built already.
+    environment = os.environ | {"CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))}
+    # The laws are the same in every run, so that red means the change.
+    os.environ.setdefault("PROPTEST_RNG_SEED", os.environ.get("SEED", "1"))
+    numbered = dict(enumerate(mutants, 1))
+    built = {}
+    for crate, package in CRATES.items():
+        of_crate = {number: mutant for number, mutant in numbered.items() if mutant["package"] == package}
+        if of_crate:
+            tree = REPOSITORY / "target/mutants" / crate
+            schemata.copy(REPOSITORY, tree)
+            built[crate] = schemata.build(tree, package, crate, of_crate, environment)
+            print(f"{crate}: {len(of_crate)} mutants, {len(built[crate].unviable)} do not compile", flush=True)
+    unviable = set().union(*(one.unviable for one in built.values()))
+    alone = set().union(*(one.alone for one in built.values()))
+    kept = open(keep, "w", encoding="utf-8") if keep else None
+    trial.wall(REPOSITORY / "target/mutants")
+    missed: set[int] = set()
+    noticed: dict[int, str] = {}
+    late = 0
+    for crate, one in built.items():
+        tests = trial.Trial(one.programs, one.directory, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
+        for name in tests.measure(len(numbered) + 1):
+            print(f"failed without a mutant, so not asked: {name}")
+        here = {number: f"{mutant['file']} {(mutant['function'] or {}).get('function_name')}" for number, mutant in numbered.items()
+                if mutant["package"] == CRATES[crate] and number not in unviable | alone}
+
+        def told(number: int, killer: str | None) -> None:
+            if kept:
+                kept.write(json.dumps([numbered[number]["name"], killer]) + "\n")
+                kept.flush()
+
+        tried = tests.try_all(here, told)
+        missed |= tried.missed
+        noticed |= tried.noticed
+        late += len(tried.out_of_time)
     files = known()
-    passed, failed, skipped = outcomes["caught"] + outcomes["timeout"], 0, left_out
-    for line in missed:
-        place, what = line.split(": ", 1)
-        file = place.split(":")[0]
-        if what in files.get(file, ()):
-            continue
-        if everywhere or file in files:
-            print(f"failed: no test notices {line}")
+    failed, skipped, excused = 0, left_out + len(alone), Counter()
+    for number in sorted(missed):
+        mutant = numbered[number]
+        if what(mutant) in files.get(mutant["file"], ()):
+            excused[room(mutant)] += 1
+        elif everywhere or mutant["file"] in files:
+            print(f"failed: no test notices {mutant['name']}")
             failed += 1
         else:
-            print(f"skipped: no test notices {line}")
+            print(f"skipped: no test notices {mutant['name']}")
             skipped += 1
-    print(f"{outcomes['unviable']} do not compile, {outcomes['timeout']} ran out of time")
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    for number in sorted(alone):
+        print(f"skipped: cannot be switched: {numbered[number]['name']}")
+    by_room = Counter(room(numbered[number]) for number in noticed), Counter(room(numbered[number]) for number in missed)
+    for name in sorted(by_room[0] | by_room[1]):
+        both = by_room[0][name] + by_room[1][name]
+        print(f"{name:24} {by_room[0][name]:5} of {both:5} noticed {100 * by_room[0][name] / both:7.2f} %, {excused[name]} missed with a reason")
+    print(f"{len(unviable)} do not compile, {len(alone)} cannot be switched, {late} ran out of time")
+    print(f"{len(noticed)} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
-def changed(since: str | None, most: int) -> int:
-    since = since or base()
+def try_plainly(mutants: list[dict]) -> int:
+    """As cargo-mutants does it, a build each."""
+    named = [argument for mutant in mutants for argument in ("--re", f"^{re.escape(mutant['name'])}$")]
+    code = cargo_mutants([*named, "--no-shuffle", "--colors=never", "--output", str(REPOSITORY / "target/mutants")]).returncode
+    print(f"cargo-mutants ended with {code}")
+    return code
+
+
+def changed(options: argparse.Namespace) -> int:
+    since = options.base or base()
     if since is None:
         print("skipped: a clone without a history has no change to look at\n0 passed, 0 failed, 1 skipped")
         return 0
-    difference = git("diff", "--no-ext-diff", since, "--", *SOURCES)
+    where = sorted(known()) if options.gone_through else SOURCES
+    difference = git("diff", "--no-ext-diff", since, "--", *where)
     if difference is None:
         print(f"skipped: {since} is not in this clone\n0 passed, 0 failed, 1 skipped")
         return 0
+    if not difference:
+        print(f"nothing of these files changed since {since[:12]}\n0 passed, 0 failed, 0 skipped")
+        return 0
+    if not is_there():
+        return 0
     with tempfile.NamedTemporaryFile("w", suffix=".diff") as file:
-        file.write(difference)
+        file.write(difference + "\n")
         file.flush()
-        within = ["--in-diff", file.name]
-        mutants = []
-        if difference:
-            listed = cargo_mutants([*within, "--list", "--json"], stdout=subprocess.PIPE, text=True, check=True)
-            mutants = json.loads(listed.stdout or "[]")
-        print(f"{len(mutants)} mutants in what changed since {since[:12]}", flush=True)
-        if not mutants:
-            print("0 passed, 0 failed, 0 skipped")
-            return 0
-        parts = -(-len(mutants) // most)
-        part = int(os.environ.get("SEED", "1")) % parts
-        here = len(mutants[part::parts])
-        return try_them([*within, "--sharding=round-robin", f"--shard={part}/{parts}"], len(mutants) - here)
+        mutants = listed(["--in-diff", file.name])
+    drawn = random.Random(os.environ.get("SEED", "1")).sample(mutants, min(options.most, len(mutants)))
+    print(f"{len(drawn)} of {len(mutants)} mutants in what changed since {since[:12]}", flush=True)
+    if not drawn:
+        print("0 passed, 0 failed, 0 skipped")
+        return 0
+    return try_them(drawn, options.keep, len(mutants) - len(drawn), everywhere=True)
+
+
+def is_there() -> bool:
+    """Whether cargo-mutants can make the list; `.ci/run` says where it is to be installed, if there is something to list."""
+    if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode == 0:
+        return True
+    root = os.environ.get("MUTANTS_INSTALL")
+    if root:
+        subprocess.run(["cargo", "install", "--quiet", "--locked", "--root", root, "cargo-mutants@27.1.0"], check=True)
+        return True
+    print("skipped: cargo-mutants is not installed\n0 passed, 0 failed, 1 skipped")
+    return False
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("all").add_argument("--shard", default="0/1")
+    everything = commands.add_parser("all")
+    everything.add_argument("--crate", choices=CRATES)
+    everything.add_argument("--shard", default="0/1")
     of_change = commands.add_parser("changed")
     of_change.add_argument("--base")
-    of_change.add_argument("--most", type=int, default=40)
-    commands.add_parser("in").add_argument("files", nargs="+")
+    of_change.add_argument("--most", type=int, default=150)
+    of_change.add_argument("--gone-through", action="store_true", help="only in files that were gone through, where a miss fails")
+    of_files = commands.add_parser("in")
+    of_files.add_argument("files", nargs="+")
+    of_files.add_argument("--plain", action="store_true", help="by cargo-mutants itself, a build each")
+    for command in commands.choices.values():
+        command.add_argument("--keep", metavar="FILE")
     options = parser.parse_args()
-    if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode:
-        print("skipped: cargo-mutants is not installed\n0 passed, 0 failed, 1 skipped")
-        return 0
     if options.command == "changed":
-        return changed(options.base, options.most)
+        return changed(options)
+    if not is_there():
+        return 0
     if options.command == "in":
-        return try_them([argument for file in options.files for argument in ("--file", file)])
-    return try_them(["--sharding=round-robin", "--shard", options.shard], everywhere=False)
+        mutants = [mutant for mutant in listed([]) if any(mutant["file"] == file or mutant["file"].startswith(f"{file.rstrip('/')}/") for file in options.files)]
+        return try_plainly(mutants) if options.plain else try_them(mutants, options.keep)
+    part, parts = map(int, options.shard.split("/"))
+    mutants = [mutant for mutant in listed([]) if options.crate is None or mutant["package"] == CRATES[options.crate]]
+    return try_them(mutants[part::parts], options.keep)
 
 
 if __name__ == "__main__":
