@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import * as stories from "./stories.ts";
-import { PAGE, closeBrowser, fakeHost, polite, violations, type Answer, type FakeOptions, type Loose, type Message } from "./support.ts";
+import { PAGE, PATIENCE, closeBrowser, fakeHost, polite, violations, type Answer, type FakeOptions, type Loose, type Message } from "./support.ts";
 
 after(closeBrowser);
 
@@ -220,7 +220,7 @@ test("10 000 hunks are folded, and all of them are there when they are asked for
   await host.frame.waitForSelector(".card");
   assert.ok((await host.frame.locator(".row:not(.gap)").count()) <= 61);
   await host.frame.click("text=/Show 29,9\\d\\d lines more/");
-  await host.frame.waitForFunction(() => document.querySelectorAll(".row:not(.gap)").length === 30_000, undefined, { timeout: 60_000 });
+  await host.frame.waitForFunction(() => document.querySelectorAll(".row:not(.gap)").length === 30_000, undefined, { polling: 500, timeout: 3 * PATIENCE });
   // The browser lays out what is in view alone.
   const hidden = await host.frame.$$eval(".rows", (groups) => groups.filter((group) => !group.firstElementChild?.checkVisibility({ contentVisibilityAuto: true })).length);
   assert.ok(hidden > 300, `${hidden} groups wait for the eye`);
