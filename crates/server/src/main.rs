@@ -9,8 +9,7 @@ use mcp_text_editor::cli::confine::confine;
 use mcp_text_editor::cli::install::machine::Machine;
 use mcp_text_editor::cli::install::{InstallError, Request};
 use mcp_text_editor::cli::{
-    self, Action, HistoryAction, by_hand, call, doctor, documents, history, install, log, terminal, tools,
-    workspace,
+    self, Action, by_hand, call, doctor, documents, history, install, log, terminal, tools, workspace,
 };
 use mcp_text_editor::config::{LogFormat, StateOptions};
 use mcp_text_editor::context::Context;
@@ -97,27 +96,8 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             documents::write(&document, &mut out)?;
             Ok(ExitCode::SUCCESS)
         }
-        // Writes the bytes unchanged, but at a terminal: `anstream` would take escape sequences out of them.
-        Action::History(HistoryAction::Contents { edit_id }) => {
-            history::contents(&workspace, &edit_id, &mut out)?;
-            Ok(ExitCode::SUCCESS)
-        }
         Action::History(action) => {
-            let mut out = anstream::stdout();
-            let asks_for_all = matches!(action, HistoryAction::Show { .. } | HistoryAction::Forget { .. });
-            match action {
-                HistoryAction::Show { path, limit } => {
-                    history::show(&workspace, path.as_deref(), limit, &mut out)?;
-                }
-                HistoryAction::Forget { path } => history::forget(&workspace, path.as_deref(), &mut out)?,
-                HistoryAction::Undo { edit_id, dry_run } => {
-                    history::undo(&mut workspace, &edit_id, dry_run, &mut out)?;
-                }
-                HistoryAction::Contents { .. } => {}
-            }
-            if let (true, Some(other)) = (asks_for_all, &other) {
-                complain(&history::elsewhere(other), 0);
-            }
+            history::run(&mut workspace, action, other.as_deref())?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -10,3 +10,4 @@ pub mod read;
 pub mod remove_file;
 mod reply;
 pub mod search;
+pub mod series;

@@ -14,6 +14,7 @@ use clap::{
 use clap_complete::Shell;
 use mcp_text_editor_store::HistorySettings;
 
+use super::history::args::{HistoryArguments, UndoArguments};
 use super::{help, terminal};
 use crate::config::{Landlock, LogFormat, LogLevel, Output, ToolSet};
 use crate::render::escape::on_one_line;
@@ -409,28 +410,9 @@ pub(super) enum Subcommands {
         json: Option<String>,
     },
     /// Show the edits that were made, or forget them
-    #[command(args_conflicts_with_subcommands = true)]
-    History {
-        #[command(subcommand)]
-        command: Option<HistorySubcommands>,
-        /// Only edits of this file, or of files below this directory
-        path: Option<PathBuf>,
-        /// The most edits to show
-        #[arg(long, value_name = "N", default_value_t = 20)]
-        newest: usize,
-        /// Write out the bytes that recovery has put aside under this id, instead
-        #[arg(long, value_name = "EDIT_ID", conflicts_with = "path")]
-        contents: Option<String>,
-    },
+    History(HistoryArguments),
     /// Take an edit back, in all of its files or in none
-    Undo {
-        /// The id of the edit, as its reply or `history` names it
-        #[arg(value_name = "EDIT_ID")]
-        edit_id: String,
-        /// Show what would change, and change nothing
-        #[arg(long)]
-        dry_run: bool,
-    },
+    Undo(UndoArguments),
     /// Write this server into a client's configuration
     ///
     /// Without a client it lists those on this machine.
@@ -499,15 +481,6 @@ pub(super) struct InstallArguments {
     /// The variable in which the client finds that server's token; the token itself is written nowhere
     #[arg(long, value_name = "NAME", requires = "url")]
     pub(super) token_env: Option<String>,
-}
-
-#[derive(Subcommand, Debug)]
-pub(super) enum HistorySubcommands {
-    /// Forget the edits, so that nothing of them is left on the disk and none can be undone
-    Forget {
-        /// Only edits of this file, or of files below this directory
-        path: Option<PathBuf>,
-    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

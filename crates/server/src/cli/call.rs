@@ -2,7 +2,7 @@
 
 use std::io::{self, Read as _, Write};
 
-use rmcp::model::{CallToolRequestParams, ContentBlock};
+use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, ContentBlock, Implementation};
 use rmcp::{ServiceError, ServiceExt as _};
 use serde_json::{Map, Value};
 
@@ -71,7 +71,9 @@ pub fn call(
         let transport = Lines::new(reader, writer, limits);
         let session = session::start(server, transport);
         let failed = |error: String| CallError::Session(error);
-        let client = ().serve(near).await.map_err(|error| failed(error.to_string()))?;
+        let me = Implementation::new("mcp-text-editor", env!("CARGO_PKG_VERSION"));
+        let me = ClientConfig::new(ClientCapabilities::default(), me);
+        let client = me.serve(near).await.map_err(|error| failed(error.to_string()))?;
         let request = CallToolRequestParams::new(tool).with_arguments(arguments);
         let result = client.call_tool(request).await.map_err(|error| match error {
             ServiceError::McpError(error) => failed(error.message.to_string()),

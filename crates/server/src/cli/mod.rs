@@ -7,6 +7,7 @@ pub mod confine;
 pub mod doctor;
 pub mod documents;
 mod help;
+mod here;
 pub mod history;
 mod http;
 pub mod install;
@@ -18,4 +19,5 @@ pub mod tools;
 pub mod workspace;
 
 pub use self::args::Arguments;
-pub use self::resolve::{Action, Command, HistoryAction, current_dir, resolve};
+pub use self::here::current_dir;
+pub use self::resolve::{Action, Command, resolve};

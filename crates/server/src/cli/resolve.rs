@@ -11,10 +11,10 @@ use mcp_text_editor_store::{
     is_same_directory, only_when_named, real_path,
 };
 
-use super::args::{
-    Arguments, DurabilityOption, HistorySubcommands, InstallArguments, Mode, Subcommands, TypedOption,
-};
+use super::args::{Arguments, DurabilityOption, InstallArguments, Mode, Subcommands, TypedOption};
 use super::documents::Document;
+use super::here::{absolute, current_dir, std_current_dir};
+use super::history::{HistoryAction, history_action, undo_action};
 use super::install::clients::Client;
 use super::install::leads::Target;
 use super::install::{Request, entry};
@@ -90,35 +90,6 @@ pub enum Action {
     Document(Document),
 }
 
-/// What a person wants to do with past edits.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum HistoryAction {
-    /// Show the edits that were made.
-    Show {
-        /// The file, or the directory above the files, whose edits are meant; absolute.
-        path: Option<PathBuf>,
-        /// The most edits to show.
-        limit: usize,
-    },
-    /// Write out what recovery has put aside.
-    Contents {
-        /// The id under which it has.
-        edit_id: String,
-    },
-    /// Forget edits.
-    Forget {
-        /// The file, or the directory above the files, whose edits are meant; absolute.
-        path: Option<PathBuf>,
-    },
-    /// Take an edit back.
-    Undo {
-        /// Its id.
-        edit_id: String,
-        /// Whether to change nothing.
-        dry_run: bool,
-    },
-}
-
 /// Resolves the arguments. The error is a message for the person who configures the client.
 pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let Arguments { command, mut directories, options, typed } = arguments;
@@ -149,7 +120,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         landlock: options.landlock,
     };
     // Edits that were kept before the history was switched off can be shown and forgotten.
-    let asks_for_history = matches!(command, Some(Subcommands::History { .. }));
+    let asks_for_history = matches!(command, Some(Subcommands::History(_)));
     let other_state_directory = other_state_directory(options.state_dir.as_deref());
     let state_options = StateOptions {
         other_state_directory,
@@ -176,18 +147,8 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         Some(Subcommands::Tools { markdown }) => Action::Tools { markdown },
         Some(Subcommands::Completions { shell }) => Action::Document(Document::Completions(shell)),
         Some(Subcommands::Man { command }) => Action::Document(Document::Page(command)),
-        Some(Subcommands::History { command: Some(HistorySubcommands::Forget { path }), .. }) => {
-            Action::History(HistoryAction::Forget { path: path.map(absolute).transpose()? })
-        }
-        Some(Subcommands::History { contents: Some(edit_id), .. }) => {
-            Action::History(HistoryAction::Contents { edit_id })
-        }
-        Some(Subcommands::History { path, newest: limit, .. }) => {
-            Action::History(HistoryAction::Show { path: path.map(absolute).transpose()?, limit })
-        }
-        Some(Subcommands::Undo { edit_id, dry_run }) => {
-            Action::History(HistoryAction::Undo { edit_id, dry_run })
-        }
+        Some(Subcommands::History(typed)) => Action::History(history_action(typed)?),
+        Some(Subcommands::Undo(typed)) => Action::History(undo_action(typed)?),
         Some(Subcommands::Install(install)) => {
             Action::Install(request(install, chosen, access.read_only, typed)?)
         }
@@ -403,10 +364,6 @@ fn named_root(directory: &Path) -> Result<PathBuf, String> {
     absolute(directory.to_owned())
 }
 
-fn absolute(path: PathBuf) -> Result<PathBuf, String> {
-    if path.is_absolute() { Ok(path) } else { Ok(current_dir()?.join(path)) }
-}
-
 /// Resolves what `install` is to do; `chosen` are the tools, if a person has named them, and `typed` all options that they typed.
 fn request(
     install: InstallArguments,
@@ -467,14 +424,4 @@ fn absolute_without_dots(directory: PathBuf) -> Result<PathBuf, String> {
         return path.canonicalize().map_err(|error| format!("{}: {error}", path.display()));
     }
     Ok(path.components().collect())
-}
-
-/// Returns the current directory.
-pub fn current_dir() -> Result<PathBuf, String> {
-    std_current_dir().map_err(|error| format!("the current directory cannot be read: {error}"))
-}
-
-#[expect(clippy::disallowed_methods, reason = "this module makes paths absolute, once, for all others")]
-fn std_current_dir() -> std::io::Result<PathBuf> {
-    std::env::current_dir()
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use mcp_text_editor_store::{StoreError, Workspace};
 
-use super::history;
+use super::history::{self, HistoryAction};
 use super::install::clients::own_configurations;
-use super::resolve::{Action, Command, HistoryAction};
+use super::resolve::{Action, Command};
 use crate::config::StateOptions;
 use crate::limits::Limit;
 use crate::protocol::measure;
@@ -27,10 +27,15 @@ pub enum NotOpened {
 /// else its own.
 pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpened> {
     let own = &command.state_options;
-    if let Action::History(HistoryAction::Undo { edit_id, .. } | HistoryAction::Contents { edit_id }) =
-        &command.action
-        && let Some(other) = other
-    {
+    let edit_id = match &command.action {
+        // Of several all are in one history.
+        Action::History(HistoryAction::Undo { edit_ids, .. } | HistoryAction::Show { edit_ids, .. }) => {
+            edit_ids.first()
+        }
+        Action::History(HistoryAction::Contents { edit_id }) => Some(edit_id),
+        _ => None,
+    };
+    if let (Some(edit_id), Some(other)) = (edit_id, other) {
         let elsewhere = StateOptions { state_directory: Some(other.to_owned()), ..own.clone() };
         let is_in = |options| Ok::<_, NotOpened>(history::holds(&open_with(command, options)?, edit_id));
         // The id says which of the two histories is meant.

@@ -18,6 +18,7 @@ mod privacy;
 pub mod read;
 pub(crate) mod search;
 mod sharing;
+pub mod shell;
 mod skipped;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 pub mod http;
 mod message;
 mod scan;
-mod signals;
+pub(crate) mod signals;
 pub mod stdio;
 
 /// What a future has without waiting, if anything.

@@ -25,6 +25,19 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
+/// Has an interrupt from the keyboard end nothing from now on, for a process that waits for another one at the same terminal, whose the interrupt
+/// is.
+pub(crate) fn outlive_interrupts() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    // What is heard once is heard for the process's life, also when nobody listens.
+    let _within = runtime.enter();
+    #[cfg(unix)]
+    drop(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?);
+    #[cfg(windows)]
+    drop(tokio::signal::windows::ctrl_c()?);
+    Ok(())
+}
+
 /// As [`of_the_end`], for a process that would otherwise go on: the first of a container has no default action for signals, as `pid_namespaces(7)`
 /// has it. Every other one ends at once by itself, and then nothing comes.
 pub(super) fn of_the_end_if_ignored() -> io::Result<mpsc::UnboundedReceiver<()>> {

@@ -11,13 +11,13 @@ use crate::session::HOME;
 use crate::world::{World, real};
 
 /// A person's and a model's programs, which share a state directory.
-struct Shell {
-    world: World,
-    state: tempfile::TempDir,
+pub(crate) struct Shell {
+    pub(crate) world: World,
+    pub(crate) state: tempfile::TempDir,
 }
 
 impl Shell {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let state = tempfile::tempdir().unwrap();
         // One that is open to others is made private, with a word.
         #[cfg(unix)]
@@ -29,7 +29,7 @@ impl Shell {
         shell
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
         command
             .args(arguments.iter().map(|argument| self.world.filled_text(argument)))
@@ -42,7 +42,7 @@ impl Shell {
     }
 
     /// The exit code, and all that was said, as it came.
-    fn run(&self, arguments: &[&str]) -> (i32, String) {
+    pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.command(arguments).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let said = text(output.stdout) + &text(output.stderr);
@@ -60,7 +60,7 @@ impl Shell {
     }
 
     /// Makes an edit, and tells its id.
-    fn edit(&self, tool: &str, arguments: &Value) -> String {
+    pub(crate) fn edit(&self, tool: &str, arguments: &Value) -> String {
         let said: Value = serde_json::from_str(&self.call(tool, arguments)).unwrap();
         said["edit_id"].as_str().unwrap_or_else(|| panic!("{said}")).to_owned()
     }
@@ -77,7 +77,7 @@ impl Shell {
         out.push_str(&self.masked(&text, &ids));
     }
 
-    fn patch(&self, files: &[&str], old: &str, new: &str) -> String {
+    pub(crate) fn patch(&self, files: &[&str], old: &str, new: &str) -> String {
         let files: Vec<Value> = files
             .iter()
             .map(|file| {
@@ -88,13 +88,13 @@ impl Shell {
         self.edit("patch_text_file_contents", &json!({ "files": files }))
     }
 
-    fn create(&self, file: &str, contents: &str) -> String {
+    pub(crate) fn create(&self, file: &str, contents: &str) -> String {
         let path = format!("$ROOT/{file}");
         self.edit("create_text_file", &json!({"file_path": path, "contents": contents}))
     }
 
     /// The same in every run: paths, ids and times have names.
-    fn masked(&self, text: &str, ids: &[&str]) -> String {
+    pub(crate) fn masked(&self, text: &str, ids: &[&str]) -> String {
         let mut text = self.world.unrooted(text);
         for (index, id) in ids.iter().enumerate() {
             text = text.replace(id, &format!("$EDIT{}", index + 1));

@@ -49,6 +49,8 @@ mod schemas;
 #[cfg(target_os = "linux")]
 mod scopes;
 mod session;
+#[cfg(unix)]
+mod shell;
 mod state_url;
 mod stdio;
 mod stopping;

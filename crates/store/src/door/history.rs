@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::access::meant::search::Purpose;
 use crate::access::roots::PathError;
+use crate::edit::states::{States, states};
 use crate::edit::undo::is_in_roots;
 use crate::error::StoreErrorKind;
-use crate::history::{Entry, Filter, History, NotKept};
+use crate::history::{EditId, Entry, Filter, History, NotKept};
 #[cfg(feature = "postgres")]
 use crate::root_names::SharedPath;
 use crate::workspace::Workspace;
@@ -41,6 +42,15 @@ impl Workspace {
     /// The past edits of which all files lie in the roots, and which pass the filter, the newest first, at most `limit`.
     pub fn find_edits(&self, filter: &Filter, limit: usize) -> Result<Vec<Entry>, NotKept> {
         self.history.find(filter, limit, &|entry| is_in_roots(self, entry))
+    }
+
+    /// What a file held before and after a past edit whose files all lie in the roots; the file is told by its index there.
+    ///
+    /// It is put together from what the file holds now, wherever later edits have moved it, and from what turns those back; digests prove
+    /// it. `None` if the edit is not kept, if somebody else has changed the file since, or if more than 64 MiB would have to be held, or 4 GiB
+    /// copied. An error is that of a history that cannot be read.
+    pub fn states(&self, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
+        states(self, id, file)
     }
 
     /// The real path by which edits of this file, or below this directory, are kept; a root is one, too.

@@ -12,6 +12,7 @@ mod outcome;
 mod problem;
 mod remove_file;
 mod request;
+pub(crate) mod states;
 mod task;
 pub(crate) mod undo;
 

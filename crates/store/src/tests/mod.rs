@@ -34,6 +34,7 @@ mod search_ignores;
 mod search_walls;
 #[cfg(unix)]
 mod spellings;
+mod states;
 mod undo;
 #[cfg(windows)]
 mod windows_files;

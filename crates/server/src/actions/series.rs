@@ -1,0 +1,163 @@
+//! Several past edits taken back, the newest first: what would stand against that, and doing it. For a person, whom no roots restrict.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_store::{
+    Conflict, Control, EditId, Entry, Kind, LaterEdit, NotKept, StoreError, UndoError, UndoProblems, Undone,
+    Workspace,
+};
+
+/// An edit that is to be taken back.
+#[derive(Debug)]
+pub struct Step {
+    /// The edit.
+    pub entry: Entry,
+    /// What stands against it although the later ones of the series are taken back first.
+    pub against: Option<UndoProblems>,
+}
+
+/// Why a series cannot be looked at, or was not taken back.
+#[derive(Debug, thiserror::Error)]
+pub enum SeriesError {
+    /// No such edit is kept.
+    #[error("no edit {0} is kept")]
+    Unknown(EditId),
+    /// It was no edit: bytes that recovery kept are not put back.
+    #[error("{0} is no edit, but what an interrupted one had displaced")]
+    Displaced(EditId),
+    /// The history cannot be read.
+    #[error("the history cannot be read: {0}")]
+    History(NotKept),
+    /// The directories of an edit cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file stands against it.
+    #[error("{0}")]
+    Problems(Box<UndoProblems>),
+}
+
+/// Returns the edits in the order in which they would be taken back, the newest first, each with what stands against it. Nothing is written.
+///
+/// What a file holds once the later edits of the series are taken back is known by its digest, so an edit stands against an older one only if it is not in
+/// the series, or cannot be taken back itself. What else an undo looks at, such as permissions, is asked of the disk as it is now.
+pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<Step>, SeriesError> {
+    let found = workspace.history().list(None, usize::MAX, &|entry| ids.contains(&entry.id));
+    let entries = found.map_err(SeriesError::History)?;
+    if let Some(unknown) = ids.iter().find(|id| !entries.iter().any(|entry| entry.id == **id)) {
+        return Err(SeriesError::Unknown(unknown.clone()));
+    }
+    let mut held: HashMap<PathBuf, Option<Digest>> = HashMap::new();
+    let mut steps = Vec::new();
+    for entry in entries {
+        serve(workspace, &entry)?;
+        let against = match workspace.plan_undo(&entry.id, Control::of("undo")) {
+            Ok(_) => UndoProblems { entry: entry.clone(), conflicts: Vec::new(), problems: Vec::new() },
+            Err(UndoError::Problems(found)) => *found,
+            Err(error) => return Err(other(error, &entry.id)),
+        };
+        let against = beyond(workspace, against, &held);
+        let stands = !against.conflicts.is_empty() || !against.problems.is_empty();
+        if !stands {
+            let paths = entry.files.iter().map(|file| file.path.clone());
+            let before: Vec<_> = paths.map(|path| (before(&entry, &path), path)).collect();
+            held.extend(before.into_iter().map(|(before, path)| (path, before)));
+        }
+        steps.push(Step { entry, against: stands.then_some(against) });
+    }
+    Ok(steps)
+}
+
+/// Takes an edit of a series back. Those before it must have been.
+pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, SeriesError> {
+    serve(workspace, entry)?;
+    workspace.recover();
+    workspace.undo(&entry.id, Control::of("undo")).map_err(|error| match error {
+        UndoError::Problems(found) => SeriesError::Problems(found),
+        error => other(error, &entry.id),
+    })
+}
+
+/// Leaves out what was taken back already by an edit of the same list, together with that one: both together change nothing. The list is of the newest
+/// first, with none left out in between.
+#[must_use]
+pub fn in_effect(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut out: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+    for index in 0..out.len() {
+        let undoes = out.get(index).and_then(Option::as_ref).and_then(|entry| entry.undoes.clone());
+        let Some(undoes) = undoes else { continue };
+        let undone = out.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.id == undoes));
+        for gone in undone.into_iter().flat_map(|undone| [undone, index]) {
+            if let Some(entry) = out.get_mut(gone) {
+                *entry = None;
+            }
+        }
+    }
+    out.into_iter()
+        .flatten()
+        .filter(|entry| entry.files.iter().all(|file| file.kind != Kind::Displaced))
+        .collect()
+}
+
+/// Has the workspace serve the files of an edit.
+fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), SeriesError> {
+    let found = workspace.history().get(&entry.id).map_err(SeriesError::History)?;
+    let (entry, undos) = found.ok_or_else(|| SeriesError::Unknown(entry.id.clone()))?;
+    Ok(workspace.serve_files_of(&entry, &undos)?)
+}
+
+fn other(error: UndoError, id: &EditId) -> SeriesError {
+    match error {
+        UndoError::History(reason) => SeriesError::History(reason),
+        UndoError::Displaced(_) => SeriesError::Displaced(id.clone()),
+        UndoError::Problems(found) => SeriesError::Problems(found),
+        UndoError::Unknown => SeriesError::Unknown(id.clone()),
+    }
+}
+
+/// Returns what stands against an edit once files hold this.
+fn beyond(
+    workspace: &Workspace,
+    found: UndoProblems,
+    held: &HashMap<PathBuf, Option<Digest>>,
+) -> UndoProblems {
+    let UndoProblems { entry, conflicts, problems } = found;
+    let path = |file: usize| entry.files.get(file).map(|file| file.path.as_path());
+    let is_held = |file: usize| path(file).is_some_and(|path| held.contains_key(path));
+    let mut conflicts: Vec<Conflict> =
+        conflicts.into_iter().filter(|conflict| !is_held(conflict.file)).collect();
+    let problems = problems.into_iter().filter(|problem| !is_held(problem.entry)).collect();
+    for (file, row) in entry.files.iter().enumerate() {
+        let is_first = path(file) != file.checked_sub(1).and_then(path);
+        if let Some(now) = held.get(&row.path).filter(|now| is_first && **now != after(&entry, &row.path)) {
+            let later = workspace.history().later(&entry.id, &row.path, *now).ok().flatten();
+            let later = later.map(|later| {
+                let left_it_so = after(&later, &row.path) == *now;
+                LaterEdit { entry: Some(later), left_it_so }
+            });
+            conflicts.push(Conflict { file, now: *now, later });
+        }
+    }
+    UndoProblems { entry, conflicts, problems }
+}
+
+/// Returns the digest that a file had before an edit, all of its rows together; `None` if there was no such file.
+fn before(entry: &Entry, path: &Path) -> Option<Digest> {
+    let rows = || entry.files.iter().filter(|file| file.path == path);
+    match rows().find(|file| file.kind == Kind::Removed) {
+        Some(gone) => gone.before,
+        None => rows().next().and_then(|first| first.before),
+    }
+}
+
+/// Returns the digest that it had after it.
+fn after(entry: &Entry, path: &Path) -> Option<Digest> {
+    let rows = || entry.files.iter().filter(|file| file.path == path);
+    let Some(came) = rows().find(|file| file.kind == Kind::Created) else {
+        return rows().last().and_then(|last| last.after);
+    };
+    // It was moved here, and edited.
+    let edited = rows().find(|file| file.kind == Kind::Changed && file.before == came.after);
+    edited.unwrap_or(came).after
+}

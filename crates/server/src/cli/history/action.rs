@@ -1,0 +1,172 @@
+//! What a person wants to do with past edits: [`HistoryAction`], and how it follows from what was typed.
+
+use std::path::PathBuf;
+
+use super::args::{Filters, FormArguments, HistoryArguments, HistorySubcommands, UndoArguments};
+use super::moment::{self, Moment};
+use super::pager::{self, Pager};
+use crate::cli::here::absolute;
+
+/// How many edits are shown where nobody says.
+const NEWEST: usize = 20;
+
+/// What a person wants to do with past edits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HistoryAction {
+    /// Show the edits that were made.
+    List {
+        /// Which.
+        selection: Selection,
+        /// How.
+        form: Form,
+    },
+    /// Show edits whole.
+    Show {
+        /// Their ids.
+        edit_ids: Vec<String>,
+        /// How.
+        form: Form,
+    },
+    /// Write out what recovery has put aside.
+    Contents {
+        /// The id under which it has.
+        edit_id: String,
+    },
+    /// Forget edits.
+    Forget {
+        /// The file, or the directory above the files, whose edits are meant; absolute.
+        path: Option<PathBuf>,
+    },
+    /// Take edits back.
+    Undo {
+        /// Their ids.
+        edit_ids: Vec<String>,
+        /// Those that are meant besides.
+        selection: Option<Selection>,
+        /// How.
+        mode: UndoMode,
+    },
+}
+
+/// How edits are taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UndoMode {
+    /// All of them.
+    Do,
+    /// Those that a person says yes to.
+    Ask,
+    /// None: what would change is shown.
+    DryRun,
+}
+
+/// Which edits are meant: those for which all of it holds.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Selection {
+    /// The file, or the directory above the files, whose edits are meant; absolute.
+    pub path: Option<PathBuf>,
+    /// From when on.
+    pub since: Option<Moment>,
+    /// Before when.
+    pub until: Option<Moment>,
+    /// By which tool.
+    pub tool: Option<String>,
+    /// By which client.
+    pub client: Option<String>,
+    /// With which text in a diff or in a path.
+    pub grep: Option<String>,
+    /// The most edits; `None`: all.
+    pub newest: Option<usize>,
+}
+
+impl Selection {
+    /// Whether it is more than a path, and a number, that is asked for.
+    pub(super) fn is_filtered(&self) -> bool {
+        self.since.is_some()
+            || self.until.is_some()
+            || self.tool.is_some()
+            || self.client.is_some()
+            || self.grep.is_some()
+    }
+}
+
+/// How edits are shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// As diffs.
+    Diffs(Pager),
+    /// As numbers of lines.
+    Stat(Pager),
+    /// As an object a line, for programs.
+    Json,
+}
+
+impl Form {
+    fn new(typed: &FormArguments) -> Self {
+        let pager = || if typed.no_pager { Pager::None } else { pager::from_environment() };
+        match (typed.json, typed.stat) {
+            (true, _) => Self::Json,
+            (_, true) => Self::Stat(pager()),
+            _ => Self::Diffs(pager()),
+        }
+    }
+}
+
+/// Resolves what was typed after `history`. The error is for the person who typed it.
+pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryAction, String> {
+    let HistoryArguments { command, path, filters, newest, form, contents } = typed;
+    if let Some(edit_id) = contents {
+        return Ok(HistoryAction::Contents { edit_id });
+    }
+    Ok(match command {
+        Some(HistorySubcommands::Show { edit_ids, form }) => {
+            HistoryAction::Show { edit_ids, form: Form::new(&form) }
+        }
+        Some(HistorySubcommands::Forget { path }) => {
+            HistoryAction::Forget { path: path.map(absolute).transpose()? }
+        }
+        None => {
+            let form = Form::new(&form);
+            let newest = newest.or((form != Form::Json).then_some(NEWEST));
+            HistoryAction::List { selection: selection(path, filters, newest)?, form }
+        }
+    })
+}
+
+/// Resolves what was typed after `undo`. The error is for the person who typed it.
+pub(in crate::cli) fn undo_action(typed: UndoArguments) -> Result<HistoryAction, String> {
+    let UndoArguments { edit_ids, since, path, interactive, yes, dry_run } = typed;
+    let mode = match (interactive, dry_run) {
+        (true, _) => UndoMode::Ask,
+        (_, true) => UndoMode::DryRun,
+        _ => UndoMode::Do,
+    };
+    if since.is_some() && mode == UndoMode::Do && !yes {
+        return Err(
+            "--since takes every edit since back: --dry-run shows them, --interactive asks, --yes does it"
+                .to_owned(),
+        );
+    }
+    let selection = if edit_ids.is_empty() {
+        let newest = since.is_none().then_some(NEWEST);
+        Some(selection(path, Filters { since, ..Filters::default() }, newest)?)
+    } else {
+        None
+    };
+    Ok(HistoryAction::Undo { edit_ids, selection, mode })
+}
+
+fn selection(path: Option<PathBuf>, filters: Filters, newest: Option<usize>) -> Result<Selection, String> {
+    let Filters { since, until, tool, client, grep } = filters;
+    let moment = |option: &str, typed: Option<String>| {
+        typed.map(|typed| moment::read(&typed).map_err(|error| format!("{option}: {error}"))).transpose()
+    };
+    Ok(Selection {
+        path: path.map(absolute).transpose()?,
+        since: moment("--since", since)?,
+        until: moment("--until", until)?,
+        tool,
+        client,
+        grep,
+        newest,
+    })
+}

@@ -1,0 +1,102 @@
+//! What is typed after `history` and `undo`. The comments here are the text of `--help`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(in crate::cli) struct HistoryArguments {
+    #[command(subcommand)]
+    pub(in crate::cli) command: Option<HistorySubcommands>,
+    /// Only edits of this file, or of files below this directory
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub(in crate::cli) path: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) filters: Filters,
+    /// The most edits to show [default: 20; with --json all]
+    #[arg(short = 'n', long, value_name = "N", help_heading = "Which edits")]
+    pub(in crate::cli) newest: Option<usize>,
+    #[command(flatten)]
+    pub(in crate::cli) form: FormArguments,
+    /// Write out the bytes that recovery has put aside under this id, instead
+    #[arg(long, value_name = "EDIT_ID", conflicts_with_all = ["path", "stat", "json"], help_heading = "How they are shown", hide_short_help = true)]
+    pub(in crate::cli) contents: Option<String>,
+}
+
+/// Which edits are meant, besides those of a file.
+#[derive(Args, Default, Debug)]
+pub(in crate::cli) struct Filters {
+    /// Only edits made then or later: 14:00, yesterday, 2h …
+    ///
+    /// A day (2026-11-25) begins at midnight, a time without a day is today's, both in this machine's time zone; a span (2h, "3 days", 1h30m) is
+    /// that long ago; RFC 3339 is taken, too. The id of an edit is the moment of that edit: it and all later ones.
+    #[arg(long, value_name = "WHEN", help_heading = "Which edits")]
+    pub(in crate::cli) since: Option<String>,
+    /// Only edits made before, as for --since
+    #[arg(long, value_name = "WHEN", help_heading = "Which edits")]
+    pub(in crate::cli) until: Option<String>,
+    /// Only edits made by this tool
+    #[arg(long, value_name = "NAME", help_heading = "Which edits")]
+    pub(in crate::cli) tool: Option<String>,
+    /// Only edits made by this client
+    #[arg(long, value_name = "NAME", help_heading = "Which edits")]
+    pub(in crate::cli) client: Option<String>,
+    /// Only edits whose diff, paths included, has this text
+    #[arg(long, value_name = "TEXT", help_heading = "Which edits")]
+    pub(in crate::cli) grep: Option<String>,
+}
+
+/// How edits are shown.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct FormArguments {
+    /// Show numbers of lines, not the lines
+    #[arg(long, conflicts_with = "json", help_heading = "How they are shown")]
+    pub(in crate::cli) stat: bool,
+    /// Write an object a line, for programs (JSON Lines)
+    #[arg(long, help_heading = "How they are shown")]
+    pub(in crate::cli) json: bool,
+    /// Write at once, not through GIT_PAGER, PAGER or less
+    #[arg(long, help_heading = "How they are shown", hide_short_help = true)]
+    pub(in crate::cli) no_pager: bool,
+}
+
+#[derive(Subcommand, Debug)]
+pub(in crate::cli) enum HistorySubcommands {
+    /// Show one edit, or several, with all that they changed
+    Show {
+        /// The id of an edit, as its reply or `history` names it
+        #[arg(value_name = "EDIT_ID", required = true)]
+        edit_ids: Vec<String>,
+        #[command(flatten)]
+        form: FormArguments,
+    },
+    /// Forget the edits, so that none is left on the disk
+    Forget {
+        /// Only edits of this file, or of files below this directory
+        #[arg(value_hint = ValueHint::AnyPath)]
+        path: Option<PathBuf>,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(in crate::cli) struct UndoArguments {
+    /// The id of the edit, as its reply or `history` names it; of several, the newest goes first
+    #[arg(value_name = "EDIT_ID", required_unless_present_any = ["since", "interactive"])]
+    pub(in crate::cli) edit_ids: Vec<String>,
+    /// All edits made then or later, as for `history`, that are in effect
+    #[arg(long, value_name = "WHEN", conflicts_with = "edit_ids")]
+    pub(in crate::cli) since: Option<String>,
+    /// Of those since only edits of this file, or of files below this directory
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "edit_ids")]
+    pub(in crate::cli) path: Option<PathBuf>,
+    /// Show each edit, and ask; without ids or --since of the newest 20
+    #[arg(short, long, conflicts_with = "yes")]
+    pub(in crate::cli) interactive: bool,
+    /// Take all since back, without being asked
+    #[arg(long, requires = "since")]
+    pub(in crate::cli) yes: bool,
+    /// Show what would change, and change nothing
+    #[arg(long, conflicts_with_all = ["interactive", "yes"])]
+    pub(in crate::cli) dry_run: bool,
+}

@@ -1,0 +1,79 @@
+//! Looking past edits up: by id, and those of a selection.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use mcp_text_editor_store::{EditFilter, EditId, Entry, HISTORY_FILE, Undo, Workspace, path_in_history};
+
+use super::action::Selection;
+use super::error::{Done, HistoryError, unknown, unreadable};
+use super::moment::Moment;
+
+/// Whether a history of edits is kept in a state directory.
+#[must_use]
+pub fn is_kept_in(state_directory: &Path) -> bool {
+    state_directory.join(HISTORY_FILE).is_file()
+}
+
+/// Whether an edit, or what recovery has kept under an id, is in the history.
+#[must_use]
+pub fn holds(workspace: &Workspace, id: &str) -> bool {
+    EditId::parse(id).is_some_and(|id| matches!(workspace.history().get(&id), Ok(Some(_))))
+}
+
+/// Returns an edit, with what turns each of its files back.
+pub(super) fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
+    let found = EditId::parse(id).map(|id| workspace.history().get(&id)).transpose();
+    let found = found.map_err(|reason| unreadable(workspace, &reason))?;
+    found.flatten().ok_or_else(|| unknown(id))
+}
+
+/// How many edits are held in memory at once, with their diffs.
+const PAGE: usize = 200;
+
+/// Calls `each` with the edits of a selection, the newest first. Returns how many there were, and whether there are more than it wants.
+pub(super) fn select(
+    workspace: &Workspace,
+    selection: &Selection,
+    each: &mut dyn FnMut(&Entry) -> Done,
+) -> Result<(usize, bool), HistoryError> {
+    let mut filter = filter(workspace, selection)?;
+    let newest = selection.newest.unwrap_or(usize::MAX);
+    let mut shown = 0;
+    loop {
+        // One more than is wanted tells whether there are more.
+        let wanted = PAGE.min((newest - shown).saturating_add(1));
+        let found = workspace.history().find(&filter, wanted, &|_| true);
+        let entries = found.map_err(|reason| unreadable(workspace, &reason))?;
+        for entry in entries.iter().take(newest - shown) {
+            each(entry)?;
+        }
+        let has_more = shown + entries.len() > newest;
+        shown = newest.min(shown + entries.len());
+        if entries.len() < wanted || has_more {
+            return Ok((shown, has_more));
+        }
+        filter.before = entries.last().map(|entry| entry.id.clone());
+    }
+}
+
+/// Returns what the store is asked for.
+fn filter(workspace: &Workspace, selection: &Selection) -> Result<EditFilter, HistoryError> {
+    let Selection { path, since, until, tool, client, grep, newest: _ } = selection;
+    let time = |moment: &Option<Moment>| moment.as_ref().map(|moment| time_of(workspace, moment)).transpose();
+    Ok(EditFilter {
+        since: time(since)?,
+        until: time(until)?,
+        tool: tool.clone(),
+        client: client.clone(),
+        text: grep.clone(),
+        ..EditFilter::of_path(path.as_deref().map(path_in_history).as_deref())
+    })
+}
+
+fn time_of(workspace: &Workspace, moment: &Moment) -> Result<SystemTime, HistoryError> {
+    match moment {
+        Moment::Time(time) => Ok(*time),
+        Moment::Edit(id) => find(workspace, &id.to_string()).map(|(entry, _)| entry.time),
+    }
+}

@@ -1,0 +1,24 @@
+//! The subcommands `history` and `undo`: past edits for a person at a shell. Roots do not restrict a person.
+//!
+//! What is shown is worded in `render/shell`, with colours; the output removes them where they are not wanted.
+
+mod action;
+pub(super) mod args;
+mod error;
+mod find;
+mod forget;
+mod moment;
+mod output;
+mod pager;
+mod run;
+mod show;
+mod undo;
+mod undo_several;
+
+pub use self::action::{Form, HistoryAction, Selection, UndoMode};
+pub(super) use self::action::{history_action, undo_action};
+pub use self::error::HistoryError;
+pub use self::find::{holds, is_kept_in};
+pub use self::moment::Moment;
+pub use self::pager::Pager;
+pub use self::run::run;

@@ -1,0 +1,66 @@
+//! Where past edits are shown: standard output, or a pager before it.
+
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+
+use anstream::AutoStream;
+use jiff::tz::TimeZone;
+use mcp_text_editor_store::path_in_history;
+use terminal_size::{Width, terminal_size};
+
+use super::error::{Done, HistoryError};
+use super::pager::Pager;
+use crate::cli::here::std_current_dir;
+use crate::render::shell::Screen;
+use crate::transport::signals;
+
+/// How `sh` ends where it cannot start a program, or cannot find it.
+const NOT_STARTED: [i32; 2] = [126, 127];
+
+/// Returns what is known of the person's screen.
+pub(super) fn screen() -> Screen {
+    let here = std_current_dir().ok().map(|here| path_in_history(&here));
+    Screen { width: width(), zone: TimeZone::system(), here }
+}
+
+/// Returns how wide the terminal is: as `COLUMNS` says, else as itself says; `None` where there is none, and nothing says so.
+fn width() -> Option<usize> {
+    let named = std::env::var_os("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
+    let is_terminal = io::stdout().is_terminal();
+    let its = || terminal_size().filter(|_| is_terminal).map(|(Width(columns), _)| usize::from(columns));
+    named.or_else(its).filter(|columns| *columns > 0)
+}
+
+/// Shows something to a person, by way of a pager where standard output is a terminal. It may be shown twice: where a pager turns out not to
+/// be there, and then it is shown without.
+///
+/// A reader who wants no more, a pager that is left or a pipe that is closed, is no error.
+pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> Done) -> Done {
+    let stdout = io::stdout();
+    let mut started = if stdout.is_terminal() { pager.start() } else { None };
+    if let Some(child) = &mut started
+        && let Some(input) = child.stdin.take()
+    {
+        // An interrupt is the pager's: it is the one that has the terminal.
+        let _ = signals::outlive_interrupts();
+        let choice = AutoStream::choice(&stdout);
+        let done = {
+            let input: Box<dyn Write> = Box::new(BufWriter::new(input));
+            let mut out = AutoStream::new(input, choice);
+            show(&mut out).and_then(|()| Ok(out.flush()?))
+        };
+        let ended = child.wait()?;
+        if !ended.code().is_some_and(|code| NOT_STARTED.contains(&code)) {
+            return as_far_as_wanted(done);
+        }
+    }
+    let mut out = anstream::stdout();
+    as_far_as_wanted(show(&mut out).and_then(|()| Ok(out.flush()?)))
+}
+
+/// Returns what was done, for a reader who may have wanted no more.
+fn as_far_as_wanted(done: Done) -> Done {
+    match done {
+        Err(HistoryError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}

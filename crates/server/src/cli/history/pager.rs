@@ -1,0 +1,72 @@
+//! The program that shows a long text page by page: [`Pager`].
+
+use std::ffi::{OsStr, OsString};
+use std::process::{Child, Command, Stdio};
+
+/// What a terminal's text is written to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Pager {
+    /// The terminal itself.
+    None,
+    /// `less`, if this machine has it.
+    Usual,
+    /// What the person has chosen, in the words of a shell.
+    Command(OsString),
+}
+
+/// Returns the pager that the environment names: `GIT_PAGER`, else `PAGER`, as git has it; nothing and `cat` are none. Nothing in a project can
+/// name one.
+pub(super) fn from_environment() -> Pager {
+    let named = ["GIT_PAGER", "PAGER"].into_iter().find_map(std::env::var_os);
+    let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    match named {
+        Some(named) if named.is_empty() || named == "cat" => Pager::None,
+        Some(named) => Pager::Command(named),
+        None if is_dumb => Pager::None,
+        None => Pager::Usual,
+    }
+}
+
+impl Pager {
+    /// Starts it, with its standard input for the text. `None` if there is none, or none that can be started.
+    pub(super) fn start(&self) -> Option<Child> {
+        let mut command = match self {
+            Self::None => return None,
+            Self::Usual => Command::new("less"),
+            Self::Command(words) => of_shell(words)?,
+        };
+        // As git does: colours are shown, lines are not folded, and what fits on the screen is not paged.
+        for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+            if std::env::var_os(name).is_none() {
+                command.env(name, value);
+            }
+        }
+        // The current directory may be anybody's, so no program is looked for there.
+        let places = std::env::var_os("PATH").unwrap_or_default();
+        let elsewhere = std::env::split_paths(&places).filter(|place| place.is_absolute());
+        match std::env::join_paths(elsewhere) {
+            Ok(places) if !places.is_empty() => command.env("PATH", places),
+            _ => command.env_remove("PATH"),
+        };
+        command.stdin(Stdio::piped()).spawn().ok()
+    }
+}
+
+/// Returns the command that these words are for a shell.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "on Windows there may be none")]
+fn of_shell(words: &OsStr) -> Option<Command> {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(words);
+    Some(command)
+}
+
+/// Returns the command that these words are. There need be no shell.
+#[cfg(windows)]
+fn of_shell(words: &OsStr) -> Option<Command> {
+    let words = crate::cli::install::entry::split(words.to_str()?).ok()?;
+    let (program, arguments) = words.split_first()?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Some(command)
+}

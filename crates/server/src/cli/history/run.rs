@@ -1,0 +1,49 @@
+//! Doing what a person wants with past edits.
+
+use std::path::Path;
+
+use mcp_text_editor_store::Workspace;
+
+use super::action::{HistoryAction, UndoMode};
+use super::error::Done;
+use super::forget::forget;
+use super::undo_several::undo_several;
+use super::{show, undo};
+use crate::cli::terminal;
+
+/// Does what a person wants with past edits. `other` is another state directory that holds some, of which they are told.
+pub fn run(workspace: &mut Workspace, action: HistoryAction, other: Option<&Path>) -> Done {
+    let mut out = anstream::stdout();
+    match action {
+        HistoryAction::List { selection, form } => show::list(workspace, &selection, &form)?,
+        HistoryAction::Show { edit_ids, form } => return show::show(workspace, &edit_ids, &form),
+        HistoryAction::Forget { path } => forget(workspace, path.as_deref(), &mut out)?,
+        // The bytes unchanged, but at a terminal: `anstream` would take escape sequences out of them.
+        HistoryAction::Contents { edit_id } => {
+            return show::contents(workspace, &edit_id, &mut terminal::Output::new());
+        }
+        HistoryAction::Undo { edit_ids, selection, mode } => {
+            return match (edit_ids.as_slice(), mode) {
+                ([edit_id], UndoMode::Do | UndoMode::DryRun) => {
+                    undo::undo(workspace, edit_id, mode == UndoMode::DryRun, &mut out)
+                }
+                _ => undo_several(workspace, &edit_ids, selection.as_ref(), mode, &mut out),
+            };
+        }
+    }
+    if let Some(other) = other {
+        terminal::tell(&elsewhere(other), "");
+    }
+    Ok(())
+}
+
+/// Words a hint at a history that is kept elsewhere, where this one does not have all edits.
+fn elsewhere(state_directory: &Path) -> String {
+    let directory = state_directory.display();
+    let whose = if cfg!(windows) {
+        "earlier versions, or servers to which their clients do not pass on MCP_TEXT_EDITOR_STATE_DIR"
+    } else {
+        "servers to which their clients pass on neither XDG_STATE_HOME nor MCP_TEXT_EDITOR_STATE_DIR (Codex does not)"
+    };
+    format!("more edits are kept in {directory}, by {whose}: mcp-text-editor history --state-dir {directory}")
+}

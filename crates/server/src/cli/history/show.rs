@@ -1,0 +1,72 @@
+//! `history`, `history show` and `history --contents`.
+
+use std::io::Write;
+
+use mcp_text_editor_store::{Entry, Undo, Workspace};
+
+use super::action::{Form, Selection};
+use super::error::{Done, HistoryError};
+use super::find::{find, select};
+use super::output::{paged, screen};
+use super::pager::Pager;
+use crate::render::shell::{Screen, edits, json, stat};
+
+/// Shows the edits of a selection, the newest first.
+pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &Form) -> Done {
+    let (pager, screen) = (pager(form), screen());
+    paged(pager, |out| {
+        let (shown, has_more) = select(workspace, selection, &mut |entry| {
+            Ok(out.write_all(words(entry, form, &screen).as_bytes())?)
+        })?;
+        if shown == 0 && *form != Form::Json {
+            out.write_all(edits::none(selection.path.as_deref(), selection.is_filtered()).as_bytes())?;
+        }
+        if has_more && *form != Form::Json {
+            out.write_all(edits::more(shown).as_bytes())?;
+        }
+        Ok(())
+    })
+}
+
+/// Shows edits whole, in the order in which they are named.
+pub(super) fn show(workspace: &Workspace, edit_ids: &[String], form: &Form) -> Done {
+    let entries = edit_ids.iter().map(|id| find(workspace, id).map(|(entry, _)| entry));
+    let entries = entries.collect::<Result<Vec<_>, _>>()?;
+    let screen = screen();
+    paged(pager(form), |out| {
+        for entry in &entries {
+            out.write_all(words(entry, form, &screen).as_bytes())?;
+        }
+        Ok(())
+    })
+}
+
+fn words(entry: &Entry, form: &Form, screen: &Screen) -> String {
+    match form {
+        Form::Diffs(_) => edits::edit(entry, screen),
+        Form::Stat(_) => stat::edit(entry, screen),
+        Form::Json => json::line(entry),
+    }
+}
+
+fn pager(form: &Form) -> &Pager {
+    match form {
+        Form::Diffs(pager) | Form::Stat(pager) => pager,
+        // For programs.
+        Form::Json => &Pager::None,
+    }
+}
+
+/// Writes the bytes that recovery has kept, unchanged.
+pub(super) fn contents(workspace: &Workspace, id: &str, out: &mut dyn Write) -> Done {
+    let (_, undos) = find(workspace, id)?;
+    for undo in &undos {
+        if let Undo::Displaced { contents } = undo {
+            out.write_all(contents)?;
+            return Ok(());
+        }
+    }
+    Err(HistoryError::Failed(format!(
+        "{id} is an edit, and not what one has displaced: mcp-text-editor undo {id} takes it back"
+    )))
+}

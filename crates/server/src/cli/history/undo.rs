@@ -1,0 +1,109 @@
+//! `undo`.
+
+use std::io::{self, Write};
+
+use mcp_text_editor_store::{Control, UndoError, UndoProblems, Workspace};
+
+use super::error::{Done, HistoryError, unknown, unreadable};
+use super::find::find;
+use crate::config::ToolSet;
+use crate::context::Cancel;
+use crate::limits::Limits;
+use crate::problem::Problem;
+use crate::render::edit::Hashes;
+use crate::render::explain::Call;
+use crate::render::history::undo_problems;
+use crate::render::shell::undo as words;
+use crate::tool_id::ToolId;
+
+/// Undoes an edit, wherever its files are.
+pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut dyn Write) -> Done {
+    let (entry, undos) = find(workspace, id)?;
+    workspace.serve_files_of(&entry, &undos).map_err(|error| HistoryError::Failed(error.to_string()))?;
+    workspace.recover();
+    let control = Control::of("undo");
+    let undone =
+        if dry_run { workspace.plan_undo(&entry.id, control) } else { workspace.undo(&entry.id, control) };
+    let undone = match undone {
+        Ok(undone) => undone,
+        Err(UndoError::Unknown) => return Err(unknown(id)),
+        Err(UndoError::History(reason)) => return Err(unreadable(workspace, &reason)),
+        Err(UndoError::Displaced(_)) => {
+            return Err(HistoryError::Failed(format!(
+                "{id} is no edit, but what an interrupted one had displaced; \
+                 its bytes: mcp-text-editor history --contents {id}"
+            )));
+        }
+        Err(UndoError::Problems(found)) => return Err(not_undone(workspace, &found, out)?),
+    };
+    out.write_all(words::undone(&undone, dry_run).as_bytes())?;
+    Ok(())
+}
+
+/// Shows what is in the way of an undo. Returns the error that says so, and that nothing was changed, if that is
+/// true.
+fn not_undone(
+    workspace: &Workspace,
+    found: &UndoProblems,
+    out: &mut dyn Write,
+) -> Result<HistoryError, io::Error> {
+    let problems = worded(workspace, found);
+    out.write_all(words::problems(problems.iter()).as_bytes())?;
+    let outcome = if problems.iter().any(|problem| problem.may_have_written) {
+        "but files were left changed"
+    } else {
+        "and nothing was changed"
+    };
+    Ok(HistoryError::Failed(format!("edit {} is not undone, {outcome}", found.entry.id)))
+}
+
+/// Words what stands against an undo.
+pub(super) fn worded(workspace: &Workspace, found: &UndoProblems) -> Vec<Problem> {
+    let many_files = found.entry.files.len() > 1;
+    let (limits, cancel) = (&Limits::default(), &Cancel::never());
+    let state = workspace.state_directory();
+    // The problems' hints, which name tools, are not shown to people.
+    let offered = &ToolSet::default();
+    let (tool, hashes) = (ToolId::Undo, Hashes::Short);
+    let call = Call { tool, workspace, state, is_entry: false, many_files, limits, cancel, offered, hashes };
+    undo_problems(call, found).into_iter().map(|(_, problem)| problem).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::SystemTime;
+
+    use mcp_text_editor_store::{
+        EditId, EditProblem, Entry, Left, Operation, Reason, Remains, StoreError, StoreErrorKind,
+    };
+
+    use super::*;
+
+    #[test]
+    fn nothing_was_changed_is_said_only_if_it_is_true() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::builder().root(directory.path()).build().unwrap();
+        let said = |kind, left| {
+            let entry = Entry {
+                id: EditId::parse("0123456789ab").unwrap(),
+                time: SystemTime::UNIX_EPOCH,
+                tool: String::new(),
+                client: None,
+                session: None,
+                undoes: None,
+                undone_by: None,
+                files: Vec::new(),
+            };
+            let error = StoreError { left, ..StoreError::new(Operation::Replace, Path::new("/a"), kind) };
+            let problems = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];
+            let found = UndoProblems { entry, conflicts: Vec::new(), problems };
+            not_undone(&workspace, &found, &mut io::sink()).unwrap().to_string()
+        };
+        let restored = said(StoreErrorKind::NoSpace, Vec::new());
+        assert_eq!(restored, "edit 0123456789ab is not undone, and nothing was changed");
+        let left =
+            said(StoreErrorKind::NotRestored, vec![Left { path: "/a".into(), what: Remains::Changed }]);
+        assert_eq!(left, "edit 0123456789ab is not undone, but files were left changed");
+    }
+}

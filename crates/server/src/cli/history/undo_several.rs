@@ -1,0 +1,170 @@
+//! `undo` of several edits, and `undo --interactive`.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
+
+use mcp_text_editor_store::{EditId, Entry, UndoProblems, Workspace};
+
+use super::action::{Selection, UndoMode};
+use super::error::{Done, HistoryError, unknown, unreadable};
+use super::find::select;
+use super::output::screen;
+use super::undo::worded;
+use crate::actions::series::{SeriesError, Step, in_effect, plan, take_back};
+use crate::render::shell::edits;
+use crate::render::shell::undo as words;
+
+/// Takes several edits back, the newest first: those that are named, or those of a selection that are in effect. Without `--interactive` all of them or, where
+/// something stands against one, none.
+pub(super) fn undo_several(
+    workspace: &mut Workspace,
+    edit_ids: &[String],
+    selection: Option<&Selection>,
+    mode: UndoMode,
+    out: &mut dyn Write,
+) -> Done {
+    if mode == UndoMode::Ask && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return Err(HistoryError::Failed(words::NO_TERMINAL.to_owned()));
+    }
+    let mut ids = edit_ids
+        .iter()
+        .map(|id| EditId::parse(id).ok_or_else(|| unknown(id)))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(selection) = selection {
+        let mut entries = Vec::new();
+        select(workspace, selection, &mut |entry| {
+            entries.push(entry.clone());
+            Ok(())
+        })?;
+        ids.extend(in_effect(entries).into_iter().map(|entry| entry.id));
+    }
+    let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
+    if steps.is_empty() {
+        out.write_all(words::NOTHING.as_bytes())?;
+        return Ok(());
+    }
+    match mode {
+        UndoMode::Ask => ask(workspace, steps, out),
+        UndoMode::DryRun => show(workspace, &steps, out).and_then(|stand| match stand {
+            0 => Ok(()),
+            stand => Err(HistoryError::Failed(words::stands(stand, steps.len()))),
+        }),
+        UndoMode::Do => match show_conflicts(workspace, &steps, out)? {
+            0 => go(workspace, steps, out),
+            stand => Err(HistoryError::Failed(words::stands(stand, steps.len()))),
+        },
+    }
+}
+
+/// Shows what would be taken back, and what stands against it. Returns against how many of them something does.
+fn show(workspace: &Workspace, steps: &[Step], out: &mut dyn Write) -> Result<usize, HistoryError> {
+    let screen = screen();
+    for step in steps.iter().filter(|step| step.against.is_none()) {
+        out.write_all(words::would_take_back().as_bytes())?;
+        out.write_all(edits::edit(&step.entry, &screen).as_bytes())?;
+    }
+    show_conflicts(workspace, steps, out)
+}
+
+fn show_conflicts(workspace: &Workspace, steps: &[Step], out: &mut dyn Write) -> Result<usize, HistoryError> {
+    let against: Vec<&UndoProblems> = steps.iter().filter_map(|step| step.against.as_ref()).collect();
+    for found in &against {
+        let problems = worded(workspace, found);
+        out.write_all(words::not_taken_back(&found.entry).as_bytes())?;
+        out.write_all(words::problems(problems.iter()).as_bytes())?;
+    }
+    Ok(against.len())
+}
+
+/// Takes them back, one after the other, and stops at the first that does not go.
+fn go(workspace: &mut Workspace, steps: Vec<Step>, out: &mut dyn Write) -> Done {
+    let many = steps.len();
+    for (done, step) in steps.into_iter().enumerate() {
+        match take_back(workspace, &step.entry) {
+            Ok(undone) => out.write_all(words::undone_of_series(&undone).as_bytes())?,
+            Err(error) => {
+                if let SeriesError::Problems(found) = &error {
+                    let problems = worded(workspace, found);
+                    out.write_all(words::problems(problems.iter()).as_bytes())?;
+                }
+                let because = failed(workspace, error);
+                return Err(HistoryError::Failed(words::stopped(
+                    &step.entry,
+                    done,
+                    many,
+                    &because.to_string(),
+                )));
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Asks of each edit whether it is to be taken back, shows what stands against that, and asks once more.
+fn ask(workspace: &mut Workspace, steps: Vec<Step>, out: &mut dyn Write) -> Done {
+    let screen = screen();
+    let mut chosen: Vec<Entry> = Vec::new();
+    let (mut all, many) = (false, steps.len());
+    for (index, step) in steps.into_iter().enumerate() {
+        if !all {
+            out.write_all(edits::edit(&step.entry, &screen).as_bytes())?;
+            match question(&words::question(index + 1, many), words::ANSWERS, "ynaq", out)? {
+                Some('y') => {}
+                Some('a') => all = true,
+                Some('n') => continue,
+                Some(_) => break,
+                // Who goes away has not said yes.
+                None => return left(out),
+            }
+        }
+        chosen.push(step.entry);
+    }
+    // Without those against which something stands, something may stand against others.
+    let mut ids: Vec<EditId> = chosen.into_iter().map(|entry| entry.id).collect();
+    let steps = loop {
+        let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
+        if show_conflicts(workspace, &steps, out)? == 0 {
+            break steps;
+        }
+        let free = steps.iter().filter(|step| step.against.is_none());
+        ids = free.map(|step| step.entry.id.clone()).collect();
+    };
+    if steps.is_empty() {
+        return left(out);
+    }
+    match question(&words::confirm(steps.len()), words::CONFIRM, "yn", out)? {
+        Some('y') => go(workspace, steps, out),
+        _ => left(out),
+    }
+}
+
+fn left(out: &mut dyn Write) -> Done {
+    out.write_all(words::LEFT.as_bytes())?;
+    Ok(())
+}
+
+/// Asks until one of these letters is the answer; `?`, and what is none, is answered with what they mean. `None` at the end of the input.
+fn question(question: &str, help: &str, answers: &str, out: &mut dyn Write) -> io::Result<Option<char>> {
+    loop {
+        out.write_all(question.as_bytes())?;
+        out.flush()?;
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line)? == 0 {
+            out.write_all(b"\n")?;
+            return Ok(None);
+        }
+        let answer = line.trim().chars().next().map(|first| first.to_ascii_lowercase());
+        if let Some(answer) = answer.filter(|answer| answers.contains(*answer)) {
+            return Ok(Some(answer));
+        }
+        out.write_all(help.as_bytes())?;
+    }
+}
+
+fn failed(workspace: &Workspace, error: SeriesError) -> HistoryError {
+    match error {
+        SeriesError::Unknown(id) => unknown(&id.to_string()),
+        SeriesError::History(reason) => unreadable(workspace, &reason),
+        error => HistoryError::Failed(error.to_string()),
+    }
+}

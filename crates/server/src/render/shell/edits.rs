@@ -1,0 +1,81 @@
+//! Past edits as diffs.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anstyle::Style;
+use mcp_text_editor_store::{Entry, EntryFile, Kind};
+
+use super::diff::changes;
+use super::screen::Screen;
+use super::style::{ASIDE, ID, STRONG};
+use super::width::columns;
+use crate::render::escape::on_one_line;
+use crate::render::history::{Row, kind, rows};
+
+/// Shows an edit: what it is, and its files, each with what was changed.
+pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
+    let mut out = head(entry, screen);
+    let id = &entry.id;
+    for Row { from, file } in rows(entry) {
+        let _ = match from {
+            Some(from) => writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", path(from), path(file)),
+            None => writeln!(out, "{STRONG}{} {}{STRONG:#}", kind(file.kind), path(file)),
+        };
+        if file.kind == Kind::Displaced {
+            let _ = writeln!(
+                out,
+                "{ASIDE}An edit was cut off, and another program wrote to this file meanwhile. The bytes that it held \
+                 before:\nmcp-text-editor history --contents {id}{ASIDE:#}"
+            );
+        }
+        changes(&file.diff, &mut out);
+    }
+    out.push('\n');
+    out
+}
+
+/// Says which edit it is: on a line, or on as many as the terminal needs.
+pub(super) fn head(entry: &Entry, screen: &Screen) -> String {
+    let plain = Style::new();
+    let mut parts = vec![
+        (ID, format!("edit {}", entry.id)),
+        (plain, screen.time(entry)),
+        (plain, on_one_line(&entry.tool)),
+    ];
+    parts.extend(entry.client.iter().map(|client| (plain, format!("by {}", on_one_line(client)))));
+    parts.extend(entry.undoes.iter().map(|undoes| (ID, format!("undoes {undoes}"))));
+    parts.extend(entry.undone_by.iter().map(|by| (ID, format!("undone by {by}"))));
+    let (mut out, mut taken) = (String::new(), 0);
+    for (index, (style, text)) in parts.iter().enumerate() {
+        let wide = columns(text);
+        if index > 0 {
+            let fits = screen.width.is_none_or(|width| taken + 2 + wide <= width);
+            out.push_str(if fits { "  " } else { "\n     " });
+            taken = if fits { taken + 2 } else { 5 };
+        }
+        let _ = write!(out, "{style}{text}{style:#}");
+        taken += wide;
+    }
+    out.push('\n');
+    out
+}
+
+/// Says that no edits were found.
+pub(crate) fn none(selected: Option<&Path>, is_filtered: bool) -> String {
+    let filtered = if is_filtered { " like that" } else { "" };
+    match selected {
+        Some(path) => format!("no edits{filtered} of {} are kept\n", on_one_line(&path.to_string_lossy())),
+        None => format!("no edits{filtered} are kept\n"),
+    }
+}
+
+/// Says that there are more edits than those that were shown.
+pub(crate) fn more(shown: usize) -> String {
+    format!("{ASIDE}the newest {shown}; --newest shows more{ASIDE:#}\n")
+}
+
+/// The path of a file, as a terminal may have it.
+pub(super) fn path(file: &EntryFile) -> String {
+    on_one_line(&file.path.to_string_lossy())
+}

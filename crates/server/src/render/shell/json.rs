@@ -1,0 +1,57 @@
+//! Past edits for programs: an object a line, with all that the history tells.
+
+use jiff::Timestamp;
+use mcp_text_editor_store::{Entry, Kind};
+use serde_json::{Value, json};
+
+use super::stat::Counts;
+use crate::render::escape::json_text;
+use crate::render::history::{Row, kind, rows};
+use crate::render::paths::shown;
+
+/// Renders an edit on a line. docs/history.md says what each member is; members are added, never changed.
+pub(crate) fn line(entry: &Entry) -> String {
+    let mut object = json!({"edit_id": entry.id.to_string(), "time": time(entry), "tool": entry.tool});
+    let mut insert = |key: &str, value: Option<Value>| {
+        if let (Some(value), Some(object)) = (value, object.as_object_mut()) {
+            object.insert(key.to_owned(), value);
+        }
+    };
+    insert("client", entry.client.as_ref().map(|client| json!(client)));
+    insert("session", entry.session.as_ref().map(|session| json!(session)));
+    insert("undoes", entry.undoes.as_ref().map(|id| json!(id.to_string())));
+    insert("undone_by", entry.undone_by.as_ref().map(|id| json!(id.to_string())));
+    insert("files", Some(rows(entry).iter().map(file).collect()));
+    json_text(&object) + "\n"
+}
+
+fn file(Row { from, file }: &Row<'_>) -> Value {
+    let change = if from.is_some() { "moved" } else { kind(file.kind) };
+    let counts = Counts::of(&file.diff);
+    let mut object = serde_json::Map::new();
+    let mut insert = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            object.insert(key.to_owned(), value);
+        }
+    };
+    insert("file_path", Some(json!(shown(&file.path))));
+    insert("relative_path", Some(json!(shown(&file.relative))));
+    insert("change", Some(json!(change)));
+    insert("moved_from", from.map(|from| json!(shown(&from.path))));
+    insert("encoding", Some(json!(file.encoding.name())));
+    // Of a file that was moved both places are kept, and the digest from before is the old one's.
+    let before = from.and_then(|from| from.before.as_ref()).or(file.before.as_ref());
+    insert("hash_before", before.map(|digest| json!(digest.to_string())));
+    insert("hash_after", file.after.as_ref().map(|digest| json!(digest.to_string())));
+    insert("lines_added", counts.is_whole.then(|| json!(counts.added)));
+    insert("lines_removed", counts.is_whole.then(|| json!(counts.removed)));
+    insert("diff", (file.kind != Kind::Displaced).then(|| json!(file.diff)));
+    insert("diff_is_cut", (!counts.is_whole).then(|| json!(true)));
+    Value::Object(object)
+}
+
+/// Prints the time in UTC, to the millisecond (RFC 3339).
+fn time(entry: &Entry) -> String {
+    let stamp = Timestamp::try_from(entry.time).unwrap_or(Timestamp::MAX);
+    format!("{stamp:.3}")
+}

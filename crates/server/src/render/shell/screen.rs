@@ -1,0 +1,36 @@
+//! Where it is shown: [`Screen`].
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mcp_text_editor_store::Entry;
+
+use crate::render::escape::path_by_itself;
+use crate::render::paths::shown;
+
+/// Where edits are shown, and to whom.
+#[derive(Clone, Debug)]
+pub struct Screen {
+    /// How many columns there are; `None` where it is no terminal, so that no line is broken.
+    pub width: Option<usize>,
+    /// The time zone of the person.
+    pub zone: TimeZone,
+    /// The directory in which they are, without links, if it is known.
+    pub here: Option<PathBuf>,
+}
+
+impl Screen {
+    /// Prints when an edit was made.
+    pub(super) fn time(&self, entry: &Entry) -> String {
+        let stamp = Timestamp::try_from(entry.time).unwrap_or(Timestamp::UNIX_EPOCH);
+        stamp.to_zoned(self.zone.clone()).strftime("%a %Y-%m-%d %H:%M:%S").to_string()
+    }
+
+    /// Prints a path, from here on if it is below.
+    pub(super) fn path(&self, path: &Path) -> String {
+        let below = self.here.as_deref().and_then(|here| path.strip_prefix(here).ok());
+        let path = below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path);
+        path_by_itself(&shown(path)).into_owned()
+    }
+}

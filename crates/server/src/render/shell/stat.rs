@@ -1,0 +1,173 @@
+//! Past edits as numbers of lines, as `git log --stat` shows commits.
+
+use std::fmt::Write as _;
+
+use mcp_text_editor_store::{Entry, Kind};
+
+use super::diff::without_head;
+use super::edits::head;
+use super::screen::Screen;
+use super::style::{ADDED, ASIDE, GONE};
+use super::width::{columns, from_its_end, padded};
+use crate::render::history::{Row, rows};
+
+/// How wide a page is where there is no terminal.
+const PAGE: usize = 80;
+
+/// The narrowest page that is laid out; a narrower terminal breaks lines.
+const NARROWEST: usize = 24;
+
+/// How many lines a diff adds and removes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Counts {
+    pub(super) added: u64,
+    pub(super) removed: u64,
+    /// Whether that is all: the diff is not cut.
+    pub(super) is_whole: bool,
+}
+
+impl Counts {
+    /// Counts the lines of a diff as it is kept.
+    pub(super) fn of(diff: &str) -> Self {
+        let mut counts = Self { is_whole: true, ..Self::default() };
+        // What the hunk's head says that is still to come.
+        let (mut old, mut new) = (0_u64, 0_u64);
+        for line in without_head(diff) {
+            match line.as_bytes().first() {
+                Some(b'@') => {
+                    counts.is_whole &= (old, new) == (0, 0);
+                    (old, new) = hunk(line).unwrap_or_default();
+                }
+                Some(b'+') => {
+                    counts.added += 1;
+                    new = new.saturating_sub(1);
+                }
+                Some(b'-') => {
+                    counts.removed += 1;
+                    old = old.saturating_sub(1);
+                }
+                Some(b' ') => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
+                // `\ No newline at end of file`
+                Some(b'\\') => {}
+                _ => counts.is_whole = false,
+            }
+        }
+        counts.is_whole &= (old, new) == (0, 0);
+        counts
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            added: self.added + other.added,
+            removed: self.removed + other.removed,
+            is_whole: self.is_whole && other.is_whole,
+        }
+    }
+
+    fn sum(self) -> u64 {
+        self.added + self.removed
+    }
+
+    fn words(self) -> String {
+        let more = if self.is_whole { "" } else { " and more" };
+        format!("{ADDED}+{}{ADDED:#} {GONE}-{}{GONE:#}{ASIDE}{more}{ASIDE:#}", self.added, self.removed)
+    }
+}
+
+/// Reads how many lines of both sides a hunk has: `@@ -1,3 +1,4 @@`.
+fn hunk(head: &str) -> Option<(u64, u64)> {
+    let mut words = head.split(' ').skip(1);
+    let mut side = |sign| {
+        let place = words.next()?.strip_prefix(sign)?;
+        place.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok())
+    };
+    Some((side('-')?, side('+')?))
+}
+
+/// Shows an edit: what it is, its files, each with how many lines it gained and lost, and the sum.
+pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
+    let mut out = head(entry, screen);
+    let name = |row: &Row<'_>| {
+        let path = screen.path(&row.file.path);
+        match (row.from, row.file.kind) {
+            (Some(from), _) => format!("{} => {path}", screen.path(&from.path)),
+            (None, Kind::Created) => format!("{path} (new)"),
+            (None, Kind::Removed) => format!("{path} (gone)"),
+            (None, Kind::Displaced) => format!("{path} (displaced)"),
+            (None, Kind::Changed) => path,
+        }
+    };
+    let files: Vec<(String, Counts)> =
+        rows(entry).iter().map(|row| (name(row), Counts::of(&row.file.diff))).collect();
+    let layout = Layout::of(&files, screen.width.unwrap_or(PAGE).max(NARROWEST));
+    for (name, counts) in &files {
+        let name = padded(&from_its_end(name, layout.name), layout.name);
+        let [added, removed] = [format!("+{}", counts.added), format!("-{}", counts.removed)];
+        let (plus, minus) = layout.bar(*counts);
+        let more = if counts.is_whole { "" } else { " and more" };
+        let before_bar = if plus + minus > 0 { " " } else { "" };
+        let _ = writeln!(
+            out,
+            " {name} | {ADDED}{added:>wide_added$}{ADDED:#} {GONE}{removed:>wide_removed$}{GONE:#}{before_bar}\
+             {ADDED}{}{ADDED:#}{GONE}{}{GONE:#}{ASIDE}{more}{ASIDE:#}",
+            "+".repeat(plus),
+            "-".repeat(minus),
+            wide_added = layout.added,
+            wide_removed = layout.removed,
+        );
+    }
+    if files.len() > 1 {
+        let all = files
+            .iter()
+            .fold(Counts { is_whole: true, ..Counts::default() }, |all, (_, counts)| all.and(*counts));
+        let _ = writeln!(out, " {} files, {}", files.len(), all.words());
+    }
+    out.push('\n');
+    out
+}
+
+/// How wide each column is, for the files of an edit.
+#[derive(Debug)]
+struct Layout {
+    name: usize,
+    added: usize,
+    removed: usize,
+    bar: usize,
+    /// The most lines that one of them changes.
+    most: u64,
+}
+
+impl Layout {
+    fn of(files: &[(String, Counts)], width: usize) -> Self {
+        let most = files.iter().map(|(_, counts)| counts.sum()).max().unwrap_or(0);
+        let wide = |number: u64| number.to_string().len() + 1;
+        let added = files.iter().map(|(_, counts)| wide(counts.added)).max().unwrap_or(2);
+        let removed = files.iter().map(|(_, counts)| wide(counts.removed)).max().unwrap_or(2);
+        let name = files.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
+        let more = if files.iter().all(|(_, counts)| counts.is_whole) { 0 } else { " and more".len() };
+        // A blank, ` | `, and a blank before and behind the second number.
+        let room = width.saturating_sub(added + removed + 6 + more);
+        let wanted = usize::try_from(most).unwrap_or(usize::MAX);
+        // The bar has what the names leave, but three eighths if it needs them.
+        let bar = room.saturating_sub(name).max(room * 3 / 8).min(wanted);
+        Self { name: name.min(room - bar), added, removed, bar, most }
+    }
+
+    /// Returns how many signs of each kind a file has. A kind of which it has lines has one at least, if there is room for both.
+    fn bar(&self, counts: Counts) -> (usize, usize) {
+        if counts.sum() <= self.bar as u64 && self.most <= self.bar as u64 {
+            let signs = |lines: u64| usize::try_from(lines).unwrap_or(usize::MAX);
+            return (signs(counts.added), signs(counts.removed));
+        }
+        let scaled = |lines: u64| -> usize {
+            let share = u128::from(lines) * self.bar as u128 / u128::from(self.most.max(1));
+            usize::try_from(share).unwrap_or(usize::MAX).max(usize::from(lines > 0))
+        };
+        let (plus, minus) = (scaled(counts.added), scaled(counts.removed));
+        if plus > minus {
+            (plus.min(self.bar.saturating_sub(minus)), minus)
+        } else {
+            (plus, minus.min(self.bar.saturating_sub(plus)))
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The colours.
+
+use anstyle::{AnsiColor, Style};
+
+pub(super) const ID: Style = AnsiColor::Yellow.on_default();
+pub(super) const STRONG: Style = Style::new().bold();
+pub(super) const PLACE: Style = AnsiColor::Cyan.on_default();
+pub(super) const ADDED: Style = AnsiColor::Green.on_default();
+pub(super) const GONE: Style = AnsiColor::Red.on_default();
+pub(super) const ASIDE: Style = Style::new().dimmed();

@@ -1,0 +1,115 @@
+//! What an undo did, would do, or cannot do.
+
+use std::fmt::Write as _;
+
+use mcp_text_editor_store::{Entry, EntryFile, Kind, Undone, Warning};
+
+use super::diff::changes;
+use super::edits::path;
+use super::style::{ASIDE, ID, STRONG};
+use crate::problem::Problem;
+use crate::render::edit::words;
+use crate::render::escape::on_one_line;
+
+/// Tells what was taken back or, of a dry run, what would be.
+pub(crate) fn undone(undone: &Undone, dry_run: bool) -> String {
+    let mut out = String::new();
+    let _ = match undone.outcome.edit_id.as_ref() {
+        Some(by) => writeln!(out, "undone, as edit {ID}{by}{ID:#}, which can be undone, too"),
+        None if dry_run => writeln!(out, "this is what it would change:"),
+        None => writeln!(out, "undone"),
+    };
+    for edited in &undone.outcome.files {
+        let Some(file) = undone.entry.files.get(edited.entry) else { continue };
+        let _ = match undone.entry.moved_at(edited.entry) {
+            Some((from, to)) => writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", path(to), path(from)),
+            None => writeln!(out, "{STRONG}{} {}{STRONG:#}", becomes(file), path(file)),
+        };
+        for warning in edited.warnings.iter().filter(|warning| **warning != Warning::Removed) {
+            let _ = writeln!(out, "{}", on_one_line(&words(warning)));
+        }
+        changes(edited.diff.as_deref().unwrap_or_default(), &mut out);
+    }
+    out
+}
+
+fn becomes(file: &EntryFile) -> &'static str {
+    match file.kind {
+        Kind::Created => "removed",
+        Kind::Removed => "created",
+        Kind::Changed | Kind::Displaced => "changed",
+    }
+}
+
+/// Tells what is in the way of an undo.
+pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> String {
+    let mut out = String::new();
+    for problem in problems {
+        let _ = writeln!(out, "{STRONG}{}{STRONG:#}", on_one_line(&problem.reason));
+        let Some(conflict) = &problem.conflict else { continue };
+        out.push_str("the edit to be undone:\n");
+        changes(&conflict.diff, &mut out);
+        if let Some(later) = &conflict.later {
+            let (id, tool) = (&later.edit_id, on_one_line(&later.tool));
+            let _ = writeln!(out, "in the way: {ID}edit {id}{ID:#}, made {} by {tool}", later.time);
+            changes(&later.diff, &mut out);
+        }
+    }
+    out
+}
+
+/// Why nobody can be asked.
+pub(crate) const NO_TERMINAL: &str = "there is no terminal at which to ask: name the edits (mcp-text-editor undo EDIT_ID …), or say all \
+     since a moment (--since WHEN --yes); --dry-run shows what would change";
+
+/// There is nothing to take back.
+pub(crate) const NOTHING: &str = "there is nothing to take back\n";
+
+/// What was asked for is not done.
+pub(crate) const LEFT: &str = "nothing was changed\n";
+
+/// What can be answered about an edit.
+pub(crate) const ANSWERS: &str = "y  take this edit back\nn  leave it\na  take it and all that follow back\nq  leave it and all that follow\n";
+
+/// What can be answered at the end.
+pub(crate) const CONFIRM: &str = "y  do it now\nn  change nothing\n";
+
+/// Asks about an edit.
+pub(crate) fn question(number: usize, of: usize) -> String {
+    format!("{STRONG}({number}/{of}) take this edit back? [y,n,a,q,?]{STRONG:#} ")
+}
+
+/// Asks before anything is done.
+pub(crate) fn confirm(count: usize) -> String {
+    let edits = if count == 1 { "1 edit".to_owned() } else { format!("{count} edits, the newest first") };
+    format!("{STRONG}take back {edits}? [y,n,?]{STRONG:#} ")
+}
+
+/// Says that what follows would be taken back.
+pub(crate) fn would_take_back() -> String {
+    format!("{ASIDE}would be taken back:{ASIDE:#}\n")
+}
+
+/// Says that something stands against an edit, which follows.
+pub(crate) fn not_taken_back(entry: &Entry) -> String {
+    format!("{ID}edit {}{ID:#} cannot be taken back:\n", entry.id)
+}
+
+/// Says that a series is not taken back.
+pub(crate) fn stands(against: usize, of: usize) -> String {
+    format!(
+        "something stands against {against} of {of} edits, and nothing was changed; --interactive leaves them out"
+    )
+}
+
+/// Tells one edit of a series that was taken back.
+pub(crate) fn undone_of_series(undone: &Undone) -> String {
+    let mut out = format!("{ID}edit {}{ID:#} is ", undone.entry.id);
+    out.push_str(&self::undone(undone, false));
+    out
+}
+
+/// Says that a series was stopped.
+pub(crate) fn stopped(entry: &Entry, done: usize, of: usize, because: &str) -> String {
+    format!("edit {} is not undone: {}; {done} of {of} edits were", entry.id, on_one_line(because))
+}

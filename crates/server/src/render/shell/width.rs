@@ -1,0 +1,61 @@
+//! How many columns of a terminal a text takes.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Returns how many columns a text takes that stands on one line: a Han character two, a mark that combines with the character before it
+/// none ([UAX 11](https://www.unicode.org/reports/tr11/)). Terminals differ in what is ambiguous; that counts as one.
+pub(super) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Returns a text as far as it has room from its end on; what is left out is `…`. A path's end says most of it.
+pub(super) fn from_its_end(text: &str, room: usize) -> String {
+    if columns(text) <= room {
+        return text.to_owned();
+    }
+    let mut left = room.saturating_sub(1);
+    let mut start = text.len();
+    for (at, character) in text.char_indices().rev() {
+        let Some(rest) = left.checked_sub(character.width().unwrap_or(0)) else { break };
+        (left, start) = (rest, at);
+    }
+    // A mark alone would combine with what stands before it.
+    let kept = text.get(start..).unwrap_or_default();
+    let kept = kept.trim_start_matches(|first: char| first.width() == Some(0));
+    format!("…{kept}")
+}
+
+/// Returns a text with blanks behind it up to this width.
+pub(super) fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn columns_are_counted_not_characters() {
+        for (text, count) in
+            [("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("가", 2), ("🦀", 2), ("é", 1), ("", 0)]
+        {
+            assert_eq!(columns(text), count, "{text}");
+        }
+        assert_eq!(from_its_end("src/漢字.rs", 8), "…漢字.rs");
+        assert_eq!(from_its_end("src/漢字.rs", 7), "…字.rs", "half a character has no room");
+        assert_eq!(from_its_end("e\u{301}f", 1), "…");
+        assert_eq!(from_its_end("abc", 3), "abc");
+        assert_eq!(padded("漢", 4), "漢  ");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cut_has_room(text in "\\PC{0,40}", room in 1_usize..30) {
+            let cut = from_its_end(&text, room);
+            prop_assert!(columns(&cut) <= room, "{cut:?}");
+            prop_assert!(text.ends_with(cut.strip_prefix('…').unwrap_or(&cut)));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What a file held before and after a past edit, put together from what it holds now and from what turns later edits back.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::path::Path;
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_core::splice::{SpliceSet, Spliced};
+
+use crate::cancellation::Cancellation;
+use crate::edit::undo::is_in_roots;
+use crate::history::{EditId, Entry, EntryFile, Kind, NotKept, Undo};
+use crate::read::document::read;
+use crate::workspace::Workspace;
+
+/// The largest file of which states are put together: they are held in memory.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// How many bytes all steps back may copy together.
+const MAX_COPIED: u64 = 4 * 1024 * 1024 * 1024;
+
+/// What a file held before and after an edit; `None` on a side where there was no file of that name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct States {
+    /// Before.
+    pub before: Option<Vec<u8>>,
+    /// After.
+    pub after: Option<Vec<u8>>,
+}
+
+/// Returns the states of one file of an edit, by its index there. Of a file that was moved both places had the same bytes: the old one
+/// `before`, the new one `after`. See [`Workspace::states`].
+pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
+    let Some((entry, undos)) = workspace.history.get(id)? else { return Ok(None) };
+    let (Some(row), Some(undo)) = (entry.files.get(file), undos.get(file)) else { return Ok(None) };
+    if !is_in_roots(workspace, &entry) {
+        return Ok(None);
+    }
+    let after = |row: &EntryFile| match row.after {
+        Some(digest) => bytes_after(workspace, &entry, &row.path, digest),
+        None => Ok(None),
+    };
+    // What has a place no more is found at the other one.
+    let moved = entry.moved_at(file).map(|(_, to)| (to, file + 1));
+    let moved = moved.or_else(|| Some((entry.moved_at(file.checked_sub(1)?)?.1, file)));
+    if let Some((to, at)) = moved {
+        let edited = entry.files.get(at + 1).zip(undos.get(at + 1));
+        let bytes = match edited.filter(|(row, _)| is_edit_of(row, to)) {
+            Some((row, Undo::Splices(splices))) => after(row)?.and_then(|bytes| back(&bytes, splices)),
+            _ => after(to)?,
+        };
+        let is_old_place = at != file;
+        return Ok(bytes.map(|bytes| {
+            if is_old_place {
+                States { before: Some(bytes), after: None }
+            } else {
+                States { before: None, after: Some(bytes) }
+            }
+        }));
+    }
+    Ok(match undo {
+        Undo::Create { contents } => Some(States { before: Some(contents.clone()), after: None }),
+        Undo::Remove { .. } => after(row)?.map(|bytes| States { before: None, after: Some(bytes) }),
+        Undo::Splices(splices) => after(row)?.and_then(|bytes| {
+            let before = back(&bytes, splices)?;
+            (row.before == Some(Digest::of(&before)))
+                .then_some(States { before: Some(before), after: Some(bytes) })
+        }),
+        Undo::Displaced { .. } => None,
+    })
+}
+
+/// Whether a row is the edit of a file that was moved here in the same call.
+fn is_edit_of(row: &EntryFile, to: &EntryFile) -> bool {
+    row.kind == Kind::Changed && row.path == to.path && row.before == to.after
+}
+
+/// Returns what a file held when an edit had left it with this digest: follows it through the later edits to where it is now, and goes back.
+/// `None` if somebody else changed it in between, or since.
+fn bytes_after(
+    workspace: &Workspace,
+    entry: &Entry,
+    path: &Path,
+    digest: Digest,
+) -> Result<Option<Vec<u8>>, NotKept> {
+    let (mut path, mut at) = (path.to_owned(), digest);
+    let mut last = entry.id.clone();
+    let mut steps: Vec<(EditId, usize)> = Vec::new();
+    let mut removed = None;
+    'places: loop {
+        let is_later = Cell::new(true);
+        let later = workspace.history.list(Some(&path), usize::MAX, &|entry| {
+            is_later.set(is_later.get() && entry.id != last);
+            is_later.get()
+        })?;
+        for later in later.into_iter().rev() {
+            let of_path = |row: &&EntryFile| row.path == path && row.kind != Kind::Displaced;
+            if !later.files.iter().any(|row| of_path(&row)) {
+                continue;
+            }
+            let goes_on = |kind| {
+                later.files.iter().position(|row| of_path(&row) && row.kind == kind && row.before == Some(at))
+            };
+            if let Some(gone) = goes_on(Kind::Removed) {
+                let Some((_, to)) = later.moved_at(gone) else {
+                    removed = Some((later.id, gone));
+                    break 'places;
+                };
+                path.clone_from(&to.path);
+                if let Some(edited) = later.files.get(gone + 2).filter(|row| is_edit_of(row, to)) {
+                    steps.push((later.id.clone(), gone + 2));
+                    let Some(left) = edited.after else { return Ok(None) };
+                    at = left;
+                }
+                last = later.id;
+                continue 'places;
+            }
+            let Some(changed) = goes_on(Kind::Changed) else { return Ok(None) };
+            let Some(left) = later.files.get(changed).and_then(|row| row.after) else { return Ok(None) };
+            at = left;
+            steps.push((later.id, changed));
+        }
+        break;
+    }
+    let base = match &removed {
+        Some((id, row)) => match undo_of(workspace, id, *row)? {
+            Some(Undo::Create { contents }) => Some(contents),
+            _ => None,
+        },
+        None => now(workspace, &path),
+    };
+    let Some(mut bytes) = base.filter(|bytes| Digest::of(bytes) == at) else { return Ok(None) };
+    let mut copied = 0_u64;
+    for (id, row) in steps.iter().rev() {
+        let Some(Undo::Splices(splices)) = undo_of(workspace, id, *row)? else { return Ok(None) };
+        let Some(before) = back(&bytes, &splices) else { return Ok(None) };
+        bytes = before;
+        copied = copied.saturating_add(bytes.len() as u64);
+        if copied > MAX_COPIED {
+            return Ok(None);
+        }
+    }
+    Ok((Digest::of(&bytes) == digest).then_some(bytes))
+}
+
+fn undo_of(workspace: &Workspace, id: &EditId, row: usize) -> Result<Option<Undo>, NotKept> {
+    let found = workspace.history.get(id)?;
+    Ok(found.and_then(|(_, undos)| undos.into_iter().nth(row)))
+}
+
+/// Returns what the file holds now; `None` if it cannot be read, or is too large.
+fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
+    let place = workspace.roots.place(path).ok()?;
+    let bytes = read(&workspace.scan_cache, &place, None, Cancellation::none(), |document| {
+        let size = document.scan.size;
+        if size > MAX_BYTES { Ok(None) } else { read_range(document, 0..size).map(Some) }
+    });
+    bytes.ok().flatten()
+}
+
+/// Applies splices to bytes; `None` if they do not lie within these, or if what they make is too large.
+fn back(bytes: &[u8], splices: &SpliceSet) -> Option<Vec<u8>> {
+    let end = splices.as_slice().last().map_or(0, |splice| splice.at.end);
+    if end > bytes.len() as u64 {
+        return None;
+    }
+    let spliced = Spliced::new(bytes, splices);
+    if spliced.size() > MAX_BYTES {
+        return None;
+    }
+    Some(read_range(&spliced, 0..spliced.size()).unwrap_or_else(|never: Infallible| match never {}))
+}

@@ -1,0 +1,97 @@
+use std::path::PathBuf;
+
+use crate::door::{Change, Control, FileEdit};
+use crate::edit::states::States;
+use crate::history::{EditId, History, Settings};
+use crate::state_dir::StateDir;
+use crate::tests::world::World;
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
+use mcp_text_editor_core::resolve::Patch;
+
+fn kept() -> World {
+    let mut world = World::new();
+    let state = StateDir::open(&world.path("@/state")).unwrap();
+    world.workspace.history = History::new(&state, Settings::default());
+    world.workspace.state_dir = Some(state);
+    world
+}
+
+/// Does something to files in one call.
+fn apply(world: &World, changes: &[(&str, Change<'_>)]) -> EditId {
+    let paths: Vec<PathBuf> = changes.iter().map(|(path, _)| world.path(path)).collect();
+    let edits: Vec<FileEdit<'_>> = paths
+        .iter()
+        .zip(changes)
+        .map(|(path, (_, change))| FileEdit::new(path.to_str().unwrap(), *change))
+        .collect();
+    world.workspace.apply(&edits, Control::of("test")).unwrap().edit_id.unwrap()
+}
+
+fn patch(world: &World, path: &str, old: &str, new: &str) -> EditId {
+    let patches = [Patch {
+        old_string: Some(old.to_owned()),
+        new_string: new.to_owned(),
+        ranges: vec![],
+        replace_all: true,
+    }];
+    apply(world, &[(path, Change::Patch(&patches))])
+}
+
+fn states(world: &World, id: &EditId, file: usize) -> Option<(Option<String>, Option<String>)> {
+    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8(bytes).unwrap());
+    let found = world.workspace.states(id, file).unwrap();
+    found.map(|States { before, after }| (text(before), text(after)))
+}
+
+fn both(before: &str, after: &str) -> Option<(Option<String>, Option<String>)> {
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Some((text(before), text(after)))
+}
+
+#[test]
+fn what_a_file_held_is_put_together_through_later_edits_and_moves() {
+    let world = kept();
+    let made = apply(&world, &[("@/root/a", Change::Create("1\r\né\n"))]);
+    let first = patch(&world, "@/root/a", "é", "2");
+    let second = patch(&world, "@/root/a", "1", "one\none");
+    let to = world.path("@/root/d/b");
+    let moved = apply(&world, &[("@/root/a", Change::Move { to: to.to_str().unwrap(), patches: &[] })]);
+    let third = patch(&world, "@/root/d/b", "2", "two");
+    // Another file has the first name by now.
+    let other = apply(&world, &[("@/root/a", Change::Create("other\n"))]);
+    let law = || {
+        assert_eq!(states(&world, &made, 0), both("", "1\r\né\n"));
+        assert_eq!(states(&world, &first, 0), both("1\r\né\n", "1\r\n2\n"));
+        assert_eq!(states(&world, &second, 0), both("1\r\n2\n", "one\r\none\r\n2\n"));
+        assert_eq!(states(&world, &moved, 0), both("one\r\none\r\n2\n", ""));
+        assert_eq!(states(&world, &moved, 1), both("", "one\r\none\r\n2\n"));
+        assert_eq!(states(&world, &third, 0), both("one\r\none\r\n2\n", "one\r\none\r\ntwo\n"));
+        assert_eq!(states(&world, &other, 0), both("", "other\n"));
+    };
+    law();
+    // Removed, it is in the history whole.
+    let digest = Digest::of(world.content("@/root/d/b").as_bytes());
+    let hash = DigestPrefix::parse(&digest.to_string()).unwrap();
+    let path = world.path("@/root/d/b");
+    let removal =
+        FileEdit { file_hash: Some(&hash), ..FileEdit::new(path.to_str().unwrap(), Change::Remove) };
+    let removed = world.workspace.apply(&[removal], Control::of("test")).unwrap().edit_id.unwrap();
+    law();
+    assert_eq!(states(&world, &removed, 0), both("one\r\none\r\ntwo\n", ""));
+    assert_eq!(states(&world, &removed, 1), None, "there is no such file");
+    assert_eq!(states(&world, &EditId::parse("0123456789ab").unwrap(), 0), None);
+}
+
+#[test]
+fn what_somebody_else_has_changed_is_not_made_up() {
+    let world = kept();
+    world.write("@/root/a", "one\n");
+    let first = patch(&world, "@/root/a", "one", "two");
+    world.write("@/root/a", "else\n");
+    assert_eq!(states(&world, &first, 0), None);
+    let second = patch(&world, "@/root/a", "else", "three");
+    assert_eq!(states(&world, &first, 0), None, "what came between is not known");
+    assert_eq!(states(&world, &second, 0), both("else\n", "three\n"));
+    world.write("@/root/a", "two\n");
+    assert_eq!(states(&world, &second, 0), None);
+}
