@@ -222,9 +222,11 @@ class Machine(Network):
     @property
     def wrap(self) -> tuple[str, ...]:
         """What runs a program there that works on the volume."""
-        if self.home == self.mounted:
-            return self.inside
-        return (*self.inside, "unshare", "--mount", "sh", "-c", f'mount --bind {self.mounted} {self.home} && exec "$@"', "sh")
+        others = [self.machines.home, *(machine.mounted for machine in self.machines if machine is not self)]
+        hide = "".join(f"umount -l {path} 2>/dev/null; " for path in others)
+        at = "" if self.home == self.mounted else f"mount --bind {self.mounted} {self.home} && umount -l {self.mounted} && "
+        # It has no mount but its own, as on a machine.
+        return (*self.inside, "unshare", "--mount", "sh", "-c", f'{hide}{at}exec "$@"', "sh")
 
     def mount(self) -> None:
         self.machines.mount(self.mounted, self.inside)
