@@ -235,7 +235,8 @@ impl WorkspaceBuilder {
         workspace.observer = self.observer;
         #[cfg(feature = "postgres")]
         {
-            workspace.root_names = RootNames::new(self.root_names).into();
+            let names = RootNames::new(self.root_names).preferring(paths.clone());
+            workspace.root_names = names.into();
         }
         #[cfg(feature = "postgres")]
         if let Some((settings, without)) = self.shared {

@@ -19,6 +19,8 @@ pub(crate) struct RootNames {
     given: Vec<(RootName, PathBuf)>,
     mounts: MountList,
     machine: Option<RootName>,
+    /// The directories in which a path is looked for first, where it can be reached in several places.
+    preferred: Vec<PathBuf>,
 }
 
 impl RootNames {
@@ -30,7 +32,12 @@ impl RootNames {
             let digest = Digest::of(format!("{number}\0{name}").as_bytes()).to_string();
             RootName::of_machine(&format!("{name}-{}", digest.get(..12).unwrap_or_default()))
         };
-        Self { given, mounts: MountList::open(), machine: machine().map(of_machine) }
+        Self { given, mounts: MountList::open(), machine: machine().map(of_machine), preferred: Vec::new() }
+    }
+
+    /// The same names, where these directories count before all others by which a file can be reached: a file system can be mounted twice.
+    pub(crate) fn preferring(self, directories: Vec<PathBuf>) -> Self {
+        Self { preferred: directories, ..self }
     }
 
     /// What an absolute path without links is called on all machines; `None` where nothing tells.
@@ -79,8 +86,11 @@ impl RootNames {
             Some(joined(&mount.point, rest))
         });
         // What lies beneath another mount, or in a directory of another name, is not what is meant.
-        let mut found = given.chain(of_machine).chain(mounted);
-        found.find(|path| self.shared_among(list, path).as_ref() == Some(shared))
+        let found = given.chain(of_machine).chain(mounted);
+        let found: Vec<PathBuf> =
+            found.filter(|path| self.shared_among(list, path).as_ref() == Some(shared)).collect();
+        let is_preferred = |path: &&PathBuf| self.preferred.iter().any(|above| path.starts_with(above));
+        found.iter().find(is_preferred).or_else(|| found.first()).cloned()
     }
 }
 

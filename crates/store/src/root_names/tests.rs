@@ -55,6 +55,9 @@ fn a_path_is_called_by_its_server_and_the_place_there() {
     let twice = names.shared_among(list, Path::new("/work/x")).unwrap();
     assert_eq!(twice.to_string(), "[nfs4:files.example.org]/export/a b/x");
     assert_eq!(names.local_among(list, &twice).unwrap(), Path::new("/mnt/team/a b/x"));
+    // Of several places the one that is served counts.
+    let serving = RootNames::new(Vec::new()).preferring(vec!["/work".into()]);
+    assert_eq!(serving.local_among(list, &twice).unwrap(), Path::new("/work/x"));
     // A mount over another, and over what was mounted in that.
     assert_eq!(shared(&names, LIST, "/mnt/team/vendor/a"), "[nfs4:over.example.org]/over/vendor/a");
     assert_eq!(shared(&names, LIST, "/work/x"), "[nfs4:files.example.org]/export/a b/x");
