@@ -121,6 +121,7 @@ impl Server {
     }
 
     /// The directory of its socket.
+    #[cfg(unix)]
     pub(crate) fn directory(&self) -> &Path {
         &self.home
     }
