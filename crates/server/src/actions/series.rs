@@ -155,7 +155,7 @@ fn before(entry: &Entry, path: &Path) -> Option<Digest> {
 fn after(entry: &Entry, path: &Path) -> Option<Digest> {
     let rows = || entry.files.iter().filter(|file| file.path == path);
     let Some(came) = rows().find(|file| file.kind == Kind::Created) else {
-        return rows().last().and_then(|last| last.after);
+        return rows().next_back().and_then(|last| last.after);
     };
     // It was moved here, and edited.
     let edited = rows().find(|file| file.kind == Kind::Changed && file.before == came.after);

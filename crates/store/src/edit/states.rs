@@ -164,9 +164,9 @@ fn back(bytes: &[u8], splices: &SpliceSet) -> Option<Vec<u8>> {
     if end > bytes.len() as u64 {
         return None;
     }
-    let spliced = Spliced::new(bytes, splices);
-    if spliced.size() > MAX_BYTES {
+    let old = Spliced::new(bytes, splices);
+    if old.size() > MAX_BYTES {
         return None;
     }
-    Some(read_range(&spliced, 0..spliced.size()).unwrap_or_else(|never: Infallible| match never {}))
+    Some(read_range(&old, 0..old.size()).unwrap_or_else(|never: Infallible| match never {}))
 }

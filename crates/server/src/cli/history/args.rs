@@ -56,14 +56,14 @@ pub(in crate::cli) struct FormArguments {
     /// Write an object a line, for programs (JSON Lines)
     #[arg(long, help_heading = "How they are shown")]
     pub(in crate::cli) json: bool,
-    /// Write at once, not through GIT_PAGER, PAGER or less
+    /// Write at once, not page by page
     #[arg(long, help_heading = "How they are shown", hide_short_help = true)]
     pub(in crate::cli) no_pager: bool,
 }
 
 #[derive(Subcommand, Debug)]
 pub(in crate::cli) enum HistorySubcommands {
-    /// Show one edit, or several, with all that they changed
+    /// Show one edit, or several, by their ids
     Show {
         /// The id of an edit, as its reply or `history` names it
         #[arg(value_name = "EDIT_ID", required = true)]
