@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use mcp_text_editor_store::{Durability, HistorySettings, Patterns, StateUrl, WithoutDatabase};
+use mcp_text_editor_store::{Durability, HistorySettings, Patterns, RootName, StateUrl, WithoutDatabase};
 
 use crate::limits::Limits;
 use crate::tool_id::ToolId;
@@ -129,6 +129,8 @@ pub struct StateOptions {
     pub state_url: Option<StateUrl>,
     /// What becomes of edits where that is not there.
     pub without_database: WithoutDatabase,
+    /// What directories are called on all machines, each with its path.
+    pub root_names: Vec<(RootName, PathBuf)>,
     /// What is kept of past edits; `None` for nothing.
     pub history: Option<HistorySettings>,
 }

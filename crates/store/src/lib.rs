@@ -75,7 +75,6 @@ mod lock;
 mod observer;
 mod os;
 #[cfg(feature = "postgres")]
-#[cfg_attr(not(test), expect(dead_code, reason = "the history comes to use the second connection"))]
 mod postgres;
 mod read;
 mod recovery;

@@ -306,7 +306,7 @@ pub(super) struct Options {
         help_heading = "History and state"
     )]
     pub(super) state_dir: Option<PathBuf>,
-    /// A database for the journal of several machines: postgres://…
+    /// A database for the state of several machines: postgres://…
     ///
     /// Of all that serve the same files. A password stands in the variable, in PGPASSWORD or in .pgpass, never here. After a ?:
     /// sslmode=disable or verify-full (the default), sslrootcert, passfile, schema.
@@ -328,6 +328,20 @@ pub(super) struct Options {
         help_heading = "History and state", hide_short_help = true
     )]
     pub(super) state_optional: bool,
+    /// Name a directory alike on all machines that share a database: NAME=DIR
+    ///
+    /// Where the mount does not tell: a network file system of which each machine spells the server otherwise, FUSE, a
+    /// container. May be repeated.
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME=DIR",
+        env = "MCP_TEXT_EDITOR_ROOT_NAME",
+        value_delimiter = ';',
+        help_heading = "History and state",
+        hide_short_help = true
+    )]
+    pub(super) root_name: Vec<String>,
     /// Serve MCP over HTTP at this address: 127.0.0.1:8000
     ///
     /// Instead of over standard input and output. The path is /mcp.

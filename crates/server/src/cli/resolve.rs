@@ -7,8 +7,8 @@ use std::str::FromStr as _;
 
 use etcetera::base_strategy::{BaseStrategy, choose_native_strategy};
 use mcp_text_editor_store::{
-    Durability, HistorySettings, Patterns, StateUrl, Unserved, Wanted, Whose, WhyUnserved, WithoutDatabase,
-    is_same_directory, only_when_named, real_path,
+    Durability, HistorySettings, Patterns, RootName, StateUrl, Unserved, Wanted, Whose, WhyUnserved,
+    WithoutDatabase, is_same_directory, only_when_named, real_path,
 };
 
 use super::args::{Arguments, DurabilityOption, InstallArguments, Mode, Subcommands, TypedOption};
@@ -131,6 +131,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         in_place: patterns("--in-place", options.in_place)?,
         state_directory: state_directory(options.state_dir)?,
         state_url: state_url(options.state_url, &typed)?,
+        root_names: root_names(&options.root_name)?,
         without_database: if options.state_optional {
             WithoutDatabase::GoOn
         } else {
@@ -225,6 +226,23 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
             Ok(places().and_then(|own| own.state_dir()).or_else(usual_state).map(|base| base.join(OWN_STATE)))
         }
     }
+}
+
+/// Returns what directories are called on all machines, each with its absolute path.
+fn root_names(named: &[String]) -> Result<Vec<(RootName, PathBuf)>, String> {
+    const OPTION: &str = "--root-name";
+    let named = named.iter().filter(|named| !named.is_empty()).map(|named| {
+        let (name, directory) =
+            named.split_once('=').ok_or_else(|| format!("{OPTION} {named}: NAME=DIR is wanted"))?;
+        let name = RootName::given(name).map_err(|why| format!("{OPTION} {named}: {why}"))?;
+        let directory = absolute(directory.into())?;
+        if directory.is_dir() {
+            Ok((name, directory))
+        } else {
+            Err(format!("{OPTION} {named}: there is no such directory"))
+        }
+    });
+    named.collect()
 }
 
 /// Returns the database of several machines. What is typed anybody can see in the list of processes, so no password may be there.

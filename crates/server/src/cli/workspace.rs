@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::{StoreError, Workspace};
+use mcp_text_editor_store::{RootNameTaken, StoreError, Workspace};
 
 use super::history::{self, HistoryAction};
 use super::install::clients::own_configurations;
@@ -21,6 +21,9 @@ pub enum NotOpened {
     /// What the URL of the database names cannot be read.
     #[error("--state-url: {0}")]
     Database(String),
+    /// A directory, or a name, is given twice.
+    #[error("--root-name: {0}")]
+    RootName(#[from] RootNameTaken),
 }
 
 /// Opens the workspace: for a single past edit the one whose history has it, this process's own or the one in `other`,
@@ -73,6 +76,9 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
     if let Some(url) = state_options.state_url.as_ref().filter(|_| needs_state(action)) {
         builder =
             builder.state_url(url.clone(), state_options.without_database).map_err(NotOpened::Database)?;
+    }
+    for (name, directory) in &state_options.root_names {
+        builder = builder.root_name(name.clone(), directory)?;
     }
     if let Some(settings) = &state_options.history {
         builder = builder.history(settings.clone());

@@ -302,6 +302,7 @@ fn doctor_and_install_know_what_a_package_of_windows_reads() {
         state_directory: None,
         other_state_directory: None,
         state_url: None,
+        root_names: Vec::new(),
         without_database: WithoutDatabase::default(),
         history: None,
     };

@@ -227,7 +227,7 @@ impl WorkspaceBuilder {
         }
     }
 
-    fn finish(self, roots: Roots, state: Option<Result<StateDir, StoreError>>) -> Workspace {
+    fn finish(mut self, roots: Roots, state: Option<Result<StateDir, StoreError>>) -> Workspace {
         let paths: Vec<PathBuf> = roots.paths().map(Path::to_owned).collect();
         let mut workspace = Workspace::without_state(roots.at_home(self.home));
         workspace.in_place = self.in_place.from_roots(&paths);
@@ -241,6 +241,11 @@ impl WorkspaceBuilder {
         #[cfg(feature = "postgres")]
         if let Some((settings, without)) = self.shared {
             let database = Database::new(settings, self.observer);
+            if let Some(mut settings) = self.history.take() {
+                settings.excluded = settings.excluded.from_roots(&paths);
+                let names = workspace.root_names.clone();
+                workspace.history = History::in_database(database.clone(), names, settings);
+            }
             let is_optional = without == WithoutDatabase::GoOn;
             let roots = workspace.root_names.clone();
             workspace.shared = Some(SharedJournal::new(database, self.observer, roots, is_optional));

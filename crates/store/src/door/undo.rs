@@ -6,7 +6,7 @@ use crate::access::policy::Policy;
 use crate::access::roots::Roots;
 use crate::door::control::Control;
 use crate::edit::undo::{UndoError, Undone, undo};
-use crate::error::StoreError;
+use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, Undo};
 use crate::recovery::recover;
 use crate::workspace::Workspace;
@@ -29,6 +29,10 @@ impl Workspace {
     /// Has this workspace serve the files of a past edit, wherever they are and whatever protects them: for a person who takes it
     /// back. Its other roots are gone thereafter.
     pub fn serve_files_of(&mut self, entry: &Entry, undos: &[Undo]) -> Result<(), StoreError> {
+        // By its name here no file is meant.
+        if let Some(file) = entry.files.iter().find(|file| file.root.is_some()) {
+            return Err(StoreError::new(Operation::Resolve, &file.path, StoreErrorKind::NotFound));
+        }
         let directories = parents(entry, undos);
         // A person may undo in .git, too.
         self.roots = Roots::open_with(&directories, Policy::unprotected())?;

@@ -11,6 +11,25 @@ use crate::history::filter::Filter;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
+/// What became of a file in an edit, as far as the next one has to do with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// The edit's number; numbers are in the order of edits.
+    pub(super) edit: i64,
+    /// The digest that the file had.
+    pub(super) before: Option<Digest>,
+    /// The digest that it got.
+    pub(super) after: Option<Digest>,
+}
+
+/// Which edit of a file is in the way of undoing the first of a chain, while the file is what it is now.
+pub(super) fn in_the_way(chain: Vec<Link>, first: i64, now: Option<Digest>) -> Option<i64> {
+    let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|link| link.edit == first);
+    let left = this.first().and_then(|link| link.after);
+    let newest = later.last().filter(|link| link.after == now);
+    newest.or(later.first().filter(|link| link.before == left)).map(|link| link.edit)
+}
+
 /// A place where past edits are kept. Other processes keep theirs there at the same time.
 ///
 /// Each function waits for a bounded time, and an error of it changes nothing about any edit. What each promises is said at the function

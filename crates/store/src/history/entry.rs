@@ -55,7 +55,10 @@ impl Entry {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct EntryFile {
-    /// The absolute path that it had, without any symbolic link.
+    /// The name of its root, where several machines share a history and this one does not reach the file; it is not undone here then.
+    pub root: Option<String>,
+    /// The absolute path that it had, without any symbolic link; of a file that this machine does not reach, its root's name and the path
+    /// from there on.
     pub path: PathBuf,
     /// The same path from its root on.
     pub relative: PathBuf,

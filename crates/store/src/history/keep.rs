@@ -1,6 +1,8 @@
 //! The history of a process: [`History`], which asks an [`Archive`] for all that it does.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "postgres")]
+use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_text_editor_core::digest::Digest;
@@ -14,8 +16,14 @@ use crate::history::embedded::Embedded;
 use crate::history::entry::{Entry, Forgotten};
 use crate::history::filter::Filter;
 use crate::history::not_kept::{NotKept, Remedy};
+#[cfg(feature = "postgres")]
+use crate::history::postgres::Shared;
 use crate::history::settings::Settings;
 use crate::os::real_path::real_path;
+#[cfg(feature = "postgres")]
+use crate::postgres::database::Database;
+#[cfg(feature = "postgres")]
+use crate::root_names::RootNames;
 #[cfg(feature = "history")]
 use crate::state_dir::HISTORY;
 use crate::state_dir::StateDir;
@@ -62,6 +70,13 @@ impl History {
     #[cfg(not(feature = "history"))]
     pub fn new(_: &StateDir, _: Settings) -> Self {
         Self::default()
+    }
+
+    /// The history of several machines, in this database.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn in_database(database: Database, names: Arc<RootNames>, settings: Settings) -> Self {
+        let archive: Box<dyn Archive> = Box::new(Shared::new(database, names));
+        Self { kept: Ok(Kept { settings, archive: Mutex::new(archive) }) }
     }
 
     /// A history that was asked for and cannot be kept, since there is no state directory.

@@ -1,7 +1,7 @@
 //! Past edits, each with what undoes it: [`History`]. Nothing here carries an undo out.
 //!
-//! An archive keeps them: an SQLite database (`embedded`), which any number of processes of a machine share. An edit needs it only for
-//! its undo, so no fault of the archive is an error of an edit, and a database that cannot be read is neither moved nor overwritten. A
+//! An archive keeps them: an SQLite database (`embedded`), which any number of processes of a machine share, or a PostgreSQL database
+//! (`postgres`), which several machines do. An edit needs it only for its undo, so no fault of the archive is an error of an edit, and a database that cannot be read is neither moved nor overwritten. A
 //! build without the feature `history` keeps none.
 
 mod archive;
@@ -10,10 +10,12 @@ mod edit;
 mod embedded;
 mod entry;
 mod filter;
-#[cfg(feature = "history")]
+#[cfg(any(feature = "history", feature = "postgres"))]
 mod format;
 mod keep;
 mod not_kept;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod settings;
 #[cfg(test)]
 #[cfg(feature = "history")]

@@ -33,4 +33,8 @@ pub enum Remedy {
     MoveAway,
     /// To have a state directory.
     StateDirectory,
+    /// To have the database looked at that several machines share.
+    Database,
+    /// To give its directory a name that holds on all machines.
+    RootName,
 }

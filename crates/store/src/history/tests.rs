@@ -21,17 +21,38 @@ use crate::tests::world::native;
 struct World {
     directory: tempfile::TempDir,
     settings: Settings,
+    /// The database, where edits are not kept in the directory.
+    #[cfg(feature = "postgres")]
+    url: Option<String>,
+}
+
+/// A law of all kinds of archives: tried with each that is to be had.
+fn each(law: impl Fn(World)) {
+    law(World::new());
+    #[cfg(feature = "postgres")]
+    if let Some(server) = crate::postgres::fixture::Server::shared() {
+        law(World { url: Some(server.url()), ..World::new() });
+    }
 }
 
 impl World {
     fn new() -> Self {
         let excluded = Patterns::new(&["*.key".to_owned()]).unwrap();
         let settings = Settings { excluded, ..Settings::default() };
-        Self { directory: tempfile::tempdir().unwrap(), settings }
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            settings,
+            #[cfg(feature = "postgres")]
+            url: None,
+        }
     }
 
     /// As another process would open it.
     fn history(&self) -> History {
+        #[cfg(feature = "postgres")]
+        if let Some(url) = &self.url {
+            return super::postgres::tests::history(url, &[], self.settings.clone());
+        }
         let state = StateDir::open(self.directory.path()).unwrap();
         History::new(&state, self.settings.clone())
     }
@@ -106,37 +127,38 @@ fn unavailable<T: fmt::Debug>(result: Result<T, NotKept>) -> String {
 
 #[test]
 fn what_is_recorded_is_found_again() {
-    let world = World::new();
-    let history = world.history();
-    assert_eq!(all(&history), [], "nothing is made for a look");
-    assert!(!world.path().exists());
-    let first = history.record(&small("/root/a")).unwrap();
-    let removal = FileEdit {
-        before: None,
-        undo: Undo::Remove { directories: vec!["/root/d".into()] },
-        ..changed("/root/d/b", "", "new", b"")
-    };
-    let by = Caller { tool: "undo", client: Some("claude-code"), session: Some("a session") };
-    let second = NewEdit { by, undoes: Some(&first), files: vec![removal.clone()] };
-    let second = history.record(&second).unwrap();
-    for history in [history, world.history()] {
-        let entries = all(&history);
-        let ids: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
-        assert_eq!(ids, [second.clone(), first.clone()]);
-        assert_eq!((&entries[0].undoes, &entries[0].undone_by), (&Some(first.clone()), &None));
-        assert_eq!((&entries[1].undoes, &entries[1].undone_by), (&None, &Some(second.clone())));
-        assert_eq!(entries[1].tool, "patch_text_file_contents");
-        assert_eq!((&entries[1].client, &entries[1].session), (&None, &None));
-        assert_eq!(entries[0].client.as_deref(), Some("claude-code"));
-        assert_eq!(entries[0].session.as_deref(), Some("a session"));
-        assert!(entries[1].time <= entries[0].time);
-        let (entry, undos) = history.get(&second).unwrap().unwrap();
-        assert_eq!(entry, entries[0]);
-        assert_eq!(undos, std::slice::from_ref(&removal.undo));
-        assert_eq!(entry.files[0].kind, Kind::Created);
-        assert_eq!(EditId::parse(&second.to_string().to_uppercase()), Some(second.clone()));
-        assert_eq!(history.get(&EditId("0123456789ab".to_owned())).unwrap(), None);
-    }
+    each(|world| {
+        let history = world.history();
+        assert_eq!(all(&history), [], "nothing is made for a look");
+        assert!(!world.path().exists());
+        let first = history.record(&small("/root/a")).unwrap();
+        let removal = FileEdit {
+            before: None,
+            undo: Undo::Remove { directories: vec!["/root/d".into()] },
+            ..changed("/root/d/b", "", "new", b"")
+        };
+        let by = Caller { tool: "undo", client: Some("claude-code"), session: Some("a session") };
+        let second = NewEdit { by, undoes: Some(&first), files: vec![removal.clone()] };
+        let second = history.record(&second).unwrap();
+        for history in [history, world.history()] {
+            let entries = all(&history);
+            let ids: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
+            assert_eq!(ids, [second.clone(), first.clone()]);
+            assert_eq!((&entries[0].undoes, &entries[0].undone_by), (&Some(first.clone()), &None));
+            assert_eq!((&entries[1].undoes, &entries[1].undone_by), (&None, &Some(second.clone())));
+            assert_eq!(entries[1].tool, "patch_text_file_contents");
+            assert_eq!((&entries[1].client, &entries[1].session), (&None, &None));
+            assert_eq!(entries[0].client.as_deref(), Some("claude-code"));
+            assert_eq!(entries[0].session.as_deref(), Some("a session"));
+            assert!(entries[1].time <= entries[0].time);
+            let (entry, undos) = history.get(&second).unwrap().unwrap();
+            assert_eq!(entry, entries[0]);
+            assert_eq!(undos, std::slice::from_ref(&removal.undo));
+            assert_eq!(entry.files[0].kind, Kind::Created);
+            assert_eq!(EditId::parse(&second.to_string().to_uppercase()), Some(second.clone()));
+            assert_eq!(history.get(&EditId("0123456789ab".to_owned())).unwrap(), None);
+        }
+    });
 }
 
 prop_compose! {
@@ -170,41 +192,44 @@ proptest! {
 
     #[test]
     fn any_edit_comes_back_as_it_was(files in prop::collection::vec(any_file(), 1..5)) {
-        let world = World::new();
-        let id = world.history().record(&edit(files.clone())).unwrap();
-        let (entry, undos) = world.history().get(&id).unwrap().unwrap();
-        let back = entry.files.into_iter().zip(undos).map(|(file, undo)| {
-            assert_eq!(file.kind, undo.kind());
-            let EntryFile { path, relative, encoding, before, after, diff, .. } = file;
-            FileEdit { path, relative, encoding, before, after, undo, diff }
+        each(|world| {
+            let history = world.history();
+            let id = history.record(&edit(files.clone())).unwrap();
+            let (entry, undos) = history.get(&id).unwrap().unwrap();
+            let back = entry.files.into_iter().zip(undos).map(|(file, undo)| {
+                assert_eq!((file.kind, file.root), (undo.kind(), None));
+                let EntryFile { path, relative, encoding, before, after, diff, .. } = file;
+                FileEdit { path, relative, encoding, before, after, undo, diff }
+            });
+            assert_eq!(back.collect::<Vec<_>>(), files);
         });
-        prop_assert_eq!(back.collect::<Vec<_>>(), files);
     }
 }
 
 #[test]
 fn it_is_asked_for_by_file_or_directory() {
-    let world = World::new();
-    let history = world.history();
-    for path in ["/root/a", "/root/a/b", "/root/a-b", "/root/ab", "/root/c"] {
-        history.record(&small(path)).unwrap();
-    }
-    let two = edit(vec![changed("/root/c", "x", "y", b""), changed("/root/a/d", "x", "y", b"")]);
-    history.record(&two).unwrap();
-    let found = |path: &str, limit| {
-        let entries = history.list(Some(&at(path)), limit, &|_| true).unwrap();
-        entries
-            .iter()
-            .map(|entry| entry.files[0].path.to_str().unwrap().replace('\\', "/"))
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(found("/root/a", 9), ["/root/c", "/root/a/b", "/root/a"]);
-    assert_eq!(found("/root/a", 2), ["/root/c", "/root/a/b"]);
-    assert_eq!(found("/root/ab", 9), ["/root/ab"]);
-    assert_eq!(found("/root/a/", 9), ["/root/c", "/root/a/b"], "a slash asks for a directory");
-    assert_eq!(found("/", 9).len(), 6);
-    let single = history.list(None, 9, &|entry| entry.files.len() == 1).unwrap();
-    assert_eq!(single.len(), 5);
+    each(|world| {
+        let history = world.history();
+        for path in ["/root/a", "/root/a/b", "/root/a-b", "/root/ab", "/root/c"] {
+            history.record(&small(path)).unwrap();
+        }
+        let two = edit(vec![changed("/root/c", "x", "y", b""), changed("/root/a/d", "x", "y", b"")]);
+        history.record(&two).unwrap();
+        let found = |path: &str, limit| {
+            let entries = history.list(Some(&at(path)), limit, &|_| true).unwrap();
+            entries
+                .iter()
+                .map(|entry| entry.files[0].path.to_str().unwrap().replace('\\', "/"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found("/root/a", 9), ["/root/c", "/root/a/b", "/root/a"]);
+        assert_eq!(found("/root/a", 2), ["/root/c", "/root/a/b"]);
+        assert_eq!(found("/root/ab", 9), ["/root/ab"]);
+        assert_eq!(found("/root/a/", 9), ["/root/c", "/root/a/b"], "a slash asks for a directory");
+        assert_eq!(found("/", 9).len(), 6);
+        let single = history.list(None, 9, &|entry| entry.files.len() == 1).unwrap();
+        assert_eq!(single.len(), 5);
+    });
 }
 
 /// Whether an edit passes a filter, told without the database; `before` is left out.
@@ -232,122 +257,131 @@ impl NoneOrIs for Option<String> {
 
 #[test]
 fn what_passes_a_filter_is_found_and_nothing_else() {
-    let world = World::new();
-    let history = world.history();
-    let names = [None, Some("claude-code"), Some("cursor")];
-    for number in 0..36 {
-        let mut files = vec![changed(&format!("/root/{}/{}", number % 3, number % 4), "a", "b", b"")];
-        if number % 5 == 0 {
-            files.push(changed("/root/also", "a", "b", b""));
+    each(|world| {
+        let history = world.history();
+        let names = [None, Some("claude-code"), Some("cursor")];
+        for number in 0..36 {
+            let mut files = vec![changed(&format!("/root/{}/{}", number % 3, number % 4), "a", "b", b"")];
+            if number % 5 == 0 {
+                files.push(changed("/root/also", "a", "b", b""));
+            }
+            files[0].diff = format!("--- a\n+++ b\n@@ -1 +1 @@\n-%_\0é{}\n", number % 6);
+            let by = Caller {
+                tool: ["patch_text_file_contents", "undo"][number % 2],
+                client: names[number % 3],
+                session: [None, Some("one"), Some("other")][number / 12],
+            };
+            history.record(&NewEdit { by, undoes: None, files }).unwrap();
+            if number % 12 == 11 {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
         }
-        files[0].diff = format!("--- a\n+++ b\n@@ -1 +1 @@\n-%_\0é{}\n", number % 6);
-        let by = Caller {
-            tool: ["patch_text_file_contents", "undo"][number % 2],
-            client: names[number % 3],
-            session: [None, Some("one"), Some("other")][number / 12],
+        let all = all(&history);
+        let some = |values: &[&str]| {
+            std::iter::once(None)
+                .chain(values.iter().map(|value| Some((*value).to_owned())))
+                .collect::<Vec<_>>()
         };
-        history.record(&NewEdit { by, undoes: None, files }).unwrap();
-        if number % 12 == 11 {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
-    }
-    let all = all(&history);
-    let some = |values: &[&str]| {
-        std::iter::once(None).chain(values.iter().map(|value| Some((*value).to_owned()))).collect::<Vec<_>>()
-    };
-    let (mut seen, mut empty) = (0, 0);
-    for (number, client) in some(&["claude-code", "cursor", "Cursor", "'"]).into_iter().enumerate() {
-        for session in some(&["one", "none"]) {
-            for tool in some(&["undo"]) {
-                for text in some(&["%_\0é3", "-%_\0", "É"]) {
-                    for path in [None, Some(at("/root/1")), Some(at("/root/also"))] {
-                        let since = (number % 2 == 0).then(|| all[20].time);
-                        let until = (number > 2).then(|| all[5].time);
-                        let (client, session, tool) = (client.clone(), session.clone(), tool.clone());
-                        let text = text.clone();
-                        let filter = Filter { path, since, until, tool, client, session, text, before: None };
-                        let found = history.find(&filter, usize::MAX, &|_| true).unwrap();
-                        let wanted: Vec<_> =
-                            all.iter().filter(|entry| passes(&filter, entry)).cloned().collect();
-                        assert_eq!(found, wanted, "{filter:?}");
-                        seen += found.len();
-                        empty += usize::from(found.is_empty());
+        let (mut seen, mut empty) = (0, 0);
+        for (number, client) in some(&["claude-code", "cursor", "Cursor", "'"]).into_iter().enumerate() {
+            for session in some(&["one", "none"]) {
+                for tool in some(&["undo"]) {
+                    for text in some(&["%_\0é3", "-%_\0", "É"]) {
+                        for path in [None, Some(at("/root/1")), Some(at("/root/also"))] {
+                            let since = (number % 2 == 0).then(|| all[20].time);
+                            let until = (number > 2).then(|| all[5].time);
+                            let (client, session, tool) = (client.clone(), session.clone(), tool.clone());
+                            let text = text.clone();
+                            let filter =
+                                Filter { path, since, until, tool, client, session, text, before: None };
+                            let found = history.find(&filter, usize::MAX, &|_| true).unwrap();
+                            let wanted: Vec<_> =
+                                all.iter().filter(|entry| passes(&filter, entry)).cloned().collect();
+                            assert_eq!(found, wanted, "{filter:?}");
+                            seen += found.len();
+                            empty += usize::from(found.is_empty());
+                        }
                     }
                 }
             }
         }
-    }
-    assert!(seen > 200 && empty > 50, "{seen} {empty}");
+        assert!(seen > 200 && empty > 50, "{seen} {empty}");
+    });
 }
 
 #[test]
 fn a_list_goes_on_where_it_ended() {
-    let world = World::new();
-    let history = world.history();
-    for number in 0..10 {
-        history.record(&small(if number % 3 == 0 { "/root/a" } else { "/root/b" })).unwrap();
-    }
-    let (mut pages, mut before) = (Vec::new(), None);
-    loop {
-        let filter = Filter { path: Some(at("/root/b")), before: before.clone(), ..Filter::default() };
-        let page = history.find(&filter, 4, &|_| true).unwrap();
-        let Some(last) = page.last() else { break };
-        before = Some(last.id.clone());
-        pages.push(page);
-    }
-    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [4, 2]);
-    assert_eq!(pages.concat(), history.list(Some(&at("/root/b")), 9, &|_| true).unwrap());
-    let unknown = EditId::parse("0123456789ab");
-    assert_eq!(history.find(&Filter { before: unknown, ..Filter::default() }, 9, &|_| true).unwrap(), []);
+    each(|world| {
+        let history = world.history();
+        for number in 0..10 {
+            history.record(&small(if number % 3 == 0 { "/root/a" } else { "/root/b" })).unwrap();
+        }
+        let (mut pages, mut before) = (Vec::new(), None);
+        loop {
+            let filter = Filter { path: Some(at("/root/b")), before: before.clone(), ..Filter::default() };
+            let page = history.find(&filter, 4, &|_| true).unwrap();
+            let Some(last) = page.last() else { break };
+            before = Some(last.id.clone());
+            pages.push(page);
+        }
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [4, 2]);
+        assert_eq!(pages.concat(), history.list(Some(&at("/root/b")), 9, &|_| true).unwrap());
+        let unknown = EditId::parse("0123456789ab");
+        assert_eq!(history.find(&Filter { before: unknown, ..Filter::default() }, 9, &|_| true).unwrap(), []);
+    });
 }
 
 #[test]
 fn the_edit_that_is_in_the_way_is_found() {
-    let world = World::new();
-    let history = world.history();
-    let step = |before, after| edit(vec![changed("/root/a", before, after, b"")]);
-    let [ab, bc, ca, ab_again, be] = [("a", "b"), ("b", "c"), ("c", "a"), ("a", "b"), ("b", "e")]
-        .map(|(before, after)| history.record(&step(before, after)).unwrap());
-    history.record(&small("/root/other")).unwrap();
-    let later = |id: &EditId, now: &str| {
-        let now = Some(Digest::of(now.as_bytes()));
-        history.later(id, &at("/root/a"), now).unwrap().map(|entry| entry.id)
-    };
-    assert_eq!(later(&ab, "e"), Some(be.clone()), "the newest, which can be undone first");
-    assert_eq!(later(&ab, "foreign"), Some(bc), "else the one that went on from there");
-    assert_eq!(later(&ca, "foreign"), Some(ab_again.clone()));
-    assert_eq!(later(&ab_again, "e"), Some(be.clone()));
-    assert_eq!(later(&be, "foreign"), None, "nobody knows");
+    each(|world| {
+        let history = world.history();
+        let step = |before, after| edit(vec![changed("/root/a", before, after, b"")]);
+        let [ab, bc, ca, ab_again, be] = [("a", "b"), ("b", "c"), ("c", "a"), ("a", "b"), ("b", "e")]
+            .map(|(before, after)| history.record(&step(before, after)).unwrap());
+        history.record(&small("/root/other")).unwrap();
+        let later = |id: &EditId, now: &str| {
+            let now = Some(Digest::of(now.as_bytes()));
+            history.later(id, &at("/root/a"), now).unwrap().map(|entry| entry.id)
+        };
+        assert_eq!(later(&ab, "e"), Some(be.clone()), "the newest, which can be undone first");
+        assert_eq!(later(&ab, "foreign"), Some(bc), "else the one that went on from there");
+        assert_eq!(later(&ca, "foreign"), Some(ab_again.clone()));
+        assert_eq!(later(&ab_again, "e"), Some(be.clone()));
+        assert_eq!(later(&be, "foreign"), None, "nobody knows");
+    });
 }
 
 #[test]
 fn secrets_and_what_is_too_large_are_not_kept() {
-    let mut world = World::new();
-    world.settings.bytes = 10_000;
-    let history = world.history();
-    assert_eq!(history.keeps(&at("/root/a.key"), Path::new("a.key")), Err(NotKept::Secret));
-    assert_eq!(history.keeps(&at("/root/a"), Path::new("a")), Ok(()));
-    let one_secret = edit(vec![changed("/root/a", "a", "b", b""), changed("/root/a.key", "a", "b", b"s")]);
-    assert_eq!(history.record(&one_secret), Err(NotKept::Secret));
-    let displaced = history.keep_displaced(&at("/root/a.key"), Path::new("a.key"), b"s");
-    assert_eq!(displaced, Err(NotKept::Secret));
-    let large = edit(vec![changed("/root/a", "a", "b", &[0; 10_001])]);
-    assert_eq!(history.record(&large), Err(NotKept::TooLarge));
-    assert!(!world.path().exists());
-    let off = History::default();
-    assert_eq!(off.record(&small("/root/a")), Err(NotKept::Off));
-    assert_eq!(off.list(None, 1, &|_| true), Err(NotKept::Off));
+    each(|mut world| {
+        world.settings.bytes = 10_000;
+        let history = world.history();
+        assert_eq!(history.keeps(&at("/root/a.key"), Path::new("a.key")), Err(NotKept::Secret));
+        assert_eq!(history.keeps(&at("/root/a"), Path::new("a")), Ok(()));
+        let one_secret =
+            edit(vec![changed("/root/a", "a", "b", b""), changed("/root/a.key", "a", "b", b"s")]);
+        assert_eq!(history.record(&one_secret), Err(NotKept::Secret));
+        let displaced = history.keep_displaced(&at("/root/a.key"), Path::new("a.key"), b"s");
+        assert_eq!(displaced, Err(NotKept::Secret));
+        let large = edit(vec![changed("/root/a", "a", "b", &[0; 10_001])]);
+        assert_eq!(history.record(&large), Err(NotKept::TooLarge));
+        assert!(!world.path().exists());
+        let off = History::default();
+        assert_eq!(off.record(&small("/root/a")), Err(NotKept::Off));
+        assert_eq!(off.list(None, 1, &|_| true), Err(NotKept::Off));
+    });
 }
 
 #[test]
 fn displaced_bytes_are_listed_as_such() {
-    let world = World::new();
-    let history = world.history();
-    let id = history.keep_displaced(&at("/root/a"), Path::new("a"), b"old\0bytes").unwrap();
-    let (entry, undos) = history.get(&id).unwrap().unwrap();
-    assert_eq!((entry.tool.as_str(), entry.files[0].kind), (RECOVERY, Kind::Displaced));
-    assert_eq!(undos, [Undo::Displaced { contents: b"old\0bytes".to_vec() }]);
-    assert_eq!(entry.files[0].before, Some(Digest::of(b"old\0bytes")));
+    each(|world| {
+        let history = world.history();
+        let id = history.keep_displaced(&at("/root/a"), Path::new("a"), b"old\0bytes").unwrap();
+        let (entry, undos) = history.get(&id).unwrap().unwrap();
+        assert_eq!((entry.tool.as_str(), entry.files[0].kind), (RECOVERY, Kind::Displaced));
+        assert_eq!(undos, [Undo::Displaced { contents: b"old\0bytes".to_vec() }]);
+        assert_eq!(entry.files[0].before, Some(Digest::of(b"old\0bytes")));
+    });
 }
 
 #[test]
@@ -612,27 +646,28 @@ fn a_lock_is_waited_for_once() {
 
 #[test]
 fn many_at_once_lose_nothing() {
-    let world = World::new();
-    std::thread::scope(|scope| {
-        for writer in 0..4 {
-            let world = &world;
-            scope.spawn(move || {
-                for number in 0..50 {
-                    // Opened anew now and then, and by all at once at first.
-                    let history = world.history();
-                    for _ in 0..5 {
-                        history.record(&small(&format!("/root/{writer}/{number}"))).unwrap();
+    each(|world| {
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let world = &world;
+                scope.spawn(move || {
+                    for number in 0..50 {
+                        // Opened anew now and then, and by all at once at first.
+                        let history = world.history();
+                        for _ in 0..5 {
+                            history.record(&small(&format!("/root/{writer}/{number}"))).unwrap();
+                        }
                     }
-                }
-            });
+                });
+            }
+        });
+        let entries = all(&world.history());
+        assert_eq!(entries.len(), 1000);
+        let ids: std::collections::HashSet<_> = entries.iter().map(|entry| entry.id.clone()).collect();
+        assert_eq!(ids.len(), 1000);
+        for writer in 0..4 {
+            let own = at("/root").join(writer.to_string());
+            assert_eq!(world.history().list(Some(&own), usize::MAX, &|_| true).unwrap().len(), 250);
         }
     });
-    let entries = all(&world.history());
-    assert_eq!(entries.len(), 1000);
-    let ids: std::collections::HashSet<_> = entries.iter().map(|entry| entry.id.clone()).collect();
-    assert_eq!(ids.len(), 1000);
-    for writer in 0..4 {
-        let own = at("/root").join(writer.to_string());
-        assert_eq!(world.history().list(Some(&own), usize::MAX, &|_| true).unwrap().len(), 250);
-    }
 }

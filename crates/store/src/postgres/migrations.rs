@@ -33,6 +33,42 @@ pub(super) const MIGRATIONS: &[&str] = &[
         bytes bytea not null,
         primary key (record, name)
     );",
+    // 2: the history. `number` is the order of edits, and `time` the database's, in milliseconds since 1970; `bytes` is about what an edit
+    // takes up. A file is called by its root's name and its path from there on; `relative` is its path from the allowed directory on. `kind`
+    // is 0 changed, 1 created, 2 removed, 3 displaced; `undo` is as the embedded history has it, but for directories, which are named as
+    // files are. An index has the beginning of a path: its entries are bounded. `roots` and `made_by` are for people.
+    "create table edits (
+        number bigint generated always as identity primary key,
+        id text not null unique,
+        time bigint not null default floor(extract(epoch from clock_timestamp()) * 1000),
+        tool text not null,
+        client text,
+        session text,
+        undoes text,
+        made_by text not null,
+        bytes bigint not null
+    );
+    create index on edits (undoes) where undoes is not null;
+    create table edit_files (
+        edit bigint not null references edits on delete cascade,
+        position bigint not null,
+        root text not null,
+        path bytea not null,
+        relative bytea not null,
+        encoding text not null,
+        before bytea,
+        after bytea,
+        kind bigint not null,
+        diff bytea not null,
+        undo bytea not null,
+        primary key (edit, position)
+    );
+    create index on edit_files (root, substring(path from 1 for 1000));
+    create table roots (
+        name text primary key,
+        made_at timestamptz not null default now(),
+        made_by text not null
+    );",
 ];
 
 /// The table by which a schema is known to be ours, and its version.

@@ -92,6 +92,15 @@ impl SharedPath {
     }
 }
 
+impl SharedPath {
+    /// The path of such bytes; `None` if they are none.
+    pub(crate) fn of_key(key: &[u8]) -> Option<Self> {
+        let (root, relative) = key.split_at_checked(key.iter().position(|byte| *byte == 0)?)?;
+        let root = RootName(String::from_utf8(root.to_vec()).ok()?);
+        Some(Self { root, relative: os::path_of(relative.get(1..)?.to_vec())? })
+    }
+}
+
 impl fmt::Display for SharedPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}]/{}", self.root, self.relative.display())

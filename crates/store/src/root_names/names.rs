@@ -50,6 +50,24 @@ impl RootNames {
         self.local_among(&self.mounts.text().unwrap_or_default(), shared)
     }
 
+    /// What this machine calls itself; empty where it has no name.
+    pub(crate) fn machine(&self) -> &str {
+        self.machine.as_ref().map_or("", RootName::as_str)
+    }
+
+    /// What a path is called, and what is called otherwise below it: directories with names of their own, and mounts.
+    pub(crate) fn shared_below(&self, path: &Path) -> Vec<SharedPath> {
+        let list = self.mounts.text().unwrap_or_default();
+        let mounts = mounts(&list);
+        let points = mounts.iter().map(|mount| mount.point.as_path());
+        let below = self.given.iter().map(|(_, directory)| directory.as_path()).chain(points);
+        let all = std::iter::once(path).chain(below.filter(|below| below.starts_with(path)));
+        let mut shared: Vec<SharedPath> = all.filter_map(|path| self.shared_among(&list, path)).collect();
+        shared.sort();
+        shared.dedup();
+        shared
+    }
+
     pub(super) fn shared_among(&self, list: &[u8], path: &Path) -> Option<SharedPath> {
         for (root, directory) in &self.given {
             if let Ok(relative) = path.strip_prefix(directory) {

@@ -19,6 +19,9 @@ use crate::tool_id::ToolId;
 /// Undoes an edit, wherever its files are.
 pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut dyn Write) -> Done {
     let (entry, undos) = find(workspace, id)?;
+    if let Some(root) = entry.files.iter().find_map(|file| file.root.as_deref()) {
+        return Err(HistoryError::Failed(words::elsewhere(id, root)));
+    }
     workspace.serve_files_of(&entry, &undos).map_err(|error| HistoryError::Failed(error.to_string()))?;
     workspace.recover();
     let control = Control::of("undo");

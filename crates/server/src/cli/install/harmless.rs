@@ -130,7 +130,7 @@ mod tests {
         let known = refused.len();
         refused.retain(|id| !HARMLESS.contains(&id.as_str()));
         assert_eq!(known, refused.len() + HARMLESS.len(), "each harmless one is there");
-        insta::assert_snapshot!(refused.join(" "), @"allow_host allow_origin durability help help_all history_days history_size http in_place landlock no_history no_history_for state_dir state_optional state_url token_file unprotect version");
+        insta::assert_snapshot!(refused.join(" "), @"allow_host allow_origin durability help help_all history_days history_size http in_place landlock no_history no_history_for root_name state_dir state_optional state_url token_file unprotect version");
     }
 
     #[test]

@@ -113,3 +113,12 @@ pub(crate) fn undone_of_series(undone: &Undone) -> String {
 pub(crate) fn stopped(entry: &Entry, done: usize, of: usize, because: &str) -> String {
     format!("edit {} is not undone: {}; {done} of {of} edits were", entry.id, on_one_line(because))
 }
+
+/// Words that an edit is not undone on this machine, which does not reach the files of this root.
+pub(crate) fn elsewhere(id: &str, root: &str) -> String {
+    format!(
+        "edit {id} is not undone: it changed files of {}, which this machine does not reach; undo it on one that does, or say \
+         where that is here: --root-name NAME=DIRECTORY, on all machines with the same name",
+        on_one_line(root)
+    )
+}

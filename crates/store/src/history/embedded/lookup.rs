@@ -5,6 +5,7 @@ use std::path::Path;
 use mcp_text_editor_core::digest::Digest;
 use rusqlite::{Connection, params};
 
+use crate::history::archive::{Link, in_the_way};
 use crate::history::edit::{EditId, Kind, Undo};
 use crate::history::embedded::database::{Database, Fault};
 use crate::history::embedded::filter::conditions;
@@ -76,14 +77,9 @@ pub(super) fn later(
         let mut rows = statement.query(params![path, number, Kind::Displaced.number()])?;
         let mut chain = Vec::new();
         while let Some(row) = rows.next()? {
-            chain.push((row.get::<_, i64>(0)?, digest(row.get(1)?)?, digest(row.get(2)?)?));
+            chain.push(Link { edit: row.get(0)?, before: digest(row.get(1)?)?, after: digest(row.get(2)?)? });
         }
-        let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|(edit, ..)| *edit == number);
-        let left = this.first().and_then(|(_, _, after)| *after);
-        let newest = later.last().filter(|(_, _, after)| *after == now);
-        let Some((edit, ..)) = newest.or(later.first().filter(|(_, before, _)| *before == left)) else {
-            return Ok(None);
-        };
+        let Some(edit) = in_the_way(chain, number, now) else { return Ok(None) };
         let mut statement = transaction.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?;
         let mut rows = statement.query([edit])?;
         rows.next()?.map(|row| entry(&transaction, row).map(|(_, entry)| entry)).transpose()

@@ -32,6 +32,7 @@ pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entr
     while let Some(row) = rows.next()? {
         let encoding: String = row.get(2)?;
         files.push(EntryFile {
+            root: None,
             path: os::path_of(row.get(0)?).ok_or_else(Fault::garbled)?,
             relative: os::path_of(row.get(1)?).ok_or_else(Fault::garbled)?,
             encoding: Label::parse(&encoding).ok_or_else(Fault::garbled)?.encoding,

@@ -1,0 +1,105 @@
+//! The database as an [`Archive`]: what is asked of it, and how its edits are told with the paths of this machine.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mcp_text_editor_core::digest::Digest;
+
+use crate::history::archive::{Archive, in_the_way};
+use crate::history::edit::{EditId, NewEdit, Undo};
+use crate::history::entry::{Entry, Forgotten};
+use crate::history::filter::Filter;
+use crate::history::not_kept::NotKept;
+use crate::history::postgres::conditions::{Conditions, places};
+use crate::history::postgres::read::of_database;
+use crate::history::postgres::{read, write};
+use crate::history::settings::Settings;
+use crate::postgres::database::Database;
+use crate::root_names::RootNames;
+
+/// How many edits are asked for at once: each comes with its diffs.
+const PAGE: usize = 32;
+
+/// Past edits in a database that several machines share. Edits are in the order in which it took them, and have its time: what the clocks
+/// of the machines say does not count.
+#[derive(Debug)]
+pub(in crate::history) struct Shared {
+    database: Database,
+    names: Arc<RootNames>,
+    bounds: write::Bounds,
+}
+
+impl Shared {
+    /// The history in this database. Nothing is asked of it yet.
+    pub(in crate::history) fn new(database: Database, names: Arc<RootNames>) -> Self {
+        Self { database, names, bounds: write::Bounds::default() }
+    }
+
+    /// One edit, by its number or its id, with what the database has of its files.
+    fn one(&self, conditions: Conditions) -> Result<Option<read::Found>, NotKept> {
+        let found = self.database.run(move |client| Box::pin(read::page(client, conditions, 1, true)));
+        Ok(found.map_err(of_database)?.pop())
+    }
+}
+
+impl Archive for Shared {
+    fn record(&mut self, settings: &Settings, edit: &NewEdit<'_>, _: bool) -> Result<EditId, NotKept> {
+        // The database syncs whatever it acknowledges, unless it was told otherwise.
+        let id = write::record(&self.database, &self.names, settings, edit)?;
+        self.bounds.hold(&self.database, settings, id.1);
+        Ok(id.0)
+    }
+
+    fn find(
+        &mut self,
+        filter: &Filter,
+        limit: usize,
+        wanted: &dyn Fn(&Entry) -> bool,
+    ) -> Result<Vec<Entry>, NotKept> {
+        let conditions = Conditions::of(filter, &self.names);
+        let (mut entries, mut before) = (Vec::new(), None);
+        while entries.len() < limit {
+            let mut conditions = conditions.clone();
+            if let Some(before) = before {
+                conditions.before_number(before);
+            }
+            let size = limit.min(PAGE);
+            let page = self.database.run(move |client| Box::pin(read::page(client, conditions, size, false)));
+            let page = page.map_err(of_database)?;
+            let is_last = page.len() < size;
+            for found in page {
+                before = Some(found.number);
+                let (entry, _) = found.here(&self.names)?;
+                if entries.len() < limit && wanted(&entry) {
+                    entries.push(entry);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(entries)
+    }
+
+    fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
+        self.one(Conditions::of_id(id))?.map(|found| found.here(&self.names)).transpose()
+    }
+
+    fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
+        let Some(shared) = self.names.shared(path) else { return Ok(None) };
+        let Some(number) = self.one(Conditions::of_id(id))?.map(|found| found.number) else {
+            return Ok(None);
+        };
+        let chain = self.database.run(move |client| Box::pin(read::chain(client, shared, number)));
+        let Some(later) = in_the_way(chain.map_err(of_database)?, number, now) else { return Ok(None) };
+        let found = self.one(Conditions::of_number(later))?;
+        found.map(|found| found.here(&self.names).map(|(entry, _)| entry)).transpose()
+    }
+
+    fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
+        let places = path.map(|path| places(&self.names, path));
+        let edits = self.database.run(move |client| Box::pin(write::forget(client, places)));
+        let (edits, remains) = edits.map_err(of_database)?;
+        Ok(Forgotten { edits: Some(edits), remains })
+    }
+}

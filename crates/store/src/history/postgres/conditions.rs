@@ -1,0 +1,179 @@
+//! A filter as a condition of SQL: [`Conditions`], and the places on all machines that a path of this one is: [`Places`].
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use tokio_postgres::types::{ToSql, Type};
+
+use crate::history::edit::EditId;
+use crate::history::filter::Filter;
+use crate::os;
+use crate::root_names::RootNames;
+
+/// Files, or all below directories, by their names on all machines; each at one index of all lists.
+#[derive(Clone, Default)]
+pub(super) struct Places {
+    pub(super) roots: Vec<String>,
+    /// The file; `None` for all of the root.
+    pub(super) exact: Vec<Option<Vec<u8>>>,
+    /// What lies below begins with this,
+    pub(super) from: Vec<Vec<u8>>,
+    /// and ends before this.
+    pub(super) to: Vec<Vec<u8>>,
+}
+
+/// The files of edits `f` that lie in [`Places`], given as four values from the first `$N` on.
+macro_rules! in_places {
+    ($roots:literal, $exact:literal, $from:literal, $to:literal) => {
+        concat!(
+            "e.number in (select f.edit from edit_files f, unnest(",
+            $roots, "::text[], ", $exact, "::bytea[], ", $from, "::bytea[], ", $to,
+            "::bytea[]) as w (root, exact, low, high)
+            where f.root = w.root and (w.exact is null or f.path = w.exact or f.path >= w.low and f.path < w.high))"
+        )
+    };
+}
+
+/// Deletes edits. Values: those of [`Places`].
+pub(super) const FORGET: &str = concat!("delete from edits e where ", in_places!("$1", "$2", "$3", "$4"));
+
+/// What a file, or all below a directory, is called on all machines; mounts below it are told, too.
+pub(super) fn places(names: &RootNames, path: &Path) -> Places {
+    let asks_for_directory = os::bytes_of(path)
+        .is_some_and(|bytes| bytes.last().is_some_and(|&last| std::path::is_separator(last.into())));
+    let mut places = Places::default();
+    for shared in names.shared_below(path) {
+        let Some(relative) = os::bytes_of(&shared.relative).map(<[u8]>::to_vec) else { continue };
+        let separator = std::path::MAIN_SEPARATOR as u8;
+        let (from, to) = ([&relative[..], &[separator]].concat(), [&relative[..], &[separator + 1]].concat());
+        let exact = if asks_for_directory { from.clone() } else { relative.clone() };
+        places.roots.push(shared.root.as_str().to_owned());
+        places.exact.push((!relative.is_empty()).then_some(exact));
+        places.from.push(from);
+        places.to.push(to);
+    }
+    places
+}
+
+/// Which edits are meant: all values are there in each statement, so that one text does for all filters.
+#[derive(Clone)]
+pub(super) struct Conditions {
+    places: Option<Places>,
+    since: Option<i64>,
+    until: Option<i64>,
+    tool: Option<String>,
+    client: Option<String>,
+    session: Option<String>,
+    text: Option<Vec<u8>>,
+    before: Option<String>,
+    before_number: Option<i64>,
+    id: Option<String>,
+    number: Option<i64>,
+}
+
+/// What [`Conditions::values`] are conditions of.
+pub(super) const WHERE: &str = concat!(
+    "where ($1::text[] is null or ", in_places!("$1", "$2", "$3", "$4"), ")
+    and ($5::bigint is null or e.time >= $5) and ($6::bigint is null or e.time < $6)
+    and ($7::text is null or e.tool = $7) and ($8::text is null or e.client = $8) and ($9::text is null or e.session = $9)
+    and ($10::bytea is null or exists (select from edit_files f where f.edit = e.number and position($10 in f.diff) > 0))
+    and ($11::text is null or e.number < (select b.number from edits b where b.id = $11))
+    and ($12::bigint is null or e.number < $12)
+    and ($13::text is null or e.id = $13) and ($14::bigint is null or e.number = $14)"
+);
+
+impl Conditions {
+    fn none() -> Self {
+        Self {
+            places: None,
+            since: None,
+            until: None,
+            tool: None,
+            client: None,
+            session: None,
+            text: None,
+            before: None,
+            before_number: None,
+            id: None,
+            number: None,
+        }
+    }
+
+    pub(super) fn of_id(id: &EditId) -> Self {
+        Self { id: Some(id.0.clone()), ..Self::none() }
+    }
+
+    pub(super) fn of_number(number: i64) -> Self {
+        Self { number: Some(number), ..Self::none() }
+    }
+
+    pub(super) fn of(filter: &Filter, names: &RootNames) -> Self {
+        let milliseconds = |time: std::time::SystemTime| {
+            i64::try_from(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+        };
+        let text_of = |name: &Option<String>| name.as_deref().map(storable);
+        Self {
+            places: filter.path.as_deref().map(|path| places(names, path)),
+            since: filter.since.map(milliseconds),
+            until: filter.until.map(milliseconds),
+            tool: text_of(&filter.tool),
+            client: text_of(&filter.client),
+            session: text_of(&filter.session),
+            text: filter.text.as_ref().map(|text| text.clone().into_bytes()),
+            before: filter.before.as_ref().map(|id| id.0.clone()),
+            ..Self::none()
+        }
+    }
+
+    pub(super) fn before_number(&mut self, number: i64) {
+        self.before_number = Some(number);
+    }
+
+    /// The values of [`WHERE`], in their order.
+    pub(super) fn values(&self) -> Vec<(Box<dyn ToSql + Sync + Send>, Type)> {
+        let Self { places, since, until, tool, client, session, text, before, before_number, id, number } =
+            self.clone();
+        let [roots, exact, from, to] = match places {
+            Some(places) => places.values(),
+            None => [
+                (Box::new(None::<Vec<String>>) as Box<dyn ToSql + Sync + Send>, Type::TEXT_ARRAY),
+                (Box::new(None::<Vec<Vec<u8>>>), Type::BYTEA_ARRAY),
+                (Box::new(None::<Vec<Vec<u8>>>), Type::BYTEA_ARRAY),
+                (Box::new(None::<Vec<Vec<u8>>>), Type::BYTEA_ARRAY),
+            ],
+        };
+        vec![
+            roots,
+            exact,
+            from,
+            to,
+            (Box::new(since), Type::INT8),
+            (Box::new(until), Type::INT8),
+            (Box::new(tool), Type::TEXT),
+            (Box::new(client), Type::TEXT),
+            (Box::new(session), Type::TEXT),
+            (Box::new(text), Type::BYTEA),
+            (Box::new(before), Type::TEXT),
+            (Box::new(before_number), Type::INT8),
+            (Box::new(id), Type::TEXT),
+            (Box::new(number), Type::INT8),
+        ]
+    }
+}
+
+impl Places {
+    /// The four values of [`FORGET`], and the first of [`WHERE`].
+    pub(super) fn values(self) -> [(Box<dyn ToSql + Sync + Send>, Type); 4] {
+        [
+            (Box::new(self.roots), Type::TEXT_ARRAY),
+            (Box::new(self.exact), Type::BYTEA_ARRAY),
+            (Box::new(self.from), Type::BYTEA_ARRAY),
+            (Box::new(self.to), Type::BYTEA_ARRAY),
+        ]
+    }
+}
+
+/// A text without what the database takes in none.
+pub(super) fn storable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}

@@ -1,0 +1,10 @@
+//! Past edits in a `PostgreSQL` database that several machines share: [`Shared`].
+
+mod archive;
+mod conditions;
+mod read;
+#[cfg(test)]
+pub(in crate::history) mod tests;
+mod write;
+
+pub(super) use archive::Shared;

@@ -1,0 +1,161 @@
+//! Reading edits from the database: [`page`], [`chain`]; and telling one with the paths of this machine: [`Found::here`].
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Label;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error, Row};
+
+use crate::history::archive::Link;
+use crate::history::edit::{EditId, Kind, Undo};
+use crate::history::entry::{Entry, EntryFile};
+use crate::history::format;
+use crate::history::not_kept::{NotKept, Remedy};
+use crate::history::postgres::conditions::{Conditions, WHERE};
+use crate::os;
+use crate::postgres::error::DatabaseError;
+use crate::root_names::{RootName, RootNames, SharedPath};
+
+/// An edit as the database has it.
+pub(super) struct Found {
+    pub(super) number: i64,
+    edit: Row,
+    files: Vec<Row>,
+}
+
+/// The newest edits that meet the conditions, `limit` at most; what undoes them is only brought along if it is wanted.
+pub(super) async fn page(
+    client: &Client,
+    conditions: Conditions,
+    limit: usize,
+    with_undo: bool,
+) -> Result<Vec<Found>, Error> {
+    let mut values = conditions.values();
+    values.push((Box::new(i64::try_from(limit).unwrap_or(i64::MAX)), Type::INT8));
+    let values: Vec<(&(dyn ToSql + Sync), Type)> =
+        values.iter().map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone())).collect();
+    let statement = format!(
+        "select e.number, e.id, e.time, e.tool, e.client, e.session, e.undoes,
+            (select u.id from edits u where u.undoes = e.id order by u.number desc limit 1)
+        from edits e {WHERE} order by e.number desc limit $15"
+    );
+    let edits = client.query_typed(&statement, &values).await?;
+    let numbers: Vec<i64> = edits.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    let undo = if with_undo { "undo" } else { "''::bytea" };
+    let statement = format!(
+        "select edit, root, path, relative, encoding, kind, before, after, diff, {undo}
+        from edit_files where edit = any($1) order by edit, position"
+    );
+    let rows = client.query_typed(&statement, &[(&numbers, Type::INT8_ARRAY)]).await?;
+    let mut found: Vec<Found> = edits
+        .into_iter()
+        .zip(numbers)
+        .map(|(edit, number)| Found { number, edit, files: Vec::new() })
+        .collect();
+    for row in rows {
+        let of: i64 = row.try_get(0)?;
+        if let Some(found) = found.iter_mut().find(|found| found.number == of) {
+            found.files.push(row);
+        }
+    }
+    Ok(found)
+}
+
+/// What became of a file in this edit and in later ones.
+pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Result<Vec<Link>, Error> {
+    let path = os::bytes_of(&file.relative).unwrap_or_default();
+    let (root, displaced) = (file.root.as_str(), Kind::Displaced.number());
+    let rows = client.query_typed(
+        "select edit, before, after from edit_files
+        where root = $1 and substring(path from 1 for 1000) = substring($2 from 1 for 1000) and path = $2 and edit >= $3 and kind <> $4
+        order by edit, position",
+        &[
+            (&root, Type::TEXT),
+            (&path, Type::BYTEA),
+            (&number, Type::INT8),
+            (&displaced, Type::INT8),
+        ],
+    ).await?;
+    let link = |row: &Row| {
+        Ok(Link { edit: row.try_get(0)?, before: digest(row.try_get(1)?), after: digest(row.try_get(2)?) })
+    };
+    rows.iter().map(link).collect()
+}
+
+fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
+    bytes?.try_into().map(Digest::from_bytes).ok()
+}
+
+impl Found {
+    /// The edit with the paths of this machine. A file that it does not reach is told by its root's name, and by its path from there on.
+    pub(super) fn here(self, names: &RootNames) -> Result<(Entry, Vec<Undo>), NotKept> {
+        self.told(names).ok_or_else(|| NotKept::Unavailable {
+            reason: "the database has an edit that this version cannot read".to_owned(),
+            remedy: Remedy::Database,
+        })
+    }
+
+    fn told(self, names: &RootNames) -> Option<(Entry, Vec<Undo>)> {
+        let row = &self.edit;
+        let id_of = |column: usize| {
+            Some(row.try_get::<_, Option<String>>(column).ok()?.as_deref().and_then(EditId::parse))
+        };
+        let time = Duration::from_millis(u64::try_from(row.try_get::<_, i64>(2).ok()?).ok()?);
+        let (mut files, mut undos) = (Vec::new(), Vec::new());
+        for row in &self.files {
+            let (file, undo) = file(row, names)?;
+            files.push(file);
+            undos.push(undo);
+        }
+        let entry = Entry {
+            id: id_of(1)??,
+            time: UNIX_EPOCH.checked_add(time)?,
+            tool: row.try_get(3).ok()?,
+            client: row.try_get(4).ok()?,
+            session: row.try_get(5).ok()?,
+            undoes: id_of(6)?,
+            undone_by: id_of(7)?,
+            files,
+        };
+        Some((entry, undos))
+    }
+}
+
+fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
+    let path = |column: usize| os::path_of(row.try_get(column).ok()?);
+    let shared = SharedPath { root: RootName::kept(row.try_get(1).ok()?), relative: path(2)? };
+    let here = names.local(&shared);
+    let (encoding, diff): (String, Vec<u8>) = (row.try_get(4).ok()?, row.try_get(8).ok()?);
+    let kind = Kind::of_number(row.try_get(5).ok()?)?;
+    let file = EntryFile {
+        root: here.is_none().then(|| shared.root.as_str().to_owned()),
+        path: here.unwrap_or_else(|| elsewhere(&shared)),
+        relative: path(3)?,
+        encoding: Label::parse(&encoding)?.encoding,
+        kind,
+        before: digest(row.try_get(6).ok()?),
+        after: digest(row.try_get(7).ok()?),
+        diff: String::from_utf8_lossy(&diff).into_owned(),
+    };
+    let undo = match format::decode(kind, row.try_get(9).ok()?)? {
+        Undo::Remove { directories } => {
+            // One that cannot be reached stays.
+            let local = |directory: &PathBuf| names.local(&SharedPath::of_key(os::bytes_of(directory)?)?);
+            Undo::Remove { directories: directories.iter().filter_map(local).collect() }
+        }
+        undo => undo,
+    };
+    Some((file, undo))
+}
+
+/// Why the database has not kept an edit, or does not show it.
+pub(super) fn of_database(error: DatabaseError) -> NotKept {
+    NotKept::Unavailable { reason: error.to_string(), remedy: Remedy::Database }
+}
+
+/// How a file is told that this machine does not reach. It is no path of any file here.
+fn elsewhere(shared: &SharedPath) -> PathBuf {
+    Path::new(&format!("[{}]", shared.root)).join(&shared.relative)
+}

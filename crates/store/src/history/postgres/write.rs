@@ -1,0 +1,238 @@
+//! Keeping edits in the database, forgetting them, and dropping the oldest: [`record`], [`forget`], [`Bounds`].
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error};
+
+use crate::history::edit::{Caller, EditId, FileEdit, NewEdit, Undo};
+use crate::history::format;
+use crate::history::not_kept::{NotKept, Remedy};
+use crate::history::postgres::conditions::{FORGET, Places, storable};
+use crate::history::postgres::read::of_database;
+use crate::history::settings::Settings;
+use crate::os;
+use crate::postgres::database::{Database, Value};
+use crate::postgres::error::DatabaseError;
+use crate::root_names::{RootNames, SharedPath};
+
+/// How often an id is drawn if it is taken, by a chance of 2⁻⁴⁸.
+const DRAWS: usize = 8;
+
+/// The overhead of an edit, and of a file in it, in bytes.
+const ROW: u64 = 256;
+
+/// How often edits that are too old are looked for.
+const AGED: Duration = Duration::from_hours(1);
+
+/// For how long the database's clock must have been where it is before edits go by it, in milliseconds.
+const PROVEN: i64 = 24 * 60 * 60 * 1000;
+
+/// How many edits are dropped for their age at once.
+const AT_ONCE: i64 = 64;
+
+/// Which part of the bound in bytes a process keeps between two looks at all that is kept.
+const PART: u64 = 64;
+
+/// Keeps an edit, all of it or nothing, by one statement. Values: the id, tool, client, session, undone edit, machine and size; and of each
+/// file its position, root, path, path from the allowed directory on, encoding, digests, kind, diff and undo.
+const RECORD: &str = "with made as (
+        insert into edits (id, tool, client, session, undoes, made_by, bytes) values ($1, $2, $3, $4, $5, $6, $7) returning number
+    ), named as (
+        insert into roots (name, made_by) select distinct r.name, $6 from unnest($9) as r (name) on conflict do nothing
+    ), filed as (
+        insert into edit_files (edit, position, root, path, relative, encoding, before, after, kind, diff, undo)
+            select made.number, f.* from made, unnest($8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+                as f (position, root, path, relative, encoding, before, after, kind, diff, undo)
+    )
+    select number from made";
+
+/// A file of an edit as the database has it.
+struct FileRow {
+    shared: SharedPath,
+    path: Vec<u8>,
+    relative: Vec<u8>,
+    undo: Vec<u8>,
+}
+
+fn unnameable(file: &FileEdit) -> NotKept {
+    NotKept::Unavailable {
+        reason: format!("{} has no name that holds on all machines", file.path.display()),
+        remedy: Remedy::RootName,
+    }
+}
+
+fn row(names: &RootNames, file: &FileEdit) -> Option<FileRow> {
+    let bytes_of = |path: &PathBuf| os::bytes_of(path).map(<[u8]>::to_vec);
+    let shared = names.shared(&file.path)?;
+    let undo = match &file.undo {
+        Undo::Remove { directories } => {
+            let key = |directory: &PathBuf| os::path_of(names.shared(directory)?.key()?);
+            let directories = directories.iter().map(key).collect::<Option<_>>()?;
+            format::encode(&Undo::Remove { directories })?
+        }
+        undo => format::encode(undo)?,
+    };
+    Some(FileRow { path: bytes_of(&shared.relative)?, relative: bytes_of(&file.relative)?, shared, undo })
+}
+
+/// Keeps an edit; its id, and about what it takes up in bytes.
+pub(super) fn record(
+    database: &Database,
+    names: &RootNames,
+    settings: &Settings,
+    edit: &NewEdit<'_>,
+) -> Result<(EditId, u64), NotKept> {
+    let mut rows = Vec::new();
+    for file in &edit.files {
+        rows.push(row(names, file).ok_or_else(|| unnameable(file))?);
+    }
+    let sizes = edit.files.iter().zip(&rows);
+    let size = |(file, row): (&FileEdit, &FileRow)| {
+        ROW + (2 * row.path.len() + row.relative.len() + row.undo.len() + file.diff.len()) as u64
+    };
+    let bytes = ROW + sizes.map(size).sum::<u64>();
+    if bytes > settings.bytes {
+        return Err(NotKept::TooLarge);
+    }
+    for draw in 1.. {
+        let id = EditId(format!("{:012x}", RandomState::new().build_hasher().finish() >> 16));
+        let values = values(names, &id, edit, &rows, bytes);
+        let done = database.run(move |client| {
+            Box::pin(async move {
+                let values: Vec<(&(dyn ToSql + Sync), Type)> =
+                    values.iter().map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone())).collect();
+                client.query_typed(RECORD, &values).await
+            })
+        });
+        match done {
+            Ok(_) => return Ok((id, bytes)),
+            Err(error) if error.is_taken() && draw < DRAWS => {}
+            Err(error) => return Err(of_database(error)),
+        }
+    }
+    Err(NotKept::TooLarge)
+}
+
+fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], bytes: u64) -> Vec<Value> {
+    let Caller { tool, client, session } = edit.by;
+    let files = edit.files.iter();
+    let digest = |digest: Option<mcp_text_editor_core::digest::Digest>| {
+        digest.map(|digest| digest.as_bytes().to_vec())
+    };
+    let before: Vec<_> = files.clone().map(|file| digest(file.before)).collect();
+    let after: Vec<_> = files.clone().map(|file| digest(file.after)).collect();
+    let kinds: Vec<i64> = files.clone().map(|file| file.undo.kind().number()).collect();
+    let encodings: Vec<&'static str> = files.clone().map(|file| file.encoding.name()).collect();
+    let diffs: Vec<Vec<u8>> = files.map(|file| file.diff.clone().into_bytes()).collect();
+    let positions: Vec<i64> = (0..).take(rows.len()).collect();
+    let of_rows = |of: fn(&FileRow) -> &Vec<u8>| rows.iter().map(of).cloned().collect::<Vec<_>>();
+    let roots: Vec<String> = rows.iter().map(|row| row.shared.root.as_str().to_owned()).collect();
+    vec![
+        (Box::new(id.0.clone()), Type::TEXT),
+        (Box::new(storable(tool)), Type::TEXT),
+        (Box::new(client.map(storable)), Type::TEXT),
+        (Box::new(session.map(storable)), Type::TEXT),
+        (Box::new(edit.undoes.map(|id| id.0.clone())), Type::TEXT),
+        (Box::new(names.machine().to_owned()), Type::TEXT),
+        (Box::new(i64::try_from(bytes).unwrap_or(i64::MAX)), Type::INT8),
+        (Box::new(positions), Type::INT8_ARRAY),
+        (Box::new(roots), Type::TEXT_ARRAY),
+        (Box::new(of_rows(|row| &row.path)), Type::BYTEA_ARRAY),
+        (Box::new(of_rows(|row| &row.relative)), Type::BYTEA_ARRAY),
+        (Box::new(encodings), Type::TEXT_ARRAY),
+        (Box::new(before), Type::BYTEA_ARRAY),
+        (Box::new(after), Type::BYTEA_ARRAY),
+        (Box::new(kinds), Type::INT8_ARRAY),
+        (Box::new(diffs), Type::BYTEA_ARRAY),
+        (Box::new(of_rows(|row| &row.undo)), Type::BYTEA_ARRAY),
+    ]
+}
+
+/// Forgets all edits, or those of files in these places; how many. Their space is given back, so that no page holds their bytes.
+/// The second half is why that could not be done.
+pub(super) async fn forget(client: &Client, places: Option<Places>) -> Result<(u64, Option<String>), Error> {
+    let gone = match places {
+        Some(places) => {
+            let values = places.values();
+            let values = values.each_ref().map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone()));
+            client
+                .query_typed(
+                    &format!("with gone as ({FORGET} returning 1) select count(*) from gone"),
+                    &values,
+                )
+                .await?
+        }
+        None => {
+            client
+                .query_typed("with gone as (delete from edits returning 1) select count(*) from gone", &[])
+                .await?
+        }
+    };
+    let gone: i64 = gone.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let mut remains = None;
+    for table in ["edits", "edit_files"].iter().filter(|_| gone > 0) {
+        let done = client.batch_execute(&format!("vacuum (full) {table}")).await;
+        remains = done.err().map(|error| DatabaseError::of_statement(&error).to_string()).or(remains);
+    }
+    Ok((u64::try_from(gone).unwrap_or_default(), remains))
+}
+
+/// When this process last looked at what all have kept, and what it has kept since.
+#[derive(Debug, Default)]
+pub(super) struct Bounds {
+    looked: Option<Instant>,
+    since: u64,
+    /// When old edits were last looked for; `None` if there may be more.
+    aged: Option<Instant>,
+}
+
+impl Bounds {
+    /// Drops the oldest edits where all take up more than is allowed, or are too old by the database's clock. Each process looks once it has
+    /// kept a 64th of what is allowed, so that many exceed it by as much each. What fails is tried again.
+    pub(super) fn hold(&mut self, database: &Database, settings: &Settings, bytes: u64) {
+        self.since = self.since.saturating_add(bytes);
+        let is_young = |when: Option<Instant>| when.is_some_and(|when| when.elapsed() < AGED);
+        if !is_young(self.looked) || self.since > settings.bytes / PART {
+            let most = i64::try_from(settings.bytes).unwrap_or(i64::MAX);
+            let dropped = database.run(move |client| Box::pin(drop_beyond(client, most)));
+            match dropped {
+                Ok(()) => (self.looked, self.since) = (Some(Instant::now()), 0),
+                Err(error) => tracing::debug!(%error, "old edits are not dropped"),
+            }
+        }
+        if !is_young(self.aged) {
+            let days = i64::from(settings.days).saturating_mul(24 * 60 * 60 * 1000);
+            match database.run(move |client| Box::pin(drop_older(client, days))) {
+                Ok(is_all) => self.aged = is_all.then(Instant::now),
+                Err(error) => tracing::debug!(%error, "old edits are not dropped"),
+            }
+        }
+    }
+}
+
+/// Drops the oldest edits of those that take up more than this.
+async fn drop_beyond(client: &Client, most: i64) -> Result<(), Error> {
+    let statement = "delete from edits where number <= (select max(s.number) from
+        (select number, sum(bytes) over (order by number desc) as upto from edits) s where s.upto > $1)";
+    client.query_typed(statement, &[(&most, Type::INT8)]).await?;
+    Ok(())
+}
+
+/// Drops some edits that are older than this at the last one that was kept a day ago; whether there are no more of them.
+async fn drop_older(client: &Client, age: i64) -> Result<bool, Error> {
+    let statement = "with proven as (
+            select time from edits where time <= floor(extract(epoch from clock_timestamp()) * 1000) - $2 order by number desc limit 1
+        ), old as (
+            select e.number from edits e, proven where e.time < proven.time - $1 order by e.number limit $3
+        ), gone as (delete from edits where number in (select number from old) returning 1)
+        select count(*) from gone";
+    let values: [(&(dyn ToSql + Sync), Type); 3] =
+        [(&age, Type::INT8), (&PROVEN, Type::INT8), (&AT_ONCE, Type::INT8)];
+    let rows = client.query_typed(statement, &values).await?;
+    let gone: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    Ok(gone < AT_ONCE)
+}
