@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use mcp_text_editor_core::digest::Digest;
 use serde_json::{Value, json};
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::UnicodeWidthStr;
 
 use crate::history::Shell;
 use crate::manners::terminal;
@@ -78,7 +78,7 @@ fn numbers_of_lines_fit_the_terminal() {
             &[("COLUMNS", columns), ("NO_COLOR", "1"), ("PAGER", "cat")],
         );
         assert_eq!(code, 0, "{said}");
-        let widest = said.lines().map(|line| line.width()).max().unwrap();
+        let widest = said.lines().map(UnicodeWidthStr::width).max().unwrap();
         assert!(widest <= columns.parse().unwrap(), "{widest} of {columns}: {said}");
         let _ = writeln!(out, "{columns} columns\n{}", shell.masked(&said, &ids));
     }
@@ -104,7 +104,7 @@ fn a_person_sees_colours_and_a_program_none() {
         let (_, said) = at_terminal(&shell, arguments, &[("PAGER", "cat")]);
         let orders = said.split('\u{1b}').skip(1).filter(|order| {
             let end = order.find(|last: char| last.is_ascii_alphabetic()).unwrap_or(0);
-            !order.starts_with('[') || order[end..].chars().next() != Some('m')
+            !order.starts_with('[') || !order[end..].starts_with('m')
         });
         assert_eq!(orders.count(), 0, "{said:?}");
         assert!(
@@ -160,11 +160,11 @@ fn no_pager_of_a_project_is_started() {
     shell.create("a.txt", "a\n");
     let ran = shell.state.path().join("ran");
     for name in ["less", "sh", "more"] {
-        shell.world.write(name, &format!("#!/bin/sh\ntouch '{}'\n", ran.display()));
+        shell.world.write(name, format!("#!/bin/sh\ntouch '{}'\n", ran.display()));
         let mode = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(shell.world.path(name), mode).unwrap();
     }
-    shell.world.write(".git/config", &format!("[core]\n\tpager = touch '{}'\n", ran.display()));
+    shell.world.write(".git/config", format!("[core]\n\tpager = touch '{}'\n", ran.display()));
     for path in [".:/usr/bin:/bin", ":/usr/bin:/bin", "."] {
         let (code, said) = at_terminal(&shell, &["history"], &[("PATH", path), ("LESS", "FRXE")]);
         assert!(code == 0 && said.contains("created"), "{said}");
