@@ -169,7 +169,8 @@ def strike(world: World, place: Place, server: Server, thread: int, call: Call) 
     number = "KILL" if place.fault == "kill" else "STOP"
     strace = Strace(thread, "-e", f"trace={place.name}", "-e", f"inject={place.name}:signal={number}:when={place.n}")
     request = server.start(PATCH, call.arguments(machine.home))
-    end = time.monotonic() + PATIENCE
+    # strace makes a call of forty files slow.
+    end = time.monotonic() + 3 * PATIENCE
     while time.monotonic() < end:
         try:
             server._pump(time.monotonic() + 0.02)

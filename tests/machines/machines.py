@@ -346,7 +346,7 @@ class Machines:
     """All of them. `url` leads to the database, or is empty: the state then ends at each machine. With `caches` the volume is as GlusterFS makes
     it: what one machine has changed is seen by another within a second. Without, at once. If they are `alike` all have it at the same path."""
 
-    def __init__(self, count: int = 2, *, database: bool = True, replica: bool = False, caches: bool = False, alike: bool = True) -> None:
+    def __init__(self, count: int = 2, *, database: bool = True, replica: bool = False, caches: bool = False, alike: bool = False) -> None:
         assert os.environ.get("MACHINES_INSIDE"), "`enter` comes first"
         self.caches, self.alike = caches, alike
         self.base = Path(tempfile.mkdtemp(prefix="mte-machines-"))

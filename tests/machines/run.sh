@@ -11,7 +11,6 @@ export MCP_TEXT_EDITOR_BIN
 [ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
 : "${PYTHON:=python3}" "${SEED:=1}"
 long=${1:-}
-dying="--fault kill --fault power --fault cut --fault zombie --fault database --fault failover"
 status=0
 part() {
     echo "== $*"
@@ -22,15 +21,16 @@ part() {
 if [ "$long" = --long ]; then
     for way in "" --caches --in-place; do part edits.py counter --machines 3 --processes 4 --count 200 $way; done
     part edits.py lines --edits 20000 --seed "$SEED"
-    part kills.py --sample 10 --seed "$SEED" $dying
+    part kills.py --sample 10 --seed "$SEED"
     part kills.py --convict --sample 40 --seed "$SEED"
-    part database.py --alike killed restarted stopped "cut off" slow read-only full "wrong URLs" optional "a later version" "somebody else's" secrets "clocks an hour apart" "fails over" "fails over by name"
+    part database.py
     part ../histories/recorder.py --machines 2 --seconds 600 --seed "$SEED"
     part ../histories/recorder.py --machines 3 --seconds 600 --seed "$SEED"
 else
     part edits.py counter --count 20
     part edits.py lines --edits 400 --seed "$SEED"
-    part kills.py --most 14 --seed "$SEED" $dying
-    part database.py --alike killed "a later version" "somebody else's" secrets "clocks an hour apart" "fails over"
+    part kills.py --most 14 --seed "$SEED"
+    part database.py killed "a later version" "somebody else's" secrets undo "roots by name" "clocks an hour apart" "fails over"
+    part ../histories/recorder.py --machines 2 --seconds 15 --seed "$SEED"
 fi
 exit $status
