@@ -1,0 +1,177 @@
+//! The shared file system: names, inodes, and the steps that it does as one. Where a step fails, nothing has changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a file holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Content {
+    /// The calls that it has been through, a bit each.
+    pub(crate) calls: u8,
+    /// Whether only a part of it has been written over.
+    pub(crate) is_torn: bool,
+}
+
+impl Content {
+    /// Content of these calls that is whole.
+    pub(crate) fn whole(calls: u8) -> Self {
+        Self { calls, is_torn: false }
+    }
+}
+
+/// A name in the tree.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Name {
+    /// A file of the people.
+    File(u8),
+    /// A temporary of a file of a call, in the turn of its owner (0) or of who took the record over (1, 2, …).
+    New(Temporary),
+    /// The second name of the old content, or its copy, likewise.
+    Old(Temporary),
+    /// The file that was taken away, in the directory that the record names for it.
+    Taken(Temporary),
+}
+
+/// Which temporary it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Temporary {
+    pub(crate) call: u8,
+    pub(crate) file: u8,
+    pub(crate) turn: u8,
+}
+
+/// A file, whatever its names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Inode {
+    /// The one that was there at the beginning.
+    First(u8),
+    /// The new content that a call has made.
+    Made { call: u8, file: u8 },
+    /// The copy of the old content that a call has made.
+    Copy { call: u8, file: u8 },
+}
+
+/// What a file is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct About {
+    pub(crate) content: Content,
+    /// Who holds its lock.
+    pub(crate) lock: Option<u8>,
+}
+
+/// The tree.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(crate) struct Files {
+    pub(crate) names: BTreeMap<Name, Inode>,
+    pub(crate) inodes: BTreeMap<Inode, About>,
+    /// The directories of temporaries.
+    pub(crate) directories: BTreeSet<Temporary>,
+}
+
+/// A step that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Failed;
+
+impl Files {
+    pub(crate) fn content_at(&self, name: Name) -> Option<Content> {
+        self.names.get(&name).and_then(|inode| self.inodes.get(inode)).map(|about| about.content)
+    }
+
+    fn there(&self, name: Name) -> Result<Inode, Failed> {
+        self.names.get(&name).copied().ok_or(Failed)
+    }
+
+    /// The directory of a name is there.
+    fn has_directory(&self, name: Name) -> Result<(), Failed> {
+        match name {
+            Name::Taken(of) if !self.directories.contains(&of) => Err(Failed),
+            _ => Ok(()),
+        }
+    }
+
+    /// `open` with `O_CREAT | O_EXCL`, and all of the content; locked by its maker.
+    pub(crate) fn create(&mut self, name: Name, inode: Inode, about: About) -> Result<(), Failed> {
+        self.has_directory(name)?;
+        if self.names.contains_key(&name) {
+            return Err(Failed);
+        }
+        self.names.insert(name, inode);
+        self.inodes.insert(inode, about);
+        Ok(())
+    }
+
+    /// `renameat2` with `RENAME_EXCHANGE`.
+    pub(crate) fn exchange(&mut self, one: Name, other: Name) -> Result<(), Failed> {
+        let (first, second) = (self.there(one)?, self.there(other)?);
+        self.names.insert(one, second);
+        self.names.insert(other, first);
+        Ok(())
+    }
+
+    /// `rename`, whatever has the new name.
+    pub(crate) fn rename(&mut self, from: Name, to: Name) -> Result<(), Failed> {
+        let inode = self.there(from)?;
+        self.has_directory(to)?;
+        self.names.remove(&from);
+        self.names.insert(to, inode);
+        self.forget_unnamed();
+        Ok(())
+    }
+
+    /// `renameat2` with `RENAME_NOREPLACE`.
+    pub(crate) fn rename_new(&mut self, from: Name, to: Name) -> Result<(), Failed> {
+        if self.names.contains_key(&to) { Err(Failed) } else { self.rename(from, to) }
+    }
+
+    /// `link`.
+    pub(crate) fn link(&mut self, from: Name, to: Name) -> Result<(), Failed> {
+        let inode = self.there(from)?;
+        if self.names.contains_key(&to) {
+            return Err(Failed);
+        }
+        self.names.insert(to, inode);
+        Ok(())
+    }
+
+    /// `unlink`; that there is nothing is no failure.
+    pub(crate) fn unlink(&mut self, name: Name) {
+        self.names.remove(&name);
+        self.forget_unnamed();
+    }
+
+    /// `rmdir`.
+    pub(crate) fn remove_directory(&mut self, of: Temporary) -> Result<(), Failed> {
+        if self.names.contains_key(&Name::Taken(of)) {
+            return Err(Failed);
+        }
+        self.directories.remove(&of);
+        Ok(())
+    }
+
+    /// Takes the lock of a file by its handle, or has it already.
+    pub(crate) fn lock(&mut self, inode: Inode, by: u8) -> Result<(), Failed> {
+        match self.inodes.get_mut(&inode) {
+            Some(about) if about.lock.is_none_or(|holder| holder == by) => {
+                about.lock = Some(by);
+                Ok(())
+            }
+            // A file that has no name any more is nobody else's.
+            None => Ok(()),
+            Some(_) => Err(Failed),
+        }
+    }
+
+    /// Lets go of all locks of a process.
+    pub(crate) fn unlock_all(&mut self, of: u8) {
+        for about in self.inodes.values_mut() {
+            if about.lock == Some(of) {
+                about.lock = None;
+            }
+        }
+    }
+
+    /// A file without a name can be reached by handles alone, and nothing is looked at by them but files that have one.
+    fn forget_unnamed(&mut self) {
+        let named: BTreeSet<Inode> = self.names.values().copied().collect();
+        self.inodes.retain(|inode, _| named.contains(inode));
+    }
+}

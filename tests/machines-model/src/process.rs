@@ -1,0 +1,700 @@
+//! One process of one machine: what it remembers, and what each step does.
+
+use crate::call::{Change, Phase, Step};
+use crate::files::{About, Content, Failed, Inode, Name, Temporary};
+use crate::journal::Record;
+use crate::model::{Machines, Reading, State};
+use crate::rules::{Asks, Claim, Tree};
+
+/// What a process is at.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Doing {
+    /// Nothing, until there is something to recover or to read.
+    Idle,
+    /// Its call.
+    Call,
+    /// Taking its call back, since this step failed.
+    Back { failed: u8 },
+    /// Recovering a record, which it has taken over once the turn is not 0.
+    Recovery { call: u8, phase: Phase, turn: u8 },
+    /// Nothing any more.
+    Done,
+}
+
+/// A process.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Process {
+    pub(crate) number: u8,
+    pub(crate) is_alive: bool,
+    /// Whether the session of its record is there.
+    pub(crate) has_session: bool,
+    pub(crate) doing: Doing,
+    /// How many of its steps are done.
+    pub(crate) at: u8,
+    /// What it has read of each file of its call.
+    read: Vec<Option<(Inode, Content)>>,
+    /// What the record said that it has taken over.
+    before: Vec<Option<Content>>,
+    /// What it saw when it last looked.
+    seen: Seen,
+    /// Something could not be put back.
+    is_not_restored: bool,
+    /// How many files the last machine has read, and how far it is with the next.
+    reading: u8,
+    at_reading: Option<(Reading, Option<There>, Option<Content>)>,
+}
+
+/// A file, and what it holds.
+type There = (Inode, Content);
+
+/// What a process saw when it looked, and acts upon in its next step.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Seen {
+    /// There is nothing to be done.
+    Nothing,
+    /// It is as expected.
+    Expected,
+    /// The old content has its second name.
+    Aside,
+}
+
+impl Process {
+    pub(crate) fn new(number: u8, doing: Doing, changes: usize) -> Self {
+        Self {
+            number,
+            is_alive: true,
+            has_session: false,
+            doing,
+            at: 0,
+            read: vec![None; changes],
+            before: Vec::new(),
+            seen: Seen::Nothing,
+            is_not_restored: false,
+            reading: 0,
+            at_reading: None,
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.doing, Doing::Done | Doing::Idle)
+    }
+
+    /// The call whose record it relies on, and the turn in which it does.
+    pub(crate) fn turn_of(&self) -> Option<(u8, u8)> {
+        match self.doing {
+            Doing::Call if self.at > 3 => Some((self.number, 0)),
+            Doing::Back { .. } => Some((self.number, 0)),
+            Doing::Recovery { call, turn, .. } if turn > 0 => Some((call, turn)),
+            _ => None,
+        }
+    }
+
+    /// Whether its session is that of the record of this call.
+    pub(crate) fn is_about(&self, call: u8) -> bool {
+        self.turn_of().is_some_and(|(own, _)| own == call)
+    }
+
+    pub(crate) fn recover(&mut self, call: u8) {
+        self.turn_to(Doing::Recovery { call, phase: Phase::Begun, turn: 0 });
+    }
+
+    /// It is dead, and what it knew is gone.
+    pub(crate) fn die(&mut self) {
+        *self = Self { is_alive: false, ..Self::new(self.number, Doing::Done, 0) };
+    }
+
+    fn turn_to(&mut self, doing: Doing) {
+        self.doing = doing;
+        self.at = 0;
+        self.seen = Seen::Nothing;
+        self.before.clear();
+        if let Doing::Call = doing {
+            self.read.fill(None);
+        }
+        if !matches!(doing, Doing::Back { .. }) {
+            self.has_session = false;
+            self.is_not_restored = false;
+        }
+        if let Doing::Done = doing {
+            self.read.fill(None);
+        }
+    }
+}
+
+impl Step {
+    /// Whether it is said to the database.
+    pub(crate) fn is_said(self) -> bool {
+        matches!(
+            self,
+            Self::Begin
+                | Self::Prepared
+                | Self::Committed
+                | Self::Prove(_)
+                | Self::ProveBack
+                | Self::Remove
+                | Self::TakeOver
+                | Self::Ready
+        )
+    }
+}
+
+impl Machines {
+    fn files_of(&self, call: u8) -> Vec<u8> {
+        self.calls[usize::from(call)].iter().flat_map(|change| change.names()).collect()
+    }
+
+    fn can_lock(state: &State, files: &[u8], by: u8) -> bool {
+        files.iter().all(|file| {
+            let inode = state.files.names.get(&Name::File(*file));
+            let about = inode.and_then(|inode| state.files.inodes.get(inode));
+            about.is_none_or(|about| about.lock.is_none_or(|holder| holder == by))
+        })
+    }
+
+    fn lock(state: &mut State, files: &[u8], by: u8) {
+        for file in files {
+            if let Some(inode) = state.files.names.get(&Name::File(*file)).copied() {
+                let _ = state.files.lock(inode, by);
+            }
+        }
+    }
+
+    /// Whether a process need not wait for another to take this step.
+    pub(crate) fn is_open(&self, state: &State, process: &Process, step: Step) -> bool {
+        match step {
+            Step::Lock => {
+                let files = self.files_of(process.number);
+                let mut named = state.journal.naming(&files, &self.calls, None);
+                Self::can_lock(state, &files, process.number)
+                    && named.all(|(call, _)| !Self::is_in_work(state, call))
+            }
+            Step::LockAll => match process.doing {
+                Doing::Recovery { call, .. } => Self::can_lock(state, &self.files_of(call), process.number),
+                _ => false,
+            },
+            _ => true,
+        }
+    }
+
+    /// What the last machine does next of its reads; it waits for a record that is in work.
+    pub(crate) fn next_reading(&self, state: &State, process: &Process) -> Option<Reading> {
+        let file = *self.reads.get(usize::from(process.reading))?;
+        match process.at_reading {
+            None => {
+                let waits = self.rules.asks != Asks::Never && self.rules.asks != Asks::After;
+                let mut named = state.journal.naming(std::slice::from_ref(&file), &self.calls, None);
+                (!waits || named.all(|(call, _)| !Self::is_in_work(state, call))).then_some(Reading::Read)
+            }
+            Some((reading, ..)) => Some(reading),
+        }
+    }
+
+    pub(crate) fn read(&self, state: &mut State, number: u8, reading: Reading) {
+        let process = usize::from(number);
+        let file = self.reads[usize::from(state.processes[process].reading)];
+        let there = |state: &State| {
+            let inode = state.files.names.get(&Name::File(file)).copied();
+            inode.and_then(|inode| state.files.inodes.get(&inode).map(|about| (inode, about.content)))
+        };
+        let naming: Vec<u8> =
+            state.journal.naming(&[file], &self.calls, None).map(|(call, _)| call).collect();
+        let found = there(state);
+        let truth = state.truth[usize::from(file)];
+        let kept = state.processes[process].at_reading;
+        let accept = |state: &mut State, read: Option<(Inode, Content)>, was_true: Option<Content>| {
+            let content = read.map(|(_, content)| content);
+            state.misread |= content != was_true && content != truth;
+            state.processes[process].reading += 1;
+            state.processes[process].at_reading = None;
+        };
+        let recover_first = |state: &mut State| {
+            let abandoned = naming.iter().find(|call| !Self::is_in_work(state, **call));
+            let process = &mut state.processes[process];
+            process.at_reading = None;
+            if let Some(call) = abandoned {
+                process.recover(*call);
+            }
+        };
+        match (reading, kept) {
+            (Reading::Read, _) if self.rules.asks == Asks::Never => accept(state, found, truth),
+            // Asked at the moment before: a record that begins after that is not seen.
+            (Reading::Read, None) if self.rules.asks == Asks::Before => {
+                if naming.is_empty() {
+                    state.processes[process].at_reading = Some((Reading::Read, None, None));
+                } else {
+                    recover_first(state);
+                }
+            }
+            (Reading::Read, Some(_)) if self.rules.asks == Asks::Before => accept(state, found, truth),
+            (Reading::Read, _) => state.processes[process].at_reading = Some((Reading::Ask, found, truth)),
+            (Reading::Ask, Some((_, read, was_true))) => {
+                if !naming.is_empty() {
+                    recover_first(state);
+                } else if self.rules.asks == Asks::After {
+                    accept(state, read, was_true);
+                } else {
+                    state.processes[process].at_reading = Some((Reading::LookAgain, read, was_true));
+                }
+            }
+            (Reading::LookAgain, Some((_, read, was_true))) => {
+                if read == found {
+                    accept(state, read, was_true);
+                } else {
+                    state.processes[process].at_reading = None;
+                }
+            }
+            (Reading::Ask | Reading::LookAgain, None) => {}
+        }
+    }
+
+    /// A process takes a step.
+    pub(crate) fn go(&self, state: &mut State, number: u8, step: Step) {
+        match self.take(state, number, step) {
+            Ok(true) => state.processes[usize::from(number)].at += 1,
+            // It is elsewhere already, or has more to do.
+            Ok(false) => {}
+            Err(Failed) => self.fail(state, number, step),
+        }
+    }
+
+    /// A step of a process has failed.
+    pub(crate) fn fail(&self, state: &mut State, number: u8, step: Step) {
+        let process = &mut state.processes[usize::from(number)];
+        match process.doing {
+            // Without a record what is left is another's.
+            Doing::Call if step == Step::Remove => process.at += 1,
+            Doing::Call if process.at <= 3 => {
+                state.files.unlock_all(number);
+                process.turn_to(Doing::Done);
+            }
+            Doing::Call => {
+                let failed = process.at;
+                process.turn_to(Doing::Back { failed });
+            }
+            // All stays, but what was never put in place.
+            Doing::Back { .. } if step == Step::ProveBack => {
+                process.is_not_restored = true;
+                let process = process.clone();
+                let steps = self.steps(&process);
+                let is_next = |step: &Step| matches!(step, Step::Drop(_) | Step::Refuse);
+                let at = steps.iter().position(is_next).unwrap_or(steps.len());
+                state.processes[usize::from(number)].at = u8::try_from(at).unwrap();
+            }
+            Doing::Back { .. } => {
+                process.is_not_restored |= step != Step::Remove;
+                process.at += 1;
+            }
+            Doing::Recovery { call, turn, .. } => {
+                state.files.unlock_all(number);
+                // The rooms that it has made; one in which there is something is another's by now.
+                for change in &self.calls[usize::from(call)] {
+                    let _ = state.files.remove_directory(Temporary { call, file: change.file(), turn });
+                }
+                self.resume(state, number);
+            }
+            Doing::Idle | Doing::Done => {}
+        }
+    }
+
+    /// After a recovery a process goes on with what it was at.
+    fn resume(&self, state: &mut State, number: u8) {
+        let is_last = usize::from(number) == self.calls.len();
+        state.processes[usize::from(number)].turn_to(if is_last { Doing::Idle } else { Doing::Call });
+    }
+
+    /// One step; whether it is done with.
+    #[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a list of all steps, in their order")]
+    fn take(&self, state: &mut State, number: u8, step: Step) -> Result<bool, Failed> {
+        let own = usize::from(number);
+        let process = state.processes[own].clone();
+        let (call, turn) = match process.doing {
+            Doing::Recovery { call, turn, .. } => (call, turn),
+            _ => (number, 0),
+        };
+        let changes = &self.calls[usize::from(call)];
+        let rules = &self.rules;
+        let is_recovery = matches!(process.doing, Doing::Recovery { .. });
+        let temporary = |at: usize, turn: u8| {
+            let turn = if rules.claim == Claim::Renames { turn } else { 0 };
+            Temporary { call, file: changes[at].file(), turn }
+        };
+        let file = |at: usize| Name::File(changes[at].file());
+        let new = |at: usize| Name::New(temporary(at, turn));
+        let old = |at: usize| Name::Old(temporary(at, turn));
+        let taken = |at: usize| {
+            if rules.takes_into_directories { Name::Taken(temporary(at, turn)) } else { new(at) }
+        };
+        let made = |at: usize| Inode::Made { call, file: changes[at].file() };
+        let before = |state: &State, at: usize| -> Option<Content> {
+            let _ = state;
+            if is_recovery { process.before[at] } else { process.read[at].map(|(_, content)| content) }
+        };
+        let after = |state: &State, at: usize| Self::content_after(call, changes[at], before(state, at));
+        let see = |state: &mut State, seen: Seen| state.processes[own].seen = seen;
+        match step {
+            Step::Lock => {
+                let files = self.files_of(call);
+                Self::lock(state, &files, number);
+            }
+            Step::Settle => {
+                let files = self.files_of(call);
+                let mut named = state.journal.naming(&files, &self.calls, None);
+                if let Some(found) = named.next().map(|(call, _)| call) {
+                    state.files.unlock_all(number);
+                    if Self::is_in_work(state, found) {
+                        state.processes[own].turn_to(Doing::Call);
+                    } else {
+                        state.processes[own].recover(found);
+                    }
+                    return Ok(false);
+                }
+            }
+            Step::Read => {
+                for (at, change) in changes.iter().enumerate() {
+                    let inode = state.files.names.get(&file(at)).copied();
+                    let there = inode
+                        .and_then(|inode| state.files.inodes.get(&inode).map(|about| (inode, about.content)));
+                    if there.is_some() == matches!(change, Change::Create(_)) {
+                        return Err(Failed);
+                    }
+                    state.processes[own].read[at] = there;
+                }
+            }
+            Step::Begin => {
+                let files = self.files_of(call);
+                if rules.begin_is_exclusive
+                    && state.journal.naming(&files, &self.calls, None).next().is_some()
+                {
+                    state.files.unlock_all(number);
+                    state.processes[own].turn_to(Doing::Call);
+                    return Ok(false);
+                }
+                let before = vec![None; changes.len()];
+                state.journal.0[usize::from(call)] =
+                    Some(Record { phase: Phase::Begun, owner: number, turn: 0, before });
+                state.processes[own].has_session = true;
+            }
+            Step::Stage(at) => {
+                let lock = Some(number);
+                if let Some(content) = after(state, at).filter(|_| !matches!(changes[at], Change::Move(..))) {
+                    state.files.create(new(at), made(at), About { content, lock })?;
+                }
+                match changes[at] {
+                    Change::Overwrite(on) => {
+                        let content = before(state, at).ok_or(Failed)?;
+                        state.files.create(
+                            old(at),
+                            Inode::Copy { call, file: on },
+                            About { content, lock },
+                        )?;
+                    }
+                    Change::Edit(_) => {}
+                    Change::Create(_) | Change::Remove(_) | Change::Move(..) => {
+                        if rules.takes_into_directories {
+                            state.files.directories.insert(temporary(at, turn));
+                        }
+                    }
+                }
+            }
+            Step::Prepared => {
+                let before = process.read.iter().map(|read| read.map(|(_, content)| content)).collect();
+                if !state.journal.prepare(call, before, rules.prepared_is_conditional) {
+                    return Err(Failed);
+                }
+            }
+            Step::Withdraw(at) => state.files.rename(file(at), taken(at))?,
+            Step::CheckWithdrawn(at) => {
+                let inode = state.files.names.get(&taken(at)).copied();
+                let there = inode
+                    .and_then(|inode| state.files.inodes.get(&inode).map(|about| (inode, about.content)));
+                if there != process.read[at] {
+                    return Err(Failed);
+                }
+            }
+            Step::Give(at) => match changes[at] {
+                Change::Move(_, to) => state.files.rename_new(taken(at), Name::File(to))?,
+                _ => state.files.rename_new(new(at), file(at))?,
+            },
+            Step::Exchange(at) => {
+                state.files.exchange(file(at), new(at))?;
+            }
+            Step::IsWhatWasRead(at) => {
+                let out = state.files.names.get(&new(at)).copied();
+                // Where recovery has the temporary by now, the look fails, and nothing can be taken back.
+                let out =
+                    out.and_then(|inode| state.files.inodes.get(&inode).map(|about| (inode, about.content)));
+                if out != process.read[at] {
+                    return Err(Failed);
+                }
+            }
+            Step::Aside(at) => state.files.link(file(at), old(at))?,
+            Step::IsThereUnchanged(at) | Step::Check(at) => {
+                if state.files.content_at(file(at)) != before(state, at) {
+                    return Err(Failed);
+                }
+            }
+            Step::RenameOver(at) => {
+                state.files.rename(new(at), file(at))?;
+            }
+            Step::Committed => {
+                if !state.journal.commit(call, rules.committed_is_conditional) {
+                    return Err(Failed);
+                }
+                self.decide(state, call);
+            }
+            Step::LockAgain(at) => {
+                if let Some(inode) = self.written_inode(state, &process, at) {
+                    state.files.lock(inode, number)?;
+                }
+            }
+            Step::Prove(_) if is_recovery && process.seen == Seen::Nothing => {}
+            Step::Prove(_) | Step::ProveBack => {
+                if !state.journal.is_mine(call, turn) {
+                    return Err(Failed);
+                }
+                // With its next session, if the last is gone.
+                state.processes[own].has_session = true;
+            }
+            Step::WriteOver(_) | Step::WriteRest(_) if is_recovery && process.seen == Seen::Nothing => {}
+            Step::WriteOver(at) | Step::WriteRest(at) => {
+                let is_torn = matches!(step, Step::WriteOver(_));
+                let content = after(state, at).map(|whole| Content { is_torn, ..whole });
+                let inode = self.written_inode(state, &process, at);
+                if let Some(about) = inode.and_then(|inode| state.files.inodes.get_mut(&inode)) {
+                    if rules.lost_locks_fail_writes && about.lock != Some(number) {
+                        return Err(Failed);
+                    }
+                    about.content = content.unwrap_or(about.content);
+                }
+            }
+            Step::Finish(at) => {
+                match (changes[at], rules.tree) {
+                    (Change::Edit(_), Tree::Exchanges) => {
+                        if state.files.names.get(&new(at)).copied()
+                            == process.read[at].map(|(inode, _)| inode)
+                        {
+                            state.files.unlink(new(at));
+                        }
+                    }
+                    (Change::Edit(_), Tree::Renames) => state.files.unlink(old(at)),
+                    (Change::Overwrite(_), _) => {
+                        state.files.unlink(new(at));
+                        state.files.unlink(old(at));
+                    }
+                    (Change::Remove(_), _) => state.files.unlink(taken(at)),
+                    (Change::Create(_) | Change::Move(..), _) => {}
+                }
+                let _ = state.files.remove_directory(temporary(at, turn));
+            }
+            Step::Remove => {
+                if process.is_not_restored {
+                    return Ok(true);
+                }
+                if !state.journal.remove(call, turn) && is_recovery {
+                    return Err(Failed);
+                }
+            }
+            Step::Answer => {
+                state.answered[usize::from(call)] = true;
+                state.files.unlock_all(number);
+                state.processes[own].turn_to(Doing::Done);
+                return Ok(false);
+            }
+            Step::PutBack(at) => state.files.exchange(file(at), new(at))?,
+            Step::Standing(at) => {
+                let is_new = state.files.names.get(&file(at)) == Some(&made(at));
+                see(state, if is_new { Seen::Expected } else { Seen::Nothing });
+            }
+            Step::RenameBack(at) => {
+                if process.seen == Seen::Expected {
+                    state.files.rename(old(at), file(at))?;
+                } else {
+                    state.files.unlink(old(at));
+                }
+            }
+            Step::DropAside(at) => state.files.unlink(old(at)),
+            Step::TakeAway(_) | Step::TakenAway(_) if is_recovery && process.seen == Seen::Nothing => {}
+            Step::TakeAway(at) => {
+                let from = Self::given(changes[at]);
+                if state.files.names.contains_key(&from) {
+                    state.files.rename(from, taken(at))?;
+                }
+            }
+            Step::TakenAway(at) => {
+                let aside = state.files.names.get(&taken(at)).copied();
+                let is_ours = match changes[at] {
+                    // Of a creation: what it then did.
+                    Change::Create(_) => state.files.content_at(taken(at)) == after(state, at),
+                    _ => state.files.content_at(taken(at)) == before(state, at),
+                };
+                if aside.is_some() && !is_ours {
+                    state.files.rename_new(taken(at), Self::given(changes[at]))?;
+                } else if let Change::Create(_) = changes[at] {
+                    state.files.unlink(taken(at));
+                } else if is_recovery && aside.is_some() && taken(at) != new(at) {
+                    state.files.rename_new(taken(at), new(at))?;
+                }
+            }
+            Step::ComeBack(at) => state.files.rename_new(taken(at), file(at))?,
+            Step::Drop(at) => {
+                if state.files.names.get(&new(at)) == Some(&made(at)) {
+                    state.files.unlink(new(at));
+                }
+                if let Change::Overwrite(_) = changes[at] {
+                    state.files.unlink(old(at));
+                }
+                let _ = state.files.remove_directory(temporary(at, turn));
+            }
+            Step::Refuse => {
+                state.files.unlock_all(number);
+                if is_recovery {
+                    self.resume(state, number);
+                } else {
+                    state.processes[own].turn_to(Doing::Done);
+                }
+                return Ok(false);
+            }
+            Step::TakeOver => {
+                let is_free = !rules.takes_over_by_lock || !Self::is_in_work(state, call);
+                let record = state.journal.0[usize::from(call)].as_mut().filter(|_| is_free);
+                let Some(record) = record else {
+                    self.resume(state, number);
+                    return Ok(false);
+                };
+                record.turn += 1;
+                record.owner = number;
+                let (phase, turn, before) = (record.phase, record.turn, record.before.clone());
+                state.processes[own].turn_to(Doing::Recovery { call, phase, turn });
+                state.processes[own].has_session = true;
+                state.processes[own].before = before;
+                return Ok(false);
+            }
+            Step::Claim(at, from) => {
+                let from = Name::New(temporary(at, from));
+                match rules.claim {
+                    Claim::Renames => {
+                        if state.files.names.contains_key(&from) {
+                            state.files.rename(from, new(at))?;
+                        }
+                    }
+                    Claim::LooksAndUnlinks if process.seen == Seen::Nothing => {
+                        let is_new = state.files.names.get(&from) == Some(&made(at));
+                        see(state, if is_new { Seen::Expected } else { Seen::Aside });
+                        return Ok(false);
+                    }
+                    Claim::LooksAndUnlinks => {
+                        if process.seen == Seen::Expected {
+                            state.files.unlink(from);
+                        }
+                        see(state, Seen::Nothing);
+                    }
+                    Claim::Leaves => {}
+                }
+            }
+            Step::ClaimOld(at, from) => {
+                let from = Name::Old(temporary(at, from));
+                if rules.claim == Claim::Renames && state.files.names.contains_key(&from) {
+                    state.files.rename(from, old(at))?;
+                }
+            }
+            Step::ClaimTaken(at, from) => {
+                let from = Temporary { turn: from, ..temporary(at, turn) };
+                if state.files.names.contains_key(&Name::Taken(from)) {
+                    state.files.rename(Name::Taken(from), new(at))?;
+                    return Ok(false);
+                }
+                state.files.remove_directory(from)?;
+            }
+            Step::MakeRoom(at) => {
+                state.files.directories.insert(temporary(at, turn));
+            }
+            Step::Ready => {
+                if !state.journal.is_mine(call, turn) {
+                    return Err(Failed);
+                }
+            }
+            Step::LockAll => {
+                let files = self.files_of(call);
+                Self::lock(state, &files, number);
+            }
+            Step::Judge(at) => {
+                let seen =
+                    self.judge(state, (call, at), (new(at), old(at)), after(state, at), before(state, at));
+                see(state, seen);
+            }
+            Step::BringBack(at) => match process.seen {
+                Seen::Nothing => {}
+                Seen::Expected => state.files.exchange(file(at), new(at))?,
+                Seen::Aside => state.files.rename(old(at), file(at))?,
+            },
+            Step::GiveBack(at) => {
+                if state.files.names.contains_key(&new(at)) {
+                    state.files.rename_new(new(at), file(at))?;
+                }
+            }
+            Step::Discard(at) => {
+                for turn in 0..=turn {
+                    let of = Temporary { turn, ..temporary(at, turn) };
+                    state.files.unlink(Name::New(of));
+                    state.files.unlink(Name::Old(of));
+                }
+                let _ = state.files.remove_directory(temporary(at, turn));
+            }
+        }
+        Ok(true)
+    }
+
+    /// The name that a change gives.
+    fn given(change: Change) -> Name {
+        match change {
+            Change::Move(_, to) => Name::File(to),
+            _ => Name::File(change.file()),
+        }
+    }
+
+    /// The file that a process has open to be written over.
+    fn written_inode(&self, state: &State, process: &Process, at: usize) -> Option<Inode> {
+        match process.doing {
+            Doing::Recovery { call, .. } => {
+                state.files.names.get(&Name::File(self.calls[usize::from(call)][at].file())).copied()
+            }
+            _ => process.read[at].map(|(inode, _)| inode),
+        }
+    }
+
+    /// What recovery finds of a file.
+    fn judge(
+        &self,
+        state: &State,
+        (call, at): (u8, usize),
+        (new, old): (Name, Name),
+        after: Option<Content>,
+        before: Option<Content>,
+    ) -> Seen {
+        let changes = &self.calls[usize::from(call)];
+        let change = changes[at];
+        let now = state.files.content_at(Self::given(change));
+        match change {
+            Change::Edit(_) => {
+                let temporary = state.files.content_at(new).filter(|content| Some(*content) != after);
+                let displaced = temporary.or_else(|| state.files.content_at(old));
+                if displaced.is_none() || displaced == now || now != after {
+                    Seen::Nothing
+                } else if temporary.is_some() {
+                    Seen::Expected
+                } else {
+                    Seen::Aside
+                }
+            }
+            Change::Overwrite(_) => {
+                let is_half_done =
+                    now.is_some_and(|now| now.is_torn && after.is_some_and(|new| new.calls == now.calls));
+                let is_there = state.files.content_at(new) == after;
+                if is_there && (now == before || is_half_done) { Seen::Expected } else { Seen::Nothing }
+            }
+            Change::Create(_) if now == after => Seen::Expected,
+            Change::Move(..) if now.is_some() && now == before => Seen::Expected,
+            Change::Create(_) | Change::Move(..) | Change::Remove(_) => Seen::Nothing,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the file system can do, and the rules of the protocol, each of which can be left out.
+
+/// How a file system replaces a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Tree {
+    /// Two names are exchanged in one step.
+    Exchanges,
+    /// One is renamed over the other.
+    Renames,
+}
+
+/// How a temporary is taken from an earlier owner.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Claim {
+    /// It is renamed to the name of this turn, then looked at.
+    Renames,
+    /// It is looked at, and unlinked if it was not published.
+    LooksAndUnlinks,
+    /// Not at all.
+    Leaves,
+}
+
+/// When a read asks the database whether a record names its file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Asks {
+    /// After it has read; then it looks whether the file is still the one that it read.
+    BetweenReadAndLook,
+    /// Before it reads, alone.
+    Before,
+    /// After it has read, alone.
+    After,
+    /// Never.
+    Never,
+}
+
+/// The protocol.
+#[expect(clippy::struct_excessive_bools, reason = "each is a rule, and they are independent")]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Rules {
+    pub(crate) tree: Tree,
+    /// Whether a write fails through a handle whose lock the file system has given to others (NFS under Linux).
+    pub(crate) lost_locks_fail_writes: bool,
+    /// Whether a session outlasts each proof of it by more than the step takes that the proof is for.
+    pub(crate) sessions_outlast_steps: bool,
+    /// Who takes over can do so only where the session of the owner is gone.
+    pub(crate) takes_over_by_lock: bool,
+    pub(crate) claim: Claim,
+    /// A name is taken away into a directory of the record, which recovery removes first.
+    pub(crate) takes_into_directories: bool,
+    /// The session is proved right before a name is taken away.
+    pub(crate) proves_before_names: bool,
+    /// *begin* fails while another record names one of the files.
+    pub(crate) begin_is_exclusive: bool,
+    /// *prepared* is a conditional update.
+    pub(crate) prepared_is_conditional: bool,
+    /// *committed* is a conditional update.
+    pub(crate) committed_is_conditional: bool,
+    /// A call of which it is unknown whether it is committed takes nothing back.
+    pub(crate) leaves_what_is_in_doubt: bool,
+    /// A failed call takes nothing back before it has proved that its record is its own.
+    pub(crate) proves_before_rolling_back: bool,
+    /// The lock of a file is taken once more before it is written over.
+    pub(crate) locks_again: bool,
+    /// The session is proved right before a file is written over.
+    pub(crate) proves_before_writing: bool,
+    /// Recovery locks the files.
+    pub(crate) recovery_locks: bool,
+    /// Recovery, too, proves its session before a step that needs no temporary.
+    pub(crate) recovery_proves: bool,
+    pub(crate) asks: Asks,
+}
+
+impl Rules {
+    /// All of them.
+    pub(crate) fn of(tree: Tree) -> Self {
+        Self {
+            tree,
+            lost_locks_fail_writes: false,
+            sessions_outlast_steps: true,
+            takes_over_by_lock: true,
+            claim: Claim::Renames,
+            takes_into_directories: false,
+            proves_before_names: true,
+            begin_is_exclusive: true,
+            prepared_is_conditional: true,
+            committed_is_conditional: true,
+            leaves_what_is_in_doubt: true,
+            proves_before_rolling_back: true,
+            locks_again: false,
+            proves_before_writing: true,
+            recovery_locks: true,
+            recovery_proves: true,
+            asks: Asks::BetweenReadAndLook,
+        }
+    }
+}
