@@ -297,9 +297,7 @@ pub(crate) fn help(state: Option<&Path>, remedy: Remedy) -> String {
             "it is left alone, since that other program or version may need it; a person can begin a new history by moving \
              {file} away, and {HISTORY_FILE}-wal and {HISTORY_FILE}-shm beside it"
         ),
-        Remedy::Database => {
-            "a person can run `mcp-text-editor doctor --state-url …`, which says what is wrong with the database".to_owned()
-        }
+        Remedy::Database => "a person can look at the database: that is what it, or the way to it, says".to_owned(),
         Remedy::RootName => {
             "a person can start the server with `--root-name NAME=DIRECTORY`, on each machine with the same name".to_owned()
         }
