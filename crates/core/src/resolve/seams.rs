@@ -97,12 +97,14 @@ mod tests {
             let last = bytes[..offset].iter().rposition(|byte| *byte == 0x1B);
             last.is_none_or(|at| bytes.get(at + 1..at + 3) == Some(b"(B"))
         };
-        for sequence in ["\x1b(B", "\x1b(J"] {
+        for (head, sequence) in
+            [("\x1b(Jone", "\x1b(B"), ("\x1b(Jone", "\x1b(J"), ("", "\x1b(B"), ("", "\x1b(J")]
+        {
             for gap in (0..12).chain(4085..4105).chain(8180..8200) {
-                let file = ["\x1b(J", "one", sequence, &"x".repeat(gap)].concat().into_bytes();
-                for offset in [0, 3, 6, 9, file.len()] {
+                let file = [head, sequence, &"x".repeat(gap)].concat().into_bytes();
+                for offset in [0, head.len().min(3), head.len(), head.len() + 3, file.len()] {
                     let is_ascii = ascii_state_at(file.as_slice(), offset as u64).unwrap();
-                    assert_eq!(is_ascii, naive(&file, offset), "{sequence:?} {gap} {offset}");
+                    assert_eq!(is_ascii, naive(&file, offset), "{head:?} {sequence:?} {gap} {offset}");
                 }
             }
         }
