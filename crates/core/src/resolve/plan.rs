@@ -147,3 +147,21 @@ fn still_decodes<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) 
     })?;
     Ok(validator.finish().is_none())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_are_counted_by_kind_and_together() {
+        for (text, spaces, tabs) in [(" ", 1, 0), ("\t", 0, 1), ("  \t ", 3, 1)] {
+            let blanks = Blanks::of(text).unwrap();
+            assert_eq!(
+                (blanks.spaces, blanks.tabs, blanks.count()),
+                (spaces, tabs, spaces + tabs),
+                "{text:?}"
+            );
+        }
+        assert_eq!(["", "a", " a", "\u{a0}"].map(Blanks::of), [None; 4]);
+    }
+}
