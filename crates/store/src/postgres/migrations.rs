@@ -26,13 +26,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
         path text not null,
         record bigint not null references records on delete cascade
     );
-    create index on record_files (record);
-    create table record_bytes (
-        record bigint not null references records on delete cascade,
-        name text not null,
-        bytes bytea not null,
-        primary key (record, name)
-    );",
+    create index on record_files (record);",
     // 2: the history. `number` is the order of edits, and `time` the database's, in milliseconds since 1970; `bytes` is about what an edit
     // takes up. A file is called by its root's name and its path from there on; `relative` is its path from the allowed directory on. `kind`
     // is 0 changed, 1 created, 2 removed, 3 displaced; `undo` is as the embedded history has it, but for directories, which are named as

@@ -43,6 +43,7 @@ fn states(world: &World, id: &EditId, file: usize) -> Option<(Option<String>, Op
     found.map(|States { before, after }| (text(before), text(after)))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what a law expects is held against what may be nothing")]
 fn both(before: &str, after: &str) -> Option<(Option<String>, Option<String>)> {
     let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Some((text(before), text(after)))
