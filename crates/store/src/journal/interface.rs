@@ -86,6 +86,10 @@ pub(crate) trait Found: fmt::Debug {
     /// Takes an abandoned record over, so that nobody else recovers it as long as this lives; whether that could be had.
     fn take_over(&mut self) -> Result<bool, StoreError>;
 
+    /// Proves that it is still this process's that took it over. Due before each step of recovery that goes by no temporary, as
+    /// [`Record::prove`] is.
+    fn prove(&self) -> Result<(), StoreError>;
+
     /// Removes it once it is recovered; returns whether it is gone.
     fn remove(self: Box<Self>, sync: bool) -> bool;
 }

@@ -146,6 +146,7 @@ fn recover_record(
     for site in sites.iter().filter(|site| !contents.committed && leaves(site)) {
         let is_its = |other: &Subject| other.path == site.subject.path && other.id != site.subject.id;
         if contents.subjects.iter().any(is_its) {
+            record.prove()?;
             site.unclaim()?;
         }
     }
@@ -156,15 +157,18 @@ fn recover_record(
                 site.exchange_back(change, contents.committed, is_alone)?;
             }
             (Intent::Edit { .. }, Step::Overwrite(change)) if contents.committed => {
+                record.prove()?;
                 site.write_again(change)?;
             }
             (Intent::Create { .. } | Intent::MoveTo { .. }, Step::Publish(digest))
                 if !contents.committed && !is_alone =>
             {
+                record.prove()?;
                 site.take_away(*digest, from(index))?;
             }
             (Intent::MoveTo { .. }, _) if !contents.committed && !is_alone => {
                 if let (Some(from), Step::Move { digest, key, .. }) = (from(index), step(index + 1)) {
+                    record.prove()?;
                     site.move_aside(*digest, *key, from)?;
                 }
             }
@@ -193,6 +197,7 @@ fn recover_record(
         Intent::Create { directories } | Intent::MoveTo { directories } => Some(directories),
         _ => None,
     });
+    record.prove()?;
     // One that is used stays.
     remove_directories(workspace, made.flatten()).ok();
     let left = contents.steps.iter().flatten().filter_map(|step| match step {

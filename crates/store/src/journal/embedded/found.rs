@@ -123,6 +123,11 @@ impl Found for FoundFile {
         Ok(self.is_abandoned)
     }
 
+    fn prove(&self) -> Result<(), StoreError> {
+        // Its lock dies with the process.
+        Ok(())
+    }
+
     fn remove(self: Box<Self>, sync: bool) -> bool {
         let is_gone = unlink_if(&self.directory, Path::new(&self.name), &self.identity);
         if sync {

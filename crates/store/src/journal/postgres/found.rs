@@ -1,14 +1,16 @@
 //! A record in the database that is not this transaction's: [`FoundRow`].
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Operation, StoreError};
 use crate::journal::contents::Contents;
 use crate::journal::interface::Found;
 use crate::journal::postgres::link::{Link, drawn, failed};
 use crate::journal::postgres::naming::Everywhere;
-use crate::journal::postgres::statements::{self, COMMITTED, END, IS_THERE, RELEASE, Row, TAKE_OVER};
-use crate::postgres::database::BOUND;
+use crate::journal::postgres::statements::{self, COMMITTED, END, IS_THERE, PROVE, RELEASE, Row, TAKE_OVER};
+use crate::postgres::database::{BOUND, Session};
+use crate::postgres::error::DatabaseError;
 
 /// A record in the database. One that was taken over is given up when this is dropped, unless it is removed.
 #[derive(Debug)]
@@ -19,7 +21,8 @@ pub(super) struct FoundRow {
     epoch: u32,
     contents: Contents,
     is_abandoned: bool,
-    is_taken: bool,
+    /// The session by which it was taken over, unless it is removed since.
+    taken: Option<Arc<Session>>,
 }
 
 /// What a row says; its temporaries are called as those of this epoch.
@@ -37,8 +40,8 @@ impl FoundRow {
         let epoch = u32::try_from(row.epoch).unwrap_or_default();
         let contents = contents_of(&link, &row.contents, row.state, epoch);
         let path = PathBuf::from(format!("record {} of the database", row.id));
-        let (claim, is_abandoned, is_taken) = (row.claim, row.is_abandoned, false);
-        Self { link, path, claim, epoch, contents, is_abandoned, is_taken }
+        let (claim, is_abandoned, taken) = (row.claim, row.is_abandoned, None);
+        Self { link, path, claim, epoch, contents, is_abandoned, taken }
     }
 
     fn tell(&self, statement: &'static str) -> bool {
@@ -81,30 +84,43 @@ impl Found for FoundRow {
         let claim = drawn();
         let taken = database.session(BOUND).and_then(|session| {
             let values = [self.claim, claim, session.key].map(statements::number).into();
-            database.query(&session, TAKE_OVER, values)
+            Ok((database.query(&session, TAKE_OVER, values)?, session))
         });
         // If the answer was lost it is abandoned again.
-        let rows = taken.map_err(|error| failed(Operation::Recover, &self.path, error))?;
+        let (rows, session) = taken.map_err(|error| failed(Operation::Recover, &self.path, error))?;
         let Some(row) = rows.first() else { return Ok(false) };
         let read = || -> Result<(i32, i16, String), tokio_postgres::Error> {
             Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
         };
         let Ok((epoch, state, text)) = read() else { return Ok(false) };
-        (self.claim, self.is_taken) = (claim, true);
+        (self.claim, self.taken) = (claim, Some(session));
         self.epoch = u32::try_from(epoch).unwrap_or_default();
         self.contents = contents_of(&self.link, &text, state, self.epoch);
         Ok(true)
     }
 
+    fn prove(&self) -> Result<(), StoreError> {
+        let lost = || {
+            let why =
+                "another machine has taken its recovery over, since this one was cut off from the database";
+            failed(Operation::Recover, &self.path, DatabaseError::Ended(why.to_owned()))
+        };
+        let session = self.taken.as_ref().ok_or_else(lost)?;
+        let values = [self.claim, session.key].map(statements::number).into();
+        let rows = self.link.database.query(session, PROVE, values);
+        let rows = rows.map_err(|error| failed(Operation::Recover, &self.path, error))?;
+        if rows.is_empty() { Err(lost()) } else { Ok(()) }
+    }
+
     fn remove(mut self: Box<Self>, _: bool) -> bool {
-        self.is_taken = false;
+        self.taken = None;
         self.tell(END)
     }
 }
 
 impl Drop for FoundRow {
     fn drop(&mut self) {
-        if self.is_taken {
+        if self.taken.is_some() {
             self.tell(RELEASE);
         }
     }

@@ -118,6 +118,8 @@ fn of_those_who_find_a_record_abandoned_one_takes_it_over() {
     assert_eq!(found.epoch(), 1);
     assert_eq!(found.contents().subjects[0].id, subjects[0].id.at_epoch(1));
     assert!(!only(&three).is_abandoned(), "it is being recovered");
+    found.prove().unwrap();
+    assert!(other.prove().is_err());
     drop(found);
     let mut again = only(&three);
     assert!(again.is_abandoned(), "whoever gives up gives it up");
@@ -125,6 +127,26 @@ fn of_those_who_find_a_record_abandoned_one_takes_it_over() {
     assert_eq!(again.epoch(), 2);
     assert!(again.remove(true));
     assert!(two.all().unwrap().is_empty());
+}
+
+#[test]
+fn who_recovers_and_is_cut_off_does_nothing_more() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.url().parse().unwrap();
+    let (one, two, three) = (machine(&url), machine(&url), machine(&url));
+    let mut record = one.begin(&[subject("/a")]).unwrap();
+    record.prepared(&[step()], true).unwrap();
+    record.keep();
+    let mut found = only(&two);
+    assert!(found.take_over().unwrap());
+    cut_off(server, &two);
+    assert!(found.prove().is_err());
+    let mut again = only(&three);
+    assert!(again.take_over().unwrap());
+    // What it gives up is not its own any more.
+    drop(found);
+    again.prove().unwrap();
+    assert!(again.remove(true));
 }
 
 #[test]
