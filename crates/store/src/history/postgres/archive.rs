@@ -38,7 +38,7 @@ impl Shared {
     /// One edit, by its number or its id, with what the database has of its files.
     fn one(&self, conditions: Conditions) -> Result<Option<read::Found>, NotKept> {
         let found = self.database.run(move |client| Box::pin(read::page(client, conditions, 1, true)));
-        Ok(found.map_err(of_database)?.pop())
+        Ok(found.map_err(|error| of_database(&error))?.pop())
     }
 }
 
@@ -65,7 +65,7 @@ impl Archive for Shared {
             }
             let size = limit.min(PAGE);
             let page = self.database.run(move |client| Box::pin(read::page(client, conditions, size, false)));
-            let page = page.map_err(of_database)?;
+            let page = page.map_err(|error| of_database(&error))?;
             let is_last = page.len() < size;
             for found in page {
                 before = Some(found.number);
@@ -91,7 +91,9 @@ impl Archive for Shared {
             return Ok(None);
         };
         let chain = self.database.run(move |client| Box::pin(read::chain(client, shared, number)));
-        let Some(later) = in_the_way(chain.map_err(of_database)?, number, now) else { return Ok(None) };
+        let Some(later) = in_the_way(chain.map_err(|error| of_database(&error))?, number, now) else {
+            return Ok(None);
+        };
         let found = self.one(Conditions::of_number(later))?;
         found.map(|found| found.here(&self.names).map(|(entry, _)| entry)).transpose()
     }
@@ -99,7 +101,7 @@ impl Archive for Shared {
     fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
         let places = path.map(|path| places(&self.names, path));
         let edits = self.database.run(move |client| Box::pin(write::forget(client, places)));
-        let (edits, remains) = edits.map_err(of_database)?;
+        let (edits, remains) = edits.map_err(|error| of_database(&error))?;
         Ok(Forgotten { edits: Some(edits), remains })
     }
 }

@@ -151,7 +151,7 @@ fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
 }
 
 /// Why the database has not kept an edit, or does not show it.
-pub(super) fn of_database(error: DatabaseError) -> NotKept {
+pub(super) fn of_database(error: &DatabaseError) -> NotKept {
     NotKept::Unavailable { reason: error.to_string(), remedy: Remedy::Database }
 }
 

@@ -111,7 +111,7 @@ pub(super) fn record(
         match done {
             Ok(_) => return Ok((id, bytes)),
             Err(error) if error.is_taken() && draw < DRAWS => {}
-            Err(error) => return Err(of_database(error)),
+            Err(error) => return Err(of_database(&error)),
         }
     }
     Err(NotKept::TooLarge)
