@@ -227,6 +227,10 @@ impl WorkspaceBuilder {
         }
     }
 
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_mut, reason = "the database takes the history's settings")
+    )]
     fn finish(mut self, roots: Roots, state: Option<Result<StateDir, StoreError>>) -> Workspace {
         let paths: Vec<PathBuf> = roots.paths().map(Path::to_owned).collect();
         let mut workspace = Workspace::without_state(roots.at_home(self.home));
