@@ -62,7 +62,7 @@ fn all_holds(rules: impl Fn(Tree) -> Rules, faults: Faults) -> usize {
 /// `MACHINES_FAULTS=2` lets more of them come, which takes minutes.
 #[test]
 fn whatever_fails_all_holds() {
-    #[expect(clippy::disallowed_methods, reason = "the nightly workflow asks for more")]
+    #[expect(clippy::disallowed_methods, reason = "whoever has the time asks for more")]
     let more = std::env::var("MACHINES_FAULTS").is_ok_and(|times| times == "2");
     let faults = if more { Faults { lost_sessions: 2, ..ONCE } } else { ONCE };
     println!("{} states, {faults:?}", all_holds(Rules::of, faults));

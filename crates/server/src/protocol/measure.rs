@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use mcp_text_editor_store::Observer;
-use metrics::{Unit, counter, describe_counter, describe_histogram, histogram};
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 
 use crate::problem::Failure;
 
@@ -20,6 +20,12 @@ pub const CALL_SECONDS: &str = "mcp_text_editor_call_seconds";
 pub const LOCK_WAIT_SECONDS: &str = "mcp_text_editor_lock_wait_seconds";
 /// Edits that were cut off and have been ended or taken back.
 pub const RECOVERIES: &str = "mcp_text_editor_recoveries_total";
+/// Records of this process that are in work, in the database of several machines.
+pub const RECORDS: &str = "mcp_text_editor_records_in_work";
+/// How long that database was waited for.
+pub const DATABASE_WAIT_SECONDS: &str = "mcp_text_editor_database_wait_seconds";
+/// How often it did not do what it was asked for.
+pub const DATABASE_ERRORS: &str = "mcp_text_editor_database_errors_total";
 
 /// Tells the recorder what each name stands for.
 pub fn describe() {
@@ -32,8 +38,13 @@ pub fn describe() {
         "How long calls waited for locks, where they had to."
     );
     describe_counter!(RECOVERIES, "Edits that were cut off and have been ended or taken back.");
+    describe_gauge!(RECORDS, "Records of this process in the database of several machines that are in work.");
+    describe_histogram!(DATABASE_WAIT_SECONDS, Unit::Seconds, "How long the database was waited for.");
+    describe_counter!(DATABASE_ERRORS, "How often the database did not do what it was asked for.");
     // These are there from the beginning, so that a rise from nothing is seen.
     counter!(RECOVERIES).absolute(0);
+    counter!(DATABASE_ERRORS).absolute(0);
+    gauge!(RECORDS).set(0.0);
 }
 
 /// Counts a call.
@@ -54,6 +65,11 @@ pub fn observer() -> Observer {
     Observer {
         lock_waited: |time| histogram!(LOCK_WAIT_SECONDS).record(time),
         recovered: || counter!(RECOVERIES).increment(1),
-        ..Observer::default()
+        database_waited: |time| histogram!(DATABASE_WAIT_SECONDS).record(time),
+        database_failed: || counter!(DATABASE_ERRORS).increment(1),
+        records_in_work: |change| {
+            let records = gauge!(RECORDS);
+            if change < 0 { records.decrement(1.0) } else { records.increment(1.0) }
+        },
     }
 }

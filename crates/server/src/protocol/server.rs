@@ -36,6 +36,12 @@ pub struct Server {
 }
 
 impl Server {
+    /// Why edits would be refused now, as far as is known; waits for nothing.
+    #[must_use]
+    pub fn why_edits_wait(&self) -> Option<String> {
+        self.context.workspace.why_edits_wait()
+    }
+
     /// Makes the server of all tools that the configuration offers.
     #[must_use]
     pub fn new(context: Context) -> Self {

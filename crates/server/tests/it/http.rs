@@ -155,7 +155,7 @@ fn what_is_refused_is_refused_in_words() {
     413 null -32600 the body is longer than 2000 bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… (--max-line-bytes) allows more
     405 this method does nothing here
     405 this method does nothing here
-    404 there are /mcp, /healthz and /metrics
+    404 there are /mcp, /healthz, /readyz and /metrics
     405 this method does nothing here
     "#);
     for refused in ["GET /mcp", "DELETE /mcp", "PUT /mcp"] {

@@ -249,6 +249,33 @@ fn sigterm_cuts_no_edit_short() {
     assert_eq!((&called["tool"], &called["code"]), (&json!(PATCH), &json!("ok")));
 }
 
+/// With a database that cannot be reached, and with none at all.
+#[cfg(unix)]
+#[test]
+fn ready_is_who_would_carry_an_edit_out() {
+    let world = World::new();
+    let root = world.path("");
+    let server = HttpServer::start(&[root.to_str().unwrap()]);
+    let ready = send(server.address, "GET /readyz", &[("Host", "any.example")], b"");
+    assert_eq!((ready.status, ready.body.as_str()), (200, "ok\n"));
+    assert_eq!(send(server.address, "POST /readyz", &[], b"").status, 405);
+
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
+    command.env("MCP_TEXT_EDITOR_STATE_URL", "postgres://me:topsecret@127.0.0.1:1/d?sslmode=disable");
+    let server = HttpServer::start_by(command, "127.0.0.1:0", &[root.to_str().unwrap()]);
+    let ready = send(server.address, "GET /readyz", &[], b"");
+    assert_eq!(ready.status, 503, "{}", ready.body);
+    assert!(
+        ready.body.starts_with("edits are refused: ") && !ready.body.contains("secret"),
+        "{}",
+        ready.body
+    );
+    assert_eq!(send(server.address, "GET /healthz", &[], b"").status, 200);
+    let metrics = send(server.address, "GET /metrics", &[], b"").body;
+    assert!(metrics.contains("mcp_text_editor_database_errors_total "), "{metrics}");
+    assert!(metrics.contains("mcp_text_editor_records_in_work 0"), "{metrics}");
+}
+
 #[cfg(unix)]
 #[test]
 fn what_happens_is_counted() {

@@ -81,9 +81,13 @@ impl Endpoint {
                 ("/mcp", response)
             }
             "/healthz" => ("/healthz", Self::healthz(&method)),
+            "/readyz" => ("/readyz", self.readyz(&method)),
             "/metrics" => ("/metrics", self.metrics(&request, place).unwrap_or_else(|refusal| *refusal)),
             path if oauth::is_at(path) => ("oauth", oauth::refusal(self.settings.token.is_some())),
-            _ => ("other", body::text(StatusCode::NOT_FOUND, "there are /mcp, /healthz and /metrics\n")),
+            _ => (
+                "other",
+                body::text(StatusCode::NOT_FOUND, "there are /mcp, /healthz, /readyz and /metrics\n"),
+            ),
         };
         let (status, seconds) = (response.status().as_u16(), began.elapsed().as_secs_f64());
         // A client can make up methods, of any length.
@@ -104,6 +108,17 @@ impl Endpoint {
             body::text(StatusCode::OK, "ok\n")
         } else {
             not_allowed("GET, HEAD")
+        }
+    }
+
+    /// Says whether edits are carried out now, or why they would be refused; to anybody, as above.
+    fn readyz(&self, method: &Method) -> Response<Body> {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return not_allowed("GET, HEAD");
+        }
+        match self.server.why_edits_wait() {
+            None => body::text(StatusCode::OK, "ok\n"),
+            Some(why) => body::text(StatusCode::SERVICE_UNAVAILABLE, format!("edits are refused: {why}\n")),
         }
     }
 

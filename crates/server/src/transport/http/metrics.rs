@@ -32,6 +32,9 @@ pub(super) fn install() -> io::Result<&'static PrometheusHandle> {
         .and_then(|builder| {
             builder.set_buckets_for_metric(Matcher::Full(measure::LOCK_WAIT_SECONDS.to_owned()), &BOUNDS)
         })
+        .and_then(|builder| {
+            builder.set_buckets_for_metric(Matcher::Full(measure::DATABASE_WAIT_SECONDS.to_owned()), &BOUNDS)
+        })
         .map_err(io::Error::other)?
         .build_recorder();
     let handle = recorder.handle();
