@@ -25,7 +25,7 @@ ROOMS = {
         ["workspace"], ["commit"], ["recovery"], ["edit"], ["search"], ["door"],
     ],
     "server": [
-        ["tool_id", "wire"], ["limits", "problem"], ["config", "room", "clients"], ["context"], ["render"], ["actions", "arguments"],
+        ["tool_id", "wire"], ["limits", "problem"], ["config", "room", "clients", "page"], ["context"], ["render"], ["actions", "arguments"],
         ["tools"], ["protocol"], ["transport"], ["cli"],
     ],
 }

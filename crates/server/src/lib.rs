@@ -16,6 +16,7 @@ pub mod clients;
 pub mod config;
 pub mod context;
 pub mod limits;
+pub mod page;
 pub mod problem;
 pub mod protocol;
 pub mod render;

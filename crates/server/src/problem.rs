@@ -77,6 +77,8 @@ pub struct Problem {
     pub lines: Option<LineRange>,
     /// What those lines hold.
     pub actual: Option<Excerpt>,
+    /// The text that was to stand there, as the call has it. No reply repeats it; views show it beside what is there.
+    pub asked: Option<String>,
     /// Where the wanted text stands now, the closest first.
     pub found_at: Vec<LineRange>,
     /// By what it was found there, if not by the text itself: `alike` or `gap`.
@@ -144,6 +146,7 @@ impl Problem {
             hint: hint.into(),
             lines: None,
             actual: None,
+            asked: None,
             found_at: Vec::new(),
             found_by: None,
             place: None,

@@ -1,11 +1,18 @@
 //! Unified diffs of edits: of changes that are known ([`unified`](fn@unified)), and of two files that differ in known regions
-//! ([`between`](fn@between)).
+//! ([`between`](fn@between)). As data, for whoever shows a diff otherwise: what was so written ([`read`](fn@read)), and what two states of a
+//! file differ in of which nothing is known ([`states`](fn@states)).
 
 mod between;
+mod hunk;
 mod long_lines;
+mod read;
+mod states;
 #[cfg(test)]
 mod tests;
 mod unified;
 
 pub use between::between;
+pub use hunk::{Hunk, Hunks, Row, RowEnd, RowSide};
+pub use read::read;
+pub use states::states;
 pub use unified::{Change, Side, more_lines, unified};

@@ -207,7 +207,7 @@ pub(super) fn edit_files(
         Some(FileEdit { change: Change::Move { to, .. }, .. }) => *to,
         edit => edit.map(|edit| edit.file_path).unwrap_or_default(),
     };
-    Ok(edit_reply(context, &done, name, dry_run))
+    Ok(edit_reply(context, tool, &done, name, dry_run))
 }
 
 /// Returns the ranges that each patch of an edit names.

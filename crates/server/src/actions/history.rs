@@ -47,7 +47,7 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     Ok(match context.config.output {
         Output::Text => {
             let text = words::text(&entries, truncated, &context.room);
-            Reply { text, structured: None }
+            Reply { text, structured: None, story: None }
         }
         Output::Json => {
             let edits = words::json(&entries, &context.room);
@@ -95,5 +95,5 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
     let paths: Vec<String> =
         undone.entry.files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
     let name = |edited: &Edited| paths.get(edited.entry).map(String::as_str).unwrap_or_default();
-    Ok(edit_reply(context, &undone.outcome, name, request.dry_run))
+    Ok(edit_reply(context, tool, &undone.outcome, name, request.dry_run))
 }

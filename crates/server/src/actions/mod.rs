@@ -11,3 +11,5 @@ pub mod remove_file;
 mod reply;
 pub mod search;
 pub mod series;
+mod story;
+pub mod view;

@@ -3,6 +3,7 @@
 use mcp_text_editor_store::{Edited, Outcome};
 use serde_json::Value;
 
+use super::story;
 use crate::config::{Config, Output};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
@@ -23,15 +24,18 @@ pub(super) fn call<'a>(context: &'a Context, tool: ToolId, many_files: bool, can
 /// Makes the reply to an edit, with each file named as the call named it.
 pub(super) fn edit_reply<'a>(
     context: &Context,
+    tool: ToolId,
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
     dry_run: bool,
 ) -> Reply {
-    let value = words::json(done, name, dry_run, hashes(context), &context.room);
-    match context.config.output {
-        Output::Text => Reply { text: json_text(&value), structured: None },
+    let value = words::json(done, &name, dry_run, hashes(context), &context.room);
+    let story = context.shows_views.then(|| story::outcome(context, tool, done, &name, dry_run));
+    let reply = match context.config.output {
+        Output::Text => Reply { text: json_text(&value), structured: None, story: None },
         Output::Json => json_reply(value),
-    }
+    };
+    Reply { story, ..reply }
 }
 
 /// Returns how the replies of this process print digests.
@@ -44,7 +48,7 @@ fn hashes(context: &Context) -> Hashes {
 
 /// Makes a reply whose text is the JSON of its structured content.
 pub(super) fn json_reply(value: Value) -> Reply {
-    Reply { text: json_text(&value), structured: Some(value) }
+    Reply { text: json_text(&value), structured: Some(value), story: None }
 }
 
 /// Makes the failure of a call that was withdrawn before it did anything.

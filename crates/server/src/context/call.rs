@@ -26,6 +26,8 @@ pub struct Context {
     client: Option<Arc<str>>,
     /// What the edits of the client's session have in common; `None` where there are no sessions.
     session: Option<Arc<str>>,
+    /// Whether the client has said that it shows views (the extension MCP Apps).
+    pub shows_views: bool,
 }
 
 impl Context {
@@ -33,7 +35,8 @@ impl Context {
     #[must_use]
     pub fn new(config: Config, workspace: Workspace) -> Self {
         let (config, workspace) = (Arc::new(config), Arc::new(workspace));
-        let context = Self { config, workspace, room: clients::UNKNOWN, client: None, session: None };
+        let (client, session, shows_views) = (None, None, false);
+        let context = Self { config, workspace, room: clients::UNKNOWN, client, session, shows_views };
         context.of_client(None, None)
     }
 
@@ -141,4 +144,6 @@ pub struct Reply {
     pub text: String,
     /// The structured content, with `--output json`; must then fit the tool's output schema.
     pub structured: Option<Value>,
+    /// What a view shows of it, for clients that show one. No model sees it.
+    pub story: Option<Value>,
 }

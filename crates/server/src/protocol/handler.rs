@@ -7,20 +7,22 @@ use std::time::Instant;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
-    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ResourcesCapability, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
+use super::called::Called;
 use super::server::Server;
-use super::{measure, progress};
+use super::{measure, progress, views};
 use crate::arguments::nearest;
 use crate::config::Output;
 use crate::context::{Cancel, Context, Reply, Withdrawal};
 use crate::limits::Exceeded;
 use crate::problem::{Code, Failure, Problem};
-use crate::render::{layout, limits};
+use crate::render::{layout, limits, story};
 use crate::tool_id::ToolId;
 use crate::tools::Tool;
 
@@ -45,7 +47,15 @@ impl Handler {
     fn context_of(&self, request: &RequestContext<RoleServer>) -> Context {
         let client = request.client_info();
         let name = client.as_ref().map(|client| client.name.as_str()).filter(|name| !name.is_empty());
-        self.server.context().of_client(name, self.session.as_ref())
+        let mut context = self.server.context().of_client(name, self.session.as_ref());
+        context.shows_views = shows_views(request);
+        context
+    }
+
+    /// Returns the tool of this name, offered or not; one for views only where the client shows them and it is offered.
+    fn called(&self, name: &str, context: &Context) -> Option<Called> {
+        let own = self.server.tool(name).map(Called::ByModel);
+        own.or_else(|| Called::by_view(name, &context.config.tools).filter(|_| context.shows_views))
     }
 
     fn unknown_tool(&self, name: &str) -> String {
@@ -66,9 +76,13 @@ impl ServerHandler for Handler {
             .with_instructions(self.server.instructions())
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, request: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+        let mut info = self.get_info();
+        if shows_views(&request) {
+            declare_views(&mut info.capabilities);
+        }
+        Ok(DiscoverResult::from_server_info(versions, info)
             .with_ttl_ms(FRESH_MS)
             .with_cache_scope(CacheScope::Private))
     }
@@ -76,13 +90,15 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         if cursor.is_some_and(|cursor| !cursor.is_empty()) {
             return Err(ErrorData::invalid_params("the list of tools has one page, and no cursor", None));
         }
-        Ok(ListToolsResult::with_all_items(self.server.listed().to_vec())
+        let listed =
+            if shows_views(&context) { self.server.listed_with_views() } else { self.server.listed() };
+        Ok(ListToolsResult::with_all_items(listed.to_vec())
             .with_ttl_ms(FRESH_MS)
             .with_cache_scope(CacheScope::Private))
     }
@@ -92,7 +108,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.server.tool(&request.name) else {
+        let calls = self.context_of(&context);
+        let Some(tool) = self.called(&request.name, &calls) else {
             let arguments = request.arguments.unwrap_or_default();
             let extra = self.server.extra();
             return match extra.and_then(|extra| extra.call(&request.name, arguments, &context)) {
@@ -101,12 +118,16 @@ impl ServerHandler for Handler {
             };
         };
         let began = self.server.is_measured().then(Instant::now);
-        let calls = self.context_of(&context);
-        let is_offered = calls.config.tools.contains(tool.id);
-        let outcome = if let Some(exceeded) = context.extensions.get::<Exceeded>().filter(|_| is_offered) {
+        let disabled = match tool {
+            Called::ByModel(tool) if !calls.config.tools.contains(tool.id) => Some(tool),
+            _ => None,
+        };
+        let outcome = if let Some(tool) = disabled {
+            Err(self::disabled(tool, &calls))
+        } else if let Some(exceeded) = context.extensions.get::<Exceeded>() {
             let problem = limits::exceeded(&calls.config.limits, *exceeded);
-            Err(Failure::of(problem, tool.name(), !tool.id.is_read_only()))
-        } else if is_offered {
+            Err(Failure::of(problem, tool.name(), !tool.is_read_only()))
+        } else {
             let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();
             let (token, asked) = (context.ct.clone(), withdrawal.clone());
             let cancel = Cancel::new(move || token.is_cancelled() || asked.is_withdrawn());
@@ -119,13 +140,11 @@ impl ServerHandler for Handler {
                 withdrawal.heed();
             }
             outcome
-        } else {
-            Err(disabled(tool, &calls))
         };
         if let Some(began) = began {
             measure::call(tool.name(), began.elapsed(), outcome.as_ref().err());
         }
-        Ok(result(outcome, &calls).into())
+        Ok(result(tool, outcome, &calls).into())
     }
 
     // The SDK answers these requests with an empty success where nothing is declared; this server does not have them.
@@ -149,9 +168,27 @@ impl ServerHandler for Handler {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(not_offered("resources/list"))
+        if !shows_views(&context) {
+            return Err(not_offered("resources/list"));
+        }
+        Ok(views::list().with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        if !shows_views(&context) {
+            return Err(not_offered("resources/read"));
+        }
+        let found = views::read(&request.uri);
+        let found = found.map(|found| found.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private));
+        found.map(ReadResourceResponse::from).ok_or_else(|| {
+            ErrorData::resource_not_found(format!("the only resource is {}", views::URI), None)
+        })
     }
 
     async fn list_resource_templates(
@@ -181,21 +218,41 @@ impl ServerHandler for Handler {
     }
 }
 
-fn result(outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
-    match outcome {
+/// Makes the result of a call. A view gets what it has asked for as structured content, the story of a model's call beside what the model
+/// gets.
+fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
+    let is_view = matches!(tool, Called::ByView(_));
+    let (mut result, told) = match outcome {
         Ok(reply) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
             result.structured_content = reply.structured;
-            result
+            (result, reply.story)
         }
         Err(failed) => {
             let text = match context.config.output {
                 Output::Text => layout::text_within(&failed, &context.room),
                 Output::Json => layout::json_within(&failed, &context.room),
             };
-            CallToolResult::error(vec![ContentBlock::text(text)])
+            let is_told = context.shows_views && !tool.is_read_only() || is_view;
+            let told = is_told.then(|| story::failure(&failed));
+            let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+            result.structured_content = told.clone().filter(|_| is_view);
+            (result, told.filter(|_| !is_view))
         }
-    }
+    };
+    result.meta = told.map(|told| MetaObject(JsonObject::from_iter([(story::KEY.to_owned(), told)])));
+    result
+}
+
+/// Whether the client that has sent a request has said that it shows views: in this request, or when the session began.
+fn shows_views(request: &RequestContext<RoleServer>) -> bool {
+    views::are_shown(request.client_capabilities().as_ref())
+}
+
+/// Declares the extension, and the resources that are its views.
+pub(super) fn declare_views(capabilities: &mut ServerCapabilities) {
+    capabilities.extensions = Some(views::declared());
+    capabilities.resources = Some(ResourcesCapability::default());
 }
 
 fn not_offered(method: &str) -> ErrorData {

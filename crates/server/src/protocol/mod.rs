@@ -1,5 +1,6 @@
 //! MCP: the server of a process, its sessions, and how their requests are answered.
 
+mod called;
 pub mod extra;
 mod handler;
 mod instructions;
@@ -8,3 +9,4 @@ mod progress;
 pub mod server;
 pub mod session;
 mod turns;
+pub mod views;

@@ -10,17 +10,19 @@ use std::time::Duration;
 use rmcp::model::ToolAnnotations;
 use serde_json::{Map, Value};
 
+use super::called::Called;
 use super::extra::ExtraTools;
 use super::instructions::instructions;
 use super::progress;
 use super::turns::Turns;
+use super::views;
 use crate::config::{Config, Output};
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limit;
 use crate::problem::{Code, Failure, Problem};
 use crate::render::{directories, explain};
 use crate::tool_id::ToolId;
-use crate::tools::{self, Tool};
+use crate::tools::{self, APP_TOOLS, AppTool, Tool};
 
 /// The server of a process. Clones are handles of the same server, so that each session can have one: they share the
 /// list of tools, and the limit of calls that work at the same time.
@@ -30,6 +32,7 @@ pub struct Server {
     tools: &'static [Tool],
     extra: Option<Arc<dyn ExtraTools>>,
     listed: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
+    listed_with_views: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
     turns: Arc<Turns>,
     progress_every: Duration,
     is_measured: bool,
@@ -58,6 +61,7 @@ impl Server {
             tools,
             extra: None,
             listed,
+            listed_with_views: Arc::default(),
             turns,
             progress_every: progress::EVERY,
             is_measured: false,
@@ -67,7 +71,7 @@ impl Server {
     /// Offers these tools, too; for tests of the protocol.
     #[must_use]
     pub fn with_extra(self, extra: Arc<dyn ExtraTools>) -> Self {
-        Self { extra: Some(extra), listed: Arc::default(), ..self }
+        Self { extra: Some(extra), listed: Arc::default(), listed_with_views: Arc::default(), ..self }
     }
 
     /// Sets the interval in which the progress of a call is reported; for tests of the protocol.
@@ -122,6 +126,22 @@ impl Server {
         })
     }
 
+    /// Returns the tools as clients see them that show views: the same, with what they say of the view, and those that only views call.
+    pub(super) fn listed_with_views(&self) -> &[rmcp::model::Tool] {
+        self.listed_with_views.get_or_init(|| {
+            let is_editing =
+                |tool: &rmcp::model::Tool| ToolId::named(&tool.name).is_some_and(|tool| !tool.is_read_only());
+            let mut listed = self.listed().to_vec();
+            for tool in listed.iter_mut().filter(|tool| is_editing(tool)) {
+                tool.meta = Some(views::of_tool());
+            }
+            if tools::offers_app_tools(&self.context.config.tools) {
+                listed.extend(APP_TOOLS.iter().map(listed_app_tool));
+            }
+            listed
+        })
+    }
+
     /// Returns what a model is told of the server as a whole, its roots included as far as there is room.
     #[must_use]
     pub fn instructions(&self) -> String {
@@ -132,17 +152,17 @@ impl Server {
     /// call.
     pub(super) async fn run(
         &self,
-        tool: &'static Tool,
+        tool: Called,
         arguments: Map<String, Value>,
         cancel: Cancel,
         context: &Context,
         is_at_work: &AtomicBool,
     ) -> Result<Reply, Failure> {
-        let fail = |problem| Err(Failure::of(problem, tool.name(), !tool.id.is_read_only()));
+        let fail = |problem| Err(Failure::of(problem, tool.name(), !tool.is_read_only()));
         if context.workspace.serves_nothing() {
             return fail(directories::nothing_served(&context.workspace));
         }
-        let turn = self.turns.next(tool.id.is_finding()).await;
+        let turn = self.turns.next(tool.is_finding()).await;
         is_at_work.store(true, Ordering::Relaxed);
         if cancel.is_cancelled() {
             return fail(explain::cancelled());
@@ -151,13 +171,22 @@ impl Server {
         let context = context.clone();
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            match tools::in_another_form(&context, tool.id, &arguments, &cancel) {
-                Some(failure) => Err(failure),
-                None => (tool.run)(&context, arguments, &cancel),
-            }
+            tool.run(&context, arguments, &cancel)
         });
         work.await.unwrap_or_else(|_| Err(panicked(tool, &self.context)))
     }
+}
+
+fn listed_app_tool(tool: &AppTool) -> rmcp::model::Tool {
+    let annotations = ToolAnnotations::new()
+        .read_only(tool.is_read_only)
+        .destructive(!tool.is_read_only)
+        .idempotent(tool.is_read_only)
+        .open_world(false);
+    rmcp::model::Tool::new(tool.name, tool.description, Arc::new((tool.arguments)()))
+        .with_title(tool.title)
+        .with_annotations(annotations)
+        .with_meta(views::of_app_tool())
 }
 
 fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
@@ -178,13 +207,13 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
 }
 
 /// Makes the failure of a call that panicked. It does not say that nothing was written, because that is not known.
-fn panicked(tool: &Tool, context: &Context) -> Failure {
-    let hint = if tool.id.is_read_only() {
+fn panicked(tool: Called, context: &Context) -> Failure {
+    let hint = if tool.is_read_only() {
         "this is a defect of the server, please report it; another way to ask may succeed"
     } else {
         "this is a defect of the server, please report it; read the files to see whether the edit was made"
     };
     let problem = Problem::new(Code::InternalError, "the server failed on this call", hint);
     let next = Some(ToolId::Get).filter(|tool| context.config.tools.contains(*tool));
-    Failure::of(problem, next.unwrap_or(tool.id).name(), false)
+    Failure::of(problem, next.map_or(tool.name(), ToolId::name), false)
 }

@@ -11,15 +11,16 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 
 use rmcp::model::{
-    ClientCapabilities, ClientNotification, ClientRequest, ErrorData, Implementation,
-    InitializeRequestParams, ProtocolVersion, ServerConfig, ServerResult,
+    ClientNotification, ClientRequest, ErrorData, Implementation, InitializeRequestParams, ProtocolVersion,
+    ServerConfig, ServerResult,
 };
 use rmcp::service::{NotificationContext, RequestContext, RunningService, Service, serve_directly};
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServerHandler as _};
 
-use super::handler::Handler;
+use super::handler::{Handler, declare_views};
 use super::server::Server;
+use super::views;
 
 /// The answer to a request outside any session.
 const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, by revision 2026-07-28, name \
@@ -40,14 +41,16 @@ pub fn start<T: Transport<RoleServer> + 'static>(
     serve_directly(Session(Handler::new(server, Some(name.into()))), transport, None)
 }
 
-/// Starts a session for a single request, which may be any: its client is taken to speak this revision, and not known
-/// by name. Must be called on a runtime.
+/// Starts a session for a single request, which may be any: its client is taken to speak this revision, to show views or not, and not
+/// known by name. Must be called on a runtime.
 pub fn start_alone<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
     revision: ProtocolVersion,
+    shows_views: bool,
 ) -> RunningService<RoleServer, Session> {
-    let client = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::new("", ""));
+    let capabilities = views::capabilities(shows_views);
+    let client = InitializeRequestParams::new(capabilities, Implementation::new("", ""));
     let begun = client.with_protocol_version(revision);
     serve_directly(Session(Handler::new(server, None)), transport, Some(begun))
 }
@@ -60,7 +63,10 @@ impl Service<RoleServer> for Session {
     ) -> Result<ServerResult, ErrorData> {
         if let ClientRequest::InitializeRequest(request) = &request {
             // Later requests are answered by the revision that was agreed on, not by the one that was asked for.
-            let agreed = self.0.negotiate_initialize(&request.params)?;
+            let mut agreed = self.0.negotiate_initialize(&request.params)?;
+            if views::are_shown(Some(&request.params.capabilities)) {
+                declare_views(&mut agreed.capabilities);
+            }
             let mut client = request.params.clone();
             client.protocol_version = agreed.protocol_version.clone();
             context.peer.set_peer_info(client);

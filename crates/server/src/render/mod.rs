@@ -20,6 +20,7 @@ pub(crate) mod search;
 mod sharing;
 pub mod shell;
 mod skipped;
+pub(crate) mod story;
 
 #[cfg(test)]
 mod tests;

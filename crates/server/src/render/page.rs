@@ -177,7 +177,7 @@ impl Page {
                     );
                 }
                 skipped::tell(&done.skipped, tells, text);
-                Reply { text: text.trim_end_matches('\n').to_owned(), structured: None }
+                Reply { text: text.trim_end_matches('\n').to_owned(), structured: None, story: None }
             }
             Output::Json => {
                 let mut value = match found {
@@ -193,7 +193,7 @@ impl Page {
                         object.insert("skipped".to_owned(), skipped);
                     }
                 }
-                Reply { text: json_text(&value), structured: Some(value) }
+                Reply { text: json_text(&value), structured: Some(value), story: None }
             }
         }
     }

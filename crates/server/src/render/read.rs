@@ -221,7 +221,7 @@ impl Page {
                 if let Some(next) = next {
                     self.notes.push_str(&files_left_out(&tail_of(next), not_shown, all));
                 }
-                Reply { text: self.texts.join("\n") + &self.notes, structured: None }
+                Reply { text: self.texts.join("\n") + &self.notes, structured: None, story: None }
             }
             Output::Json => {
                 let mut value = json!({"files": self.values});
@@ -232,7 +232,7 @@ impl Page {
                 // spelled out, they stay: it is the same value.
                 let spelled_out = json_text(&value);
                 let text = if self.left.admits(&spelled_out) { spelled_out } else { value.to_string() };
-                Reply { text, structured: Some(value) }
+                Reply { text, structured: Some(value), story: None }
             }
         }
     }

@@ -2,6 +2,7 @@
 //! [`crate::actions`] does what a tool does.
 
 mod all;
+mod app;
 pub mod append;
 pub mod create;
 pub mod delete;
@@ -20,5 +21,6 @@ mod tool;
 pub mod undo;
 
 pub use self::all::ALL;
+pub use self::app::{APP_TOOLS, AppTool, offers_app_tools};
 pub use self::forms::in_another_form;
 pub use self::tool::{Request, Run, Tool, parse};

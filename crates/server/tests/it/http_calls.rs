@@ -69,7 +69,7 @@ fn wait_for(number: &AtomicUsize, wanted: usize) {
 }
 
 fn done() -> Reply {
-    Reply { text: "done".to_owned(), structured: None }
+    Reply { text: "done".to_owned(), structured: None, story: None }
 }
 
 #[test]

@@ -58,6 +58,7 @@ mod stopping;
 mod strangers;
 #[cfg(target_os = "linux")]
 mod takeover;
+mod views;
 mod world;
 
 use std::path::Path;

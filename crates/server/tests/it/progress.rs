@@ -57,7 +57,7 @@ fn wait_for(gate: &AtomicUsize) {
 }
 
 fn done() -> Reply {
-    Reply { text: "done".to_owned(), structured: None }
+    Reply { text: "done".to_owned(), structured: None, story: None }
 }
 
 #[test]

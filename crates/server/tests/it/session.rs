@@ -88,6 +88,13 @@ impl Session {
         Self::introduced(&mut Command::new(BINARY), arguments, &hello)
     }
 
+    /// The program as a client sees it that shows views.
+    pub(crate) fn that_shows_views(arguments: &[&str]) -> Self {
+        let shown = r#""capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}"#;
+        let hello = INITIALIZE.replace(r#""capabilities":{}"#, shown);
+        Self::introduced(&mut Command::new(BINARY), arguments, &hello)
+    }
+
     pub(crate) fn start_by(command: &mut Command, arguments: &[&str]) -> Self {
         Self::introduced(command, arguments, INITIALIZE)
     }
@@ -327,7 +334,7 @@ fn a_panic_is_answered_and_contained() {
     let answers = answers(
         |_, _, _| {
             assert!(CALLS.fetch_add(1, Ordering::SeqCst) % 2 == 1, "as asked");
-            Ok(Reply { text: "fine".to_owned(), structured: None })
+            Ok(Reply { text: "fine".to_owned(), structured: None, story: None })
         },
         40,
     );
@@ -351,7 +358,7 @@ fn work_is_bounded_and_outlives_the_input() {
             MAX.fetch_max(now, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(20));
             NOW.fetch_sub(1, Ordering::SeqCst);
-            Ok(Reply { text: "done".to_owned(), structured: Some(json!({"done": true})) })
+            Ok(Reply { text: "done".to_owned(), structured: Some(json!({"done": true})), story: None })
         },
         64,
     );
@@ -376,7 +383,7 @@ fn sessions_of_a_process_share_the_limit_of_calls() {
         std::thread::sleep(Duration::from_millis(50));
         DONE.fetch_add(1, Ordering::SeqCst);
         NOW.fetch_sub(1, Ordering::SeqCst);
-        Ok(Reply { text: "done".to_owned(), structured: None })
+        Ok(Reply { text: "done".to_owned(), structured: None, story: None })
     };
     let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
     let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();
@@ -430,7 +437,7 @@ fn a_cancelled_call_is_told_and_answered_unless_it_has_left_nothing() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             if arguments["made"] == true {
-                return Ok(Reply { text: "made".to_owned(), structured: None });
+                return Ok(Reply { text: "made".to_owned(), structured: None, story: None });
             }
             let problem = Problem::new(Code::Cancelled, "the call was cancelled", "send it again");
             Err(Failure::of(problem, "", true))
@@ -458,7 +465,7 @@ fn a_request_with_the_id_of_one_in_work_is_not_carried_out() {
             while MAY_END.load(Ordering::SeqCst) == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            Ok(Reply { text: String::new(), structured: None })
+            Ok(Reply { text: String::new(), structured: None, story: None })
         },
         vec![
             (call(7), || true),

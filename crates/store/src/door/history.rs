@@ -53,6 +53,12 @@ impl Workspace {
         states(self, id, file)
     }
 
+    /// The past edit of this id, if all of its files lie in the roots.
+    pub fn edit(&self, id: &EditId) -> Result<Option<Entry>, NotKept> {
+        let found = self.history.get(id)?;
+        Ok(found.map(|(entry, _)| entry).filter(|entry| is_in_roots(self, entry)))
+    }
+
     /// The real path by which edits of this file, or below this directory, are kept; a root is one, too.
     pub fn resolve_for_history(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         match self.roots.resolve(file_path) {

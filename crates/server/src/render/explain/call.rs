@@ -81,6 +81,12 @@ impl<'a> Named<'a> {
         }
     }
 
+    /// Returns the text that a patch looks for.
+    pub(super) fn asked(self, at: At) -> Option<&'a str> {
+        let (Change::Patch(patches) | Change::Move { patches, .. }) = self.change? else { return None };
+        patches.get(at.patch)?.old_string.as_deref()
+    }
+
     /// Returns the new text of a patch that names nothing to replace.
     pub(super) fn text_beside_nothing(self, at: At) -> Option<&'a str> {
         let Change::Patch(patches) = self.change? else { return None };

@@ -105,6 +105,7 @@ pub(super) fn problem(
     };
     if let Some(at) = rejection.at() {
         problem.part = place(at);
+        problem.asked = named.asked(at).map(str::to_owned);
     }
     problem
 }

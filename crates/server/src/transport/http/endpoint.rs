@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW,
-    CONNECTION, EXPECT, HeaderMap, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONNECTION, EXPECT, HeaderMap, HeaderValue, RETRY_AFTER, VARY,
+    WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
@@ -40,6 +41,11 @@ pub(super) struct Endpoint {
     counted: &'static PrometheusHandle,
     intake: Arc<Intake>,
 }
+
+/// The header that clients of the revisions before 2026-07-28 send with each request as the answer to `initialize` had it. There are no
+/// sessions: its value says, for whichever process comes to serve a request, that the client shows views. Other clients get none.
+const SESSION: &str = "mcp-session-id";
+const WITH_VIEWS: &str = "views";
 
 /// A response that ends the checks of a request.
 type Refusal = Box<Response<Body>>;
@@ -245,7 +251,9 @@ impl Endpoint {
         match revision {
             Err(error) => Begun::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
             Ok(revision) => {
-                let exchange = exchange::begin(&self.server, request, revision.clone(), Arc::clone(share));
+                let shows_views = headers.get(SESSION).is_some_and(|session| session == WITH_VIEWS);
+                let exchange =
+                    exchange::begin(&self.server, request, revision.clone(), shows_views, Arc::clone(share));
                 Begun::Exchange(exchange, revision)
             }
         }
@@ -308,7 +316,19 @@ async fn answers(begun: Vec<Begun>) -> Response<Body> {
 
 /// Waits for the first message of a call: its answer is the whole response; another one begins a stream of events, for
 /// a client that takes those.
-async fn respond(mut exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
+async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
+    let begins_with_views = exchange.begins_with_views;
+    let mut response = answer(exchange, accepts, revision).await;
+    if begins_with_views {
+        let headers = response.headers_mut();
+        headers.insert(SESSION, HeaderValue::from_static(WITH_VIEWS));
+        // Else a page of a configured origin would not see it.
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SESSION));
+    }
+    response
+}
+
+async fn answer(mut exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
     while let Some(message) = exchange.next().await {
         if is_last(&message) && accepts.json {
             return body::json(status_of(&message, revision), serde_json::to_vec(&message));

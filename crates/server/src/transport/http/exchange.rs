@@ -15,26 +15,32 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use super::intake::Share;
 use crate::context::Withdrawal;
 use crate::protocol::server::Server;
-use crate::protocol::session;
+use crate::protocol::{session, views};
 
 /// A request in work. To drop it before its answer is there withdraws it.
 #[derive(Debug)]
 pub(super) struct Exchange {
     messages: UnboundedReceiver<TxJsonRpcMessage<RoleServer>>,
     withdrawal: Withdrawal,
+    /// Whether a client begins that shows views.
+    pub(super) begins_with_views: bool,
 }
 
 /// The mark that a request in work carries in its extensions, which live until its handler is done.
 #[derive(Clone)]
 struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
-/// Begins to serve a request of this revision. The share is held until its work has ended, whoever waits for it.
+/// Begins to serve a request of this revision, of a client that has said before whether it shows views. The share is held until its work
+/// has ended, whoever waits for it.
 pub(super) fn begin(
     server: &Server,
     mut request: JsonRpcRequest<ClientRequest>,
     revision: ProtocolVersion,
+    shows_views: bool,
     share: Arc<Share>,
 ) -> Exchange {
+    let begins_with_views = matches!(&request.request, ClientRequest::InitializeRequest(request)
+        if views::are_shown(Some(&request.params.capabilities)));
     let withdrawal = Withdrawal::default();
     let extensions = request.request.extensions_mut();
     extensions.insert(withdrawal.clone());
@@ -45,9 +51,9 @@ pub(super) fn begin(
         messages: sender,
         answered: Arc::new(Semaphore::new(0)),
     };
-    let session = session::start_alone(server.clone(), transport, revision);
+    let session = session::start_alone(server.clone(), transport, revision, shows_views);
     tokio::spawn(session.waiting());
-    Exchange { messages, withdrawal }
+    Exchange { messages, withdrawal, begins_with_views }
 }
 
 /// Whether nothing comes behind a message: it is the answer.

@@ -1,0 +1,58 @@
+//! A diff as data: [`Hunks`], for whoever shows it otherwise than as text.
+
+use crate::line_ending::LineEnding;
+
+/// The hunks of a diff.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Hunks {
+    /// The hunks, in file order.
+    pub hunks: Vec<Hunk>,
+    /// Whether lines are left out that belong to the diff.
+    pub is_cut: bool,
+}
+
+/// Lines that differ, and some that do not above and below.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hunk {
+    /// The number of the first line in the old file, from 1; where the hunk has no old line, that of the line before which it stands.
+    pub old_start: u64,
+    /// The same in the new file.
+    pub new_start: u64,
+    /// The lines.
+    pub rows: Vec<Row>,
+}
+
+/// A line of a hunk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Which of the two files has it.
+    pub side: RowSide,
+    /// Its text, without its line end.
+    pub text: String,
+    /// How it ends.
+    pub end: RowEnd,
+    /// Whether `text` is a part of its text.
+    pub is_cut: bool,
+}
+
+/// Which of the two files has a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowSide {
+    /// Both.
+    Both,
+    /// The old one.
+    Old,
+    /// The new one.
+    New,
+}
+
+/// How a line ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RowEnd {
+    /// With a terminator that is not told.
+    Some,
+    /// With this terminator.
+    With(LineEnding),
+    /// With the file.
+    None,
+}

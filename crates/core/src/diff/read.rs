@@ -1,0 +1,125 @@
+//! Reads a unified diff that this crate has written: its hunks as data. What is no such diff gives what can be read of it.
+
+use crate::diff::hunk::{Hunk, Hunks, Row, RowEnd, RowSide};
+
+/// Reads the hunks of a diff that [`unified`](fn@super::unified) or [`between`](fn@super::between) has written; what stands above
+/// the first is passed over. A line that was cut is told as whole, for the text does not say. Takes linear time, and never fails.
+#[must_use]
+pub fn read(diff: &str) -> Hunks {
+    let mut out = Hunks::default();
+    // How many lines of each side the hunk still has.
+    let (mut old, mut new) = (0_u64, 0_u64);
+    for line in diff.split_terminator('\n') {
+        if let Some(header) = line.strip_prefix("@@ ").filter(|_| (old, new) == (0, 0)) {
+            let Some((of_old, of_new)) = header_of(header) else { continue };
+            (old, new) = (of_old.1, of_new.1);
+            out.hunks.push(Hunk { old_start: of_old.0, new_start: of_new.0, rows: Vec::new() });
+            continue;
+        }
+        let Some(hunk) = out.hunks.last_mut() else { continue };
+        if line.starts_with('\\') {
+            if let Some(row) = hunk.rows.last_mut() {
+                row.end = RowEnd::None;
+            }
+            continue;
+        }
+        let mut signs = line.chars();
+        let side = match signs.next() {
+            Some(' ') => RowSide::Both,
+            Some('-') => RowSide::Old,
+            Some('+') => RowSide::New,
+            // The line that counts those that are left out.
+            _ => {
+                out.is_cut = true;
+                continue;
+            }
+        };
+        old = old.saturating_sub(u64::from(side != RowSide::New));
+        new = new.saturating_sub(u64::from(side != RowSide::Old));
+        hunk.rows.push(Row { side, text: signs.as_str().to_owned(), end: RowEnd::Some, is_cut: false });
+    }
+    out.is_cut |= (old, new) != (0, 0) || out.hunks.iter().any(|hunk| hunk.rows.is_empty());
+    out
+}
+
+/// Reads `-1,3 +1,4 @@`: where each side begins, and how many lines it has.
+fn header_of(header: &str) -> Option<((u64, u64), (u64, u64))> {
+    let mut words = header.split(' ');
+    let mut side = |sign| {
+        let word: &str = words.next()?.strip_prefix(sign)?;
+        let (start, count) = word.split_once(',').unwrap_or((word, "1"));
+        let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
+        // A side without lines names the line above.
+        Some((start.saturating_add(u64::from(count == 0)), count))
+    };
+    Some((side('-')?, side('+')?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::diff::{Change, Side, unified};
+    use crate::line::{LineNumber, LineRange};
+
+    #[test]
+    fn what_was_cut_is_told() {
+        let cut = |diff: &str| read(diff).is_cut;
+        assert!(!cut(""));
+        assert!(!cut("rename from /a\nrename to /b\n"));
+        assert!(!cut("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n+b\n"));
+        assert!(cut("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n"));
+        assert!(cut("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n… 1 more line\n"));
+        assert!(cut("--- /a\n+++ /a\n@@ -1,60000 +1,60000 @@\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_diff_is_read_as_it_was_written(
+            old in prop::collection::vec("[-+@ a\\\\]{0,3}", 0..30),
+            new in prop::collection::vec("[-+@ a\\\\]{0,3}", 0..8),
+            at in 0..30_usize, gone in 0..8_usize, open: (bool, bool),
+        ) {
+            let at = at.min(old.len());
+            let gone = gone.min(old.len() - at);
+            let start = LineNumber::from_index(at as u64);
+            let change = Change { start, old: old[at..at + gone].to_vec(), new: new.clone() };
+            let context = |lines: LineRange| {
+                let from = usize::try_from(lines.start().index()).unwrap();
+                Ok::<_, Infallible>(old[from..from + usize::try_from(lines.count()).unwrap()].to_vec())
+            };
+            let side = |unterminated| Side { path: "/a", unterminated };
+            let text = unified(side(open.0), side(open.1), old.len() as u64, &[change], 40_000, context).unwrap();
+            let read = read(&text);
+            prop_assert!(!read.is_cut);
+            let mut made: Vec<String> = Vec::new();
+            let mut from = 0;
+            let expected: Vec<String> = [&old[..at], &new, &old[at + gone..]].concat();
+            for hunk in &read.hunks {
+                let start = usize::try_from(hunk.old_start - 1).unwrap();
+                made.extend_from_slice(&old[from..start]);
+                prop_assert_eq!(hunk.new_start, made.len() as u64 + 1);
+                from = start;
+                for row in &hunk.rows {
+                    if row.side != RowSide::New {
+                        prop_assert_eq!(&old[from], &row.text);
+                        from += 1;
+                    }
+                    if row.side != RowSide::Old {
+                        made.push(row.text.clone());
+                    }
+                }
+            }
+            made.extend_from_slice(&old[from..]);
+            prop_assert_eq!(made, expected);
+        }
+
+        #[test]
+        fn any_text_is_read(text in "[-+@ 0-9,\\\\…a\n]{0,60}") {
+            let _ = read(&text);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The diff of two whole states of a file, of which nobody knows what has been done between them: [`states`](fn@states).
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::diff::hunk::{Hunk, Hunks, Row, RowEnd, RowSide};
+use crate::encoding::Encoding;
+use crate::line::LineNumber;
+use crate::scanned::Scanned;
+
+/// How many lines stand above and below a change that are in both files.
+const CONTEXT: usize = 3;
+/// Parts of more lines than this that have no line in common are not compared line by line.
+const COMPARED_LINES: usize = 2_000;
+/// How many pairs of lines may be compared in one diff; what lies beyond is shown as replaced whole.
+const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
+/// How many bytes of a line are shown.
+const LONGEST_LINE: usize = 4_096;
+/// How many bytes of a long line are shown before the first one that differs.
+const BEFORE: usize = 64;
+
+/// A line of one of the two files: its bytes without the terminator, and the terminator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Line<'a> {
+    text: &'a [u8],
+    end: RowEnd,
+}
+
+/// Old lines, by their indices, and the new ones in their place; one side at least has some.
+type Change = (Range<usize>, Range<usize>);
+
+/// Compares two states of a file, line by line, terminators and all. `None` is a file that is not there.
+///
+/// No more than `most` bytes of text are in the hunks, and of a long line only a part, from where it differs. Time is bounded by
+/// `n log n` of the lines and a constant: parts of thousands of lines that have nothing in common are told as replaced whole.
+#[must_use]
+pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, most: usize) -> Hunks {
+    let (old_lines, new_lines) = (lines(old), lines(new));
+    let encoding = |side: Option<Scanned<'_, [u8]>>| side.map_or(Encoding::Utf8, |side| side.scan.encoding);
+    let mut page = Page {
+        hunks: Hunks::default(),
+        room: most,
+        old: (&old_lines, encoding(old)),
+        new: (&new_lines, encoding(new)),
+    };
+    let changes = changes(&old_lines, &new_lines);
+    for group in changes.chunk_by(|above, below| below.0.start - above.0.end <= 2 * CONTEXT) {
+        page.hunk(group);
+    }
+    page.hunks
+}
+
+/// Finds where the lines of a file are.
+fn lines(file: Option<Scanned<'_, [u8]>>) -> Vec<Line<'_>> {
+    let mut out = Vec::new();
+    let Some(file) = file else { return out };
+    // Nothing of the text is wanted here but its place. Bytes in memory can always be read.
+    let _ = file.for_each_line(LineNumber::FIRST, file.scan.lines.bytes(), 0, |line| {
+        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        let text = file.source.get(place(line.start)..place(line.start + line.length)).unwrap_or_default();
+        out.push(Line { text, end: line.ending.map_or(RowEnd::None, RowEnd::With) });
+        true
+    });
+    out
+}
+
+/// Finds what differs: what both begin and end with is set aside, then lines that each has once and in the same order are taken to be
+/// the same ("patience diff"), and what lies between these is compared by the Myers algorithm where it is short enough.
+fn changes(old: &[Line<'_>], new: &[Line<'_>]) -> Vec<Change> {
+    let equal = |(one, other): &(&Line<'_>, &Line<'_>)| one == other;
+    let head = old.iter().zip(new).take_while(equal).count();
+    let rest = |lines: usize| lines - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(rest(old.len()).min(rest(new.len())));
+    let tail = tail.take_while(equal).count();
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
+    let mut out = Vec::new();
+    let mut pairs_left = COMPARED_PAIRS;
+    let (mut from, mut to) = (head, head);
+    let mut anchors = Vec::new();
+    if old_end - head > COMPARED_LINES || new_end - head > COMPARED_LINES {
+        anchors = anchored(old, head..old_end, new, head..new_end);
+    }
+    for (in_old, in_new) in anchors.into_iter().chain([(old_end, new_end)]) {
+        compare(old, from..in_old, new, to..in_new, &mut pairs_left, &mut out);
+        (from, to) = (in_old + 1, in_new + 1);
+    }
+    out
+}
+
+/// Returns the lines that both parts have once, in the longest order that is the same in both.
+fn anchored(
+    old: &[Line<'_>],
+    in_old: Range<usize>,
+    new: &[Line<'_>],
+    in_new: Range<usize>,
+) -> Vec<(usize, usize)> {
+    #[derive(Default)]
+    struct Seen {
+        old: Option<usize>,
+        new: Option<usize>,
+        again: bool,
+    }
+    let mut seen: HashMap<&Line<'_>, Seen> = HashMap::new();
+    for (index, line) in in_old.clone().zip(old.get(in_old).unwrap_or_default()) {
+        let seen = seen.entry(line).or_default();
+        seen.again |= seen.old.replace(index).is_some();
+    }
+    for (index, line) in in_new.clone().zip(new.get(in_new).unwrap_or_default()) {
+        let seen = seen.entry(line).or_default();
+        seen.again |= seen.new.replace(index).is_some();
+    }
+    let once = seen.into_values().filter(|seen| !seen.again);
+    let mut pairs: Vec<(usize, usize)> = once.filter_map(|seen| seen.old.zip(seen.new)).collect();
+    pairs.sort_unstable();
+    // The longest increasing subsequence, by the piles of patience sorting: each pile's top, and what lay beneath each pair.
+    let (mut tops, mut beneath): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    let new_of = |pair: usize| pairs.get(pair).map_or(0, |pair| pair.1);
+    for pair in 0..pairs.len() {
+        let pile = tops.partition_point(|top| new_of(*top) < new_of(pair));
+        beneath.push(pile.checked_sub(1).and_then(|below| tops.get(below)).copied());
+        match tops.get_mut(pile) {
+            Some(top) => *top = pair,
+            None => tops.push(pair),
+        }
+    }
+    let mut chain = Vec::new();
+    let mut next = tops.last().copied();
+    while let Some(pair) = next {
+        chain.extend(pairs.get(pair).copied());
+        next = beneath.get(pair).copied().flatten();
+    }
+    chain.reverse();
+    chain
+}
+
+/// Compares a part of the old lines with a part of the new ones.
+fn compare(
+    old: &[Line<'_>],
+    in_old: Range<usize>,
+    new: &[Line<'_>],
+    in_new: Range<usize>,
+    pairs_left: &mut usize,
+    out: &mut Vec<Change>,
+) {
+    if in_old.is_empty() && in_new.is_empty() {
+        return;
+    }
+    let pairs = in_old.len().saturating_mul(in_new.len());
+    if in_old.len() > COMPARED_LINES || in_new.len() > COMPARED_LINES || pairs > *pairs_left {
+        out.push((in_old, in_new));
+        return;
+    }
+    *pairs_left -= pairs;
+    let (from, to) = (in_old.start, in_new.start);
+    let (one, other) = (old.get(in_old).unwrap_or_default(), new.get(in_new).unwrap_or_default());
+    for operation in capture_diff_slices(Algorithm::Myers, one, other) {
+        if !matches!(operation, DiffOp::Equal { .. }) {
+            let (gone, come) = (operation.old_range(), operation.new_range());
+            out.push((from + gone.start..from + gone.end, to + come.start..to + come.end));
+        }
+    }
+}
+
+/// The hunks in the making.
+struct Page<'a> {
+    hunks: Hunks,
+    /// How many bytes of text there is still room for.
+    room: usize,
+    old: (&'a [Line<'a>], Encoding),
+    new: (&'a [Line<'a>], Encoding),
+}
+
+impl Page<'_> {
+    /// Adds a hunk of changes that lie close together.
+    fn hunk(&mut self, changes: &[Change]) {
+        let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
+        if self.hunks.is_cut {
+            return;
+        }
+        let (old, _) = self.old;
+        let above = first.0.start.min(CONTEXT);
+        let (old_start, new_start) = (first.0.start - above, first.1.start - above);
+        let mut rows = Vec::new();
+        let mut shown = old_start;
+        for (gone, come) in changes {
+            self.both(shown..gone.start, &mut rows);
+            for side in [RowSide::Old, RowSide::New] {
+                let lines = if side == RowSide::Old { gone } else { come };
+                for (place, index) in lines.clone().enumerate() {
+                    // The line that this one is shown beside, to tell where a long one differs.
+                    let other = if side == RowSide::Old {
+                        come.clone().nth(place).and_then(|index| self.new.0.get(index))
+                    } else {
+                        gone.clone().nth(place).and_then(|index| self.old.0.get(index))
+                    };
+                    self.row(side, index, other.map(|line| line.text), &mut rows);
+                }
+            }
+            shown = gone.end;
+        }
+        self.both(shown..(last.0.end + CONTEXT).min(old.len()), &mut rows);
+        let place = |index: usize| index as u64 + 1;
+        self.hunks.hunks.push(Hunk { old_start: place(old_start), new_start: place(new_start), rows });
+    }
+
+    fn both(&mut self, lines: Range<usize>, rows: &mut Vec<Row>) {
+        for index in lines {
+            self.row(RowSide::Both, index, None, rows);
+        }
+    }
+
+    fn row(&mut self, side: RowSide, index: usize, other: Option<&[u8]>, rows: &mut Vec<Row>) {
+        let (lines, encoding) = if side == RowSide::New { self.new } else { self.old };
+        let Some(line) = lines.get(index) else { return };
+        if self.hunks.is_cut {
+            return;
+        }
+        let (text, is_cut) = shown(line.text, other, encoding);
+        let Some(room) = self.room.checked_sub(text.len() + 1) else {
+            self.hunks.is_cut = true;
+            return;
+        };
+        self.room = room;
+        rows.push(Row { side, text, end: line.end, is_cut });
+    }
+}
+
+/// Returns what is shown of a line, and whether that is a part of it. Bytes that do not decode end it.
+fn shown(line: &[u8], other: Option<&[u8]>, encoding: Encoding) -> (String, bool) {
+    let mut from = 0;
+    if let (true, Some(other), Encoding::Utf8) = (line.len() > LONGEST_LINE, other, encoding) {
+        let alike = line.iter().zip(other).take_while(|(one, other)| one == other).count();
+        let starts = |at: &usize| line.get(*at).is_some_and(|byte| byte & 0xC0 != 0x80);
+        if alike > LONGEST_LINE / 2 {
+            from = (alike - BEFORE..alike).find(starts).unwrap_or(0);
+        }
+    }
+    let rest = line.get(from..).unwrap_or_default();
+    let part = rest.get(..LONGEST_LINE).unwrap_or(rest);
+    let decoded = encoding.decode(part).or_else(|fault| {
+        let valid = part.get(..fault.offset).unwrap_or_default();
+        encoding.decode(valid).map(|text| text + if part.len() == rest.len() { "\u{FFFD}" } else { "" })
+    });
+    let mut text = decoded.unwrap_or_default();
+    let is_cut = from > 0 || part.len() < rest.len();
+    if from > 0 {
+        text.insert(0, '…');
+    }
+    if part.len() < rest.len() {
+        text.push('…');
+    }
+    (text, is_cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scan::Scanner;
+
+    fn hunks_within(old: Option<&[u8]>, new: Option<&[u8]>, most: usize) -> Hunks {
+        let scan = |bytes: &[u8]| {
+            let mut scanner = Scanner::new(None);
+            scanner.feed(bytes);
+            scanner.finish()
+        };
+        let (old_scan, new_scan) = (old.map(scan), new.map(scan));
+        let side = |bytes, scan| Some(Scanned::new(bytes?, scan?));
+        states(side(old, old_scan.as_ref()), side(new, new_scan.as_ref()), most)
+    }
+
+    fn hunks(old: &[u8], new: &[u8]) -> Hunks {
+        hunks_within(Some(old), Some(new), usize::MAX)
+    }
+
+    /// A hunk in a line.
+    fn told(hunks: &Hunks) -> String {
+        let row = |row: &Row| {
+            let sign = match row.side {
+                RowSide::Both => ' ',
+                RowSide::Old => '-',
+                RowSide::New => '+',
+            };
+            let end = match row.end {
+                RowEnd::With(end) => format!("{:?}", end.as_str()),
+                RowEnd::Some | RowEnd::None => String::new(),
+            };
+            format!("{sign}{}{end}", row.text)
+        };
+        let hunk = |hunk: &Hunk| {
+            let rows: Vec<String> = hunk.rows.iter().map(row).collect();
+            format!("{} {}: {}", hunk.old_start, hunk.new_start, rows.join(" "))
+        };
+        hunks.hunks.iter().map(hunk).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn ends_of_lines_are_told() {
+        insta::assert_snapshot!(told(&hunks(b"a\nb\nc", b"a\r\nb\nc\n")), @r#"1 1: -a"\n" +a"\r\n"  b"\n" -c +c"\n""#);
+        insta::assert_snapshot!(told(&hunks_within(None, Some(b"a\n"), 9)), @r#"1 1: +a"\n""#);
+        insta::assert_snapshot!(told(&hunks_within(Some(b"a\rb"), None, 9)), @r#"1 1: -a"\r" -b"#);
+        assert_eq!(hunks(b"a\n", b"a\n"), Hunks::default());
+    }
+
+    #[test]
+    fn what_lies_far_apart_is_told_apart() {
+        let old: Vec<String> = (0..10_000).map(|line| format!("line {line}\n")).collect();
+        let mut new = old.clone();
+        new[10].push_str("and\n");
+        new[9_000] = "other\n".to_owned();
+        let hunks = hunks(old.concat().as_bytes(), new.concat().as_bytes());
+        let starts: Vec<_> =
+            hunks.hunks.iter().map(|hunk| (hunk.old_start, hunk.new_start, hunk.rows.len())).collect();
+        assert_eq!(starts, [(9, 9, 7), (8_998, 8_999, 8)]);
+    }
+
+    #[test]
+    fn a_long_line_is_shown_where_it_differs() {
+        let line = |end: &str| "é".repeat(3_000) + end + &"x".repeat(5_000);
+        let hunks = hunks(line("old").as_bytes(), line("new").as_bytes());
+        let [gone, come] = &hunks.hunks[0].rows[..] else { panic!("{hunks:?}") };
+        assert!(gone.is_cut && gone.text.starts_with('…') && gone.text.contains("éold"), "{}", gone.text);
+        assert!(come.is_cut && come.text.contains("énew") && come.text.ends_with('…'), "{}", come.text);
+    }
+
+    #[test]
+    fn no_more_is_shown_than_there_is_room_for() {
+        let text = "0123456789\n".repeat(100);
+        let hunks = hunks_within(None, Some(text.as_bytes()), 110);
+        assert!(hunks.is_cut);
+        assert_eq!(hunks.hunks[0].rows.len(), 10);
+    }
+
+    proptest! {
+        #[test]
+        fn the_hunks_make_the_new_file(
+            old in prop::collection::vec(prop::sample::select(vec!["a\n", "b\n", "c\r\n", "\n"]), 0..40),
+            new in prop::collection::vec(prop::sample::select(vec!["a\n", "b\n", "c\r\n", "\n"]), 0..40),
+        ) {
+            let hunks = hunks(old.concat().as_bytes(), new.concat().as_bytes());
+            let (mut made, mut from) = (Vec::new(), 0);
+            for hunk in &hunks.hunks {
+                let start = usize::try_from(hunk.old_start - 1).unwrap();
+                made.extend(old[from..start].iter().map(|line| (*line).to_owned()));
+                prop_assert_eq!(hunk.new_start, made.len() as u64 + 1);
+                from = start;
+                for row in &hunk.rows {
+                    let RowEnd::With(end) = row.end else { panic!("{row:?}") };
+                    let line = row.text.clone() + end.as_str();
+                    if row.side != RowSide::New {
+                        prop_assert_eq!(old[from], &line);
+                        from += 1;
+                    }
+                    if row.side != RowSide::Old {
+                        made.push(line);
+                    }
+                }
+            }
+            made.extend(old[from..].iter().map(|line| (*line).to_owned()));
+            prop_assert_eq!(made.concat(), new.concat());
+        }
+
+        #[test]
+        fn any_bytes_are_compared(old: Vec<u8>, new: Vec<u8>) {
+            hunks_within(Some(&old), Some(&new), 1_000);
+        }
+    }
+}

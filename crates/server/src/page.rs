@@ -1,0 +1,83 @@
+//! The page that shows edits: built from `view/` at the root of the repository into `view/edit.html` here, and shown in three frames, of
+//! which it is told by this room alone: a host of MCP Apps, this program's own server (`history --web`), and a file (`history --html`).
+//!
+//! Nothing of the page is made here but what tells it its frame, and the data of a file.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// The page as hosts of MCP Apps show it.
+pub const PAGE: &str = include_str!("view/edit.html");
+
+/// What tells the page its frame. It is in the page once.
+const FRAME: &str = "data-frame=\"app\"";
+/// Where the data of a file goes. It is in the page once.
+const DATA: &str = "<script type=\"application/json\" id=\"data\"></script>";
+/// What the page may reach: nothing.
+const NO_NETWORK: &str = "connect-src 'none'";
+
+/// Returns the page as this program's own server shows it: it may ask that server.
+#[must_use]
+pub fn of_web() -> String {
+    PAGE.replacen(FRAME, "data-frame=\"web\"", 1).replacen(NO_NETWORK, "connect-src 'self'", 1)
+}
+
+/// Returns the page with these data in it, to be kept as a file.
+#[must_use]
+pub fn of_file(data: &Value) -> String {
+    let script = DATA.replace("></", &format!(">{}</", in_script(data)));
+    PAGE.replacen(FRAME, "data-frame=\"file\"", 1).replacen(DATA, &script, 1)
+}
+
+/// Returns the policy that the page names for itself, for a header; `None` if it names none.
+#[must_use]
+pub fn policy(page: &str) -> Option<&str> {
+    let (_, rest) = page.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
+    rest.split_once('"').map(|(policy, _)| policy)
+}
+
+/// Spells JSON so that it can stand in a script of HTML: nothing in it ends the script, begins a comment, or is a line end to an old
+/// reader of JavaScript.
+fn in_script(data: &Value) -> String {
+    let mut out = String::new();
+    for character in data.to_string().chars() {
+        match character {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(character));
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_page_has_each_mark_once() {
+        for mark in [FRAME, DATA, NO_NETWORK] {
+            assert_eq!(PAGE.matches(mark).count(), 1, "{mark}");
+        }
+        assert!(policy(PAGE).unwrap().contains(NO_NETWORK));
+        assert!(policy(&of_web()).unwrap().contains("connect-src 'self'"));
+        assert!(of_web().contains("data-frame=\"web\""));
+    }
+
+    #[test]
+    fn data_cannot_leave_their_script() {
+        let hostile = json!({"</script><script>alert(1)</script>": "<!--<script>\u{2028}]]>&amp;\u{2029}"});
+        let page = of_file(&hostile);
+        assert_eq!(page.matches("<script").count(), PAGE.matches("<script").count());
+        assert_eq!(page.matches("</script").count(), PAGE.matches("</script").count());
+        assert_eq!(page.matches("<!--").count(), PAGE.matches("<!--").count());
+        assert!(!page.contains('\u{2028}') && !page.contains('\u{2029}'));
+        let (_, rest) = page.split_once("id=\"data\">").unwrap();
+        let (data, _) = rest.split_once("</script>").unwrap();
+        assert_eq!(serde_json::from_str::<Value>(data).unwrap(), hostile);
+    }
+}

@@ -1,0 +1,62 @@
+//! A tool that is called: by a model, or by a view ([`Called`]).
+
+use serde_json::{Map, Value};
+
+use crate::config::ToolSet;
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::Failure;
+use crate::tools::{self, APP_TOOLS, AppTool, Tool};
+
+/// A tool that is called.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Called {
+    /// By a model, or whoever speaks for one.
+    ByModel(&'static Tool),
+    /// By a view. No model is told of it.
+    ByView(&'static AppTool),
+}
+
+impl Called {
+    /// Finds the tool of this name that views may call.
+    pub(super) fn by_view(name: &str, offered: &ToolSet) -> Option<Self> {
+        let tool = APP_TOOLS.iter().find(|tool| tool.name == name)?;
+        tools::offers_app_tools(offered).then_some(Self::ByView(tool))
+    }
+
+    /// Returns the name by which it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ByModel(tool) => tool.name(),
+            Self::ByView(tool) => tool.name,
+        }
+    }
+
+    /// Whether it leaves every file as it is.
+    pub(super) fn is_read_only(self) -> bool {
+        match self {
+            Self::ByModel(tool) => tool.id.is_read_only(),
+            Self::ByView(tool) => tool.is_read_only,
+        }
+    }
+
+    /// Whether it finds files.
+    pub(super) fn is_finding(self) -> bool {
+        matches!(self, Self::ByModel(tool) if tool.id.is_finding())
+    }
+
+    /// Runs it, on a thread that may block.
+    pub(super) fn run(
+        self,
+        context: &Context,
+        arguments: Map<String, Value>,
+        cancel: &Cancel,
+    ) -> Result<Reply, Failure> {
+        match self {
+            Self::ByModel(tool) => match tools::in_another_form(context, tool.id, &arguments, cancel) {
+                Some(failure) => Err(failure),
+                None => (tool.run)(context, arguments, cancel),
+            },
+            Self::ByView(tool) => (tool.run)(context, &arguments, cancel),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The view of edits as the extension MCP Apps has it (`io.modelcontextprotocol/ui`, specification of 2026-01-26): who shows it, what tools
+//! say of it, and the resource that it is.
+//!
+//! A client that has not said that it shows views is told nothing of all this.
+
+use rmcp::model::{
+    ClientCapabilities, ExtensionCapabilities, JsonObject, ListResourcesResult, MetaObject,
+    ReadResourceResult, Resource, ResourceContents,
+};
+use serde_json::{Value, json};
+
+use crate::page;
+
+/// The name of the extension.
+const EXTENSION: &str = "io.modelcontextprotocol/ui";
+/// The type of a view.
+const MIME_TYPE: &str = "text/html;profile=mcp-app";
+/// The view of edits.
+pub(super) const URI: &str = "ui://mcp-text-editor/edit";
+
+/// Whether a client says that it shows views.
+#[must_use]
+pub fn are_shown(client: Option<&ClientCapabilities>) -> bool {
+    let settings = client.and_then(|client| client.extensions.as_ref()?.get(EXTENSION));
+    let types = settings.and_then(|settings| settings.get("mimeTypes")?.as_array());
+    types.is_some_and(|types| types.iter().any(|kind| kind.as_str().is_some_and(is_view)))
+}
+
+/// Whether a media type is that of a view, however it is spelled (RFC 9110, section 8.3.1).
+fn is_view(kind: &str) -> bool {
+    let mut parts = kind.split(';').map(str::trim);
+    parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("text/html"))
+        && parts.any(|part| {
+            part.split_once('=').is_some_and(|(key, value)| {
+                key.eq_ignore_ascii_case("profile") && value.trim_matches('"') == "mcp-app"
+            })
+        })
+}
+
+/// Returns the capabilities of a client of which nothing else is known.
+#[must_use]
+pub(super) fn capabilities(shows_views: bool) -> ClientCapabilities {
+    let mut capabilities = ClientCapabilities::default();
+    capabilities.extensions = shows_views.then(declared);
+    capabilities
+}
+
+/// Returns what the server declares to such a client.
+pub(super) fn declared() -> ExtensionCapabilities {
+    ExtensionCapabilities::from_iter([(EXTENSION.to_owned(), object(json!({"mimeTypes": [MIME_TYPE]})))])
+}
+
+/// Returns what a tool says of the view that shows its calls.
+pub(super) fn of_tool() -> MetaObject {
+    MetaObject(object(json!({"ui": {"resourceUri": URI}})))
+}
+
+/// Returns what a tool says that only views may call.
+pub(super) fn of_app_tool() -> MetaObject {
+    MetaObject(object(json!({"ui": {"resourceUri": URI, "visibility": ["app"]}})))
+}
+
+/// Lists the view.
+pub(super) fn list() -> ListResourcesResult {
+    let resource = Resource::new(URI, "edit")
+        .with_title("Edits")
+        .with_description("Shows what an edit has changed, and takes it back.")
+        .with_mime_type(MIME_TYPE)
+        .with_meta(of_resource());
+    ListResourcesResult::with_all_items(vec![resource])
+}
+
+/// Returns the view, if that is what has this URI.
+pub(super) fn read(uri: &str) -> Option<ReadResourceResult> {
+    let contents = || ResourceContents::TextResourceContents {
+        uri: URI.to_owned(),
+        mime_type: Some(MIME_TYPE.to_owned()),
+        text: page::PAGE.to_owned(),
+        meta: Some(of_resource()),
+    };
+    (uri == URI).then(|| ReadResourceResult::new(vec![contents()]))
+}
+
+/// Returns what hosts are told of the view: it reaches no server, loads nothing from any, and has no border of its own.
+fn of_resource() -> MetaObject {
+    let nothing: [&str; 0] = [];
+    let csp = json!({"connectDomains": nothing, "resourceDomains": nothing, "frameDomains": nothing, "baseUriDomains": nothing});
+    MetaObject(object(json!({"ui": {"csp": csp, "prefersBorder": true}})))
+}
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_shows_views_says_so() {
+        let shows = |capabilities: Value| {
+            let capabilities: ClientCapabilities = serde_json::from_value(capabilities).unwrap();
+            are_shown(Some(&capabilities))
+        };
+        let types = |types: Value| json!({"extensions": {EXTENSION: {"mimeTypes": types}}});
+        assert!(!are_shown(None));
+        assert!(!shows(json!({})));
+        assert!(!shows(json!({"extensions": {}})));
+        assert!(!shows(json!({"extensions": {EXTENSION: {}}})));
+        assert!(!shows(json!({"experimental": {EXTENSION: {"mimeTypes": [MIME_TYPE]}}})));
+        for not in [
+            json!([]),
+            json!("text/html;profile=mcp-app"),
+            json!(["text/html"]),
+            json!(["text/html;profile=other"]),
+            json!([1]),
+        ] {
+            assert!(!shows(types(not.clone())), "{not}");
+        }
+        for such in [
+            "text/html;profile=mcp-app",
+            "Text/HTML; profile=\"mcp-app\"",
+            "text/html; charset=utf-8; Profile=mcp-app",
+        ] {
+            assert!(shows(types(json!(["image/png", such]))), "{such}");
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! The story of an edit: what a view shows of it, as data whose fields `view/src/story.ts` names.
+//!
+//! Nothing is decided here, and nothing is worded but what replies and errors say too. A story is bounded: what does not fit is
+//! counted, or marked as cut.
+
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::diff::{self, Hunks, RowEnd, RowSide};
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::rejection::Excerpt;
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_store::{Became, Edited, Entry, EntryFile, Kind, Outcome};
+use serde_json::{Map, Value, json};
+
+use super::edit::words;
+use super::history::{Row, kind, rows, time};
+use super::paths::shown;
+use crate::problem::{Failure, Problem};
+use crate::tool_id::ToolId;
+
+/// Where a reply to a client that shows views carries the story of its edit.
+pub(crate) const KEY: &str = "mcp-text-editor/story";
+
+/// How many bytes of JSON the files of a story, or the problems of one, have at most.
+const ROOM: usize = 256 << 10;
+/// How many bytes a text of a problem has at most.
+const LONGEST_TEXT: usize = 16 << 10;
+
+/// A state of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(
+    dead_code,
+    reason = "an edit's states are known where `history` shows it in a browser, which is not built yet"
+)]
+pub(crate) enum State {
+    /// It is not known.
+    Unknown,
+    /// There was no such file.
+    Absent,
+    /// It held these bytes.
+    Bytes(Vec<u8>),
+}
+
+/// Both states of a file between which an edit lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct States {
+    /// Before it.
+    pub(crate) before: State,
+    /// After it.
+    pub(crate) after: State,
+}
+
+impl States {
+    /// Returns the states of which nothing is known.
+    pub(crate) const UNKNOWN: Self = Self { before: State::Unknown, after: State::Unknown };
+}
+
+/// Tells a past edit. `states` has the states of a file by its index in the entry.
+pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> States) -> Value {
+    let mut page = Page::new();
+    for row in rows(entry) {
+        let index = entry.files.iter().position(|file| std::ptr::eq(file, row.file)).unwrap_or_default();
+        page.file_between(head_of(&row), row.file, &states(index));
+    }
+    let mut story = page.story("edit");
+    story.insert("edit".to_owned(), Value::Object(head(entry, can_undo)));
+    Value::Object(story)
+}
+
+/// Tells what an edit has done that is not kept, or what a dry run would do. Of an edit that is not kept nobody can tell what was there.
+pub(crate) fn outcome<'a>(
+    tool: ToolId,
+    done: &Outcome,
+    name: impl Fn(&Edited) -> &'a str,
+    dry_run: bool,
+) -> Value {
+    let mut page = Page::new();
+    for edited in &done.files {
+        let mut head = Map::from_iter([("path".to_owned(), json!(name(edited)))]);
+        let change = match &edited.became {
+            Became::Moved { from } => {
+                head.insert("movedFrom".to_owned(), json!(from));
+                "moved"
+            }
+            Became::Removed => "removed",
+            Became::Edited if dry_run && edited.digest.is_none() => "created",
+            Became::Edited => "changed",
+        };
+        head.insert("change".to_owned(), json!(change));
+        if let Some(digest) = &edited.digest {
+            let side = if dry_run || edited.became == Became::Removed { "before" } else { "after" };
+            head.insert(side.to_owned(), json!({"hash": digest.to_string()}));
+        }
+        warn(&mut head, edited);
+        let hunks = match &edited.diff {
+            Some(diff) => diff::read(diff),
+            None => Hunks { is_cut: true, ..Hunks::default() },
+        };
+        page.file(head, &hunks);
+    }
+    let mut story = page.story(if dry_run { "proposal" } else { "edit" });
+    if dry_run {
+        story.insert("tool".to_owned(), json!({"name": tool.name()}));
+    }
+    Value::Object(story)
+}
+
+/// Adds what a reply warns of to the files of a story, which are named by their real paths there.
+pub(crate) fn warn_of<'a>(story: &mut Value, done: &Outcome, name: impl Fn(&Edited) -> &'a str) {
+    let files = story.get_mut("files").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let (path, hash) = (file.get("path"), file.get("after").and_then(|after| after.get("hash")));
+        let by_name = done.files.iter().find(|edited| path.is_some_and(|path| path == name(edited)));
+        let is_it = |edited: &&Edited| {
+            edited.digest.is_some_and(|digest| hash.is_some_and(|hash| *hash == digest.to_string()))
+        };
+        if let Some(edited) = by_name.or_else(|| done.files.iter().find(is_it)) {
+            warn(file, edited);
+        }
+    }
+}
+
+fn warn(file: &mut Map<String, Value>, edited: &Edited) {
+    if !edited.warnings.is_empty() {
+        let warnings: Vec<_> = edited.warnings.iter().map(words).collect();
+        file.insert("warnings".to_owned(), json!(warnings));
+    }
+}
+
+/// Tells two states of a file, whoever changed it between them.
+#[expect(dead_code, reason = "what the history in a browser asks for, which is not built yet")]
+pub(crate) fn difference(path: &Path, encoding: Encoding, states: &States) -> Value {
+    let mut page = Page::new();
+    let change = match (&states.before, &states.after) {
+        (State::Absent, _) => "created",
+        (_, State::Absent) => "removed",
+        _ => "changed",
+    };
+    let head =
+        Map::from_iter([("path".to_owned(), json!(shown(path))), ("change".to_owned(), json!(change))]);
+    page.file_of_states(head, encoding, states);
+    Value::Object(page.story("difference"))
+}
+
+/// Tells why a call was refused.
+pub(crate) fn failure(failed: &Failure) -> Value {
+    let mut left = ROOM;
+    let mut problems = Vec::new();
+    for found in &failed.problems {
+        let found = problem(found);
+        let Some(rest) = left.checked_sub(found.to_string().len()) else { break };
+        left = rest;
+        problems.push(found);
+    }
+    let mut told = Map::new();
+    if let Some(first) = failed.problems.first() {
+        told.insert("code".to_owned(), json!(first.code.as_str()));
+        told.insert("reason".to_owned(), json!(cut(&first.reason)));
+    }
+    told.insert("problems".to_owned(), json!(problems));
+    let mut story = Page::new().story("failure");
+    story.insert("failure".to_owned(), Value::Object(told));
+    Value::Object(story)
+}
+
+fn problem(found: &Problem) -> Value {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| {
+        out.insert(key.to_owned(), value);
+    };
+    put("code", json!(found.code.as_str()));
+    put("reason", json!(cut(&format!("{}{}", found.part, found.reason))));
+    if let Some(path) = &found.file_path {
+        put("path", json!(path));
+    }
+    let text = |excerpt: &Excerpt| json!(cut(&excerpt.text));
+    let shown = found.actual.as_ref().or(found.place.as_ref()).or_else(|| found.nearest.first());
+    let lines = found.lines.or_else(|| shown.map(|excerpt| excerpt.of));
+    if let Some(lines) = lines {
+        put("start", json!(lines.start().get()));
+        put("end", json!(lines.end()));
+    }
+    if let Some(asked) = &found.asked {
+        put("asked", json!(cut(asked)));
+    }
+    if let Some(excerpt) = shown {
+        put("actual", text(excerpt));
+    }
+    if !found.hint.is_empty() {
+        put("hint", json!(cut(&found.hint)));
+    }
+    if let Some(later) = found.conflict.as_ref().and_then(|conflict| conflict.later.as_ref()) {
+        put("edit", json!(later.edit_id));
+    }
+    Value::Object(out)
+}
+
+/// Returns as much of a text as a story has room for.
+fn cut(text: &str) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text.to_owned();
+    }
+    let end = (0..=LONGEST_TEXT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    format!("{}…", text.get(..end).unwrap_or_default())
+}
+
+/// Tells what an edit is, without its files.
+pub(crate) fn head(entry: &Entry, can_undo: bool) -> Map<String, Value> {
+    let mut out = Map::new();
+    let mut put = |key: &str, value: Value| {
+        out.insert(key.to_owned(), value);
+    };
+    put("id", json!(entry.id.to_string()));
+    put("time", json!(time(entry.time)));
+    put("tool", json!(entry.tool));
+    if let Some(client) = &entry.client {
+        put("client", json!(client));
+    }
+    if let Some(id) = &entry.undoes {
+        put("undoes", json!(id.to_string()));
+    }
+    if let Some(id) = &entry.undone_by {
+        put("undoneBy", json!(id.to_string()));
+    }
+    put("canUndo", json!(can_undo && is_undoable(entry)));
+    out
+}
+
+/// The most files of an edit that a list names.
+const FILES_IN_LIST: usize = 20;
+
+/// Tells an edit in a list: what it is, and its files without what was changed in them.
+pub(crate) fn row(entry: &Entry, can_undo: bool) -> Value {
+    let mut out = head(entry, can_undo);
+    let rows = rows(entry);
+    let files = rows.iter().take(FILES_IN_LIST).map(|row| Value::Object(head_of(row)));
+    out.insert("files".to_owned(), files.collect());
+    let more = rows.len().saturating_sub(FILES_IN_LIST);
+    if more > 0 {
+        out.insert("moreFiles".to_owned(), json!(more));
+    }
+    Value::Object(out)
+}
+
+/// Tells which file of an edit it is, and what became of it.
+fn head_of(Row { from, file }: &Row<'_>) -> Map<String, Value> {
+    let mut out = path_of(file);
+    let change = if from.is_some() { "moved" } else { kind(file.kind) };
+    out.insert("change".to_owned(), json!(change));
+    if let Some(from) = from {
+        out.insert("movedFrom".to_owned(), json!(shown(&from.path)));
+    }
+    out
+}
+
+/// Whether an edit can be taken back as far as the history knows: it was not, and it is one.
+pub(crate) fn is_undoable(entry: &Entry) -> bool {
+    entry.undone_by.is_none() && entry.files.iter().all(|file| file.kind != Kind::Displaced)
+}
+
+/// Tells where a file is: its path, the root that it was in, and the path from there.
+pub(crate) fn path_of(file: &EntryFile) -> Map<String, Value> {
+    let mut out = Map::from_iter([("path".to_owned(), json!(shown(&file.path)))]);
+    if let Some(root) = root_of(file) {
+        out.insert("root".to_owned(), json!(shown(&root)));
+        out.insert("relative".to_owned(), json!(shown(&file.relative)));
+    }
+    out
+}
+
+/// Returns the root that a file was in; `None` if the root was the file itself.
+pub(crate) fn root_of(file: &EntryFile) -> Option<PathBuf> {
+    let below = file.relative.components().count();
+    let root = file.path.ancestors().nth(below).filter(|_| below > 0)?;
+    (root.join(&file.relative) == file.path).then(|| root.to_owned())
+}
+
+/// The files of a story, as far as there is room.
+struct Page {
+    files: Vec<Value>,
+    left: usize,
+    more: usize,
+}
+
+impl Page {
+    fn new() -> Self {
+        Self { files: Vec::new(), left: ROOM, more: 0 }
+    }
+
+    fn story(self, kind: &str) -> Map<String, Value> {
+        let mut out = Map::from_iter([
+            ("version".to_owned(), json!(1)),
+            ("kind".to_owned(), json!(kind)),
+            ("files".to_owned(), Value::Array(self.files)),
+        ]);
+        if self.more > 0 {
+            out.insert("moreFiles".to_owned(), json!(self.more));
+        }
+        out
+    }
+
+    /// Adds a file of a past edit: by its states where both are known, else by the diff that is kept.
+    fn file_between(&mut self, mut head: Map<String, Value>, file: &EntryFile, states: &States) {
+        if states.before != State::Unknown && states.after != State::Unknown {
+            self.file_of_states(head, file.encoding, states);
+            return;
+        }
+        let encoding = file.encoding;
+        for (key, digest, state) in
+            [("before", &file.before, &states.before), ("after", &file.after, &states.after)]
+        {
+            match (state, digest) {
+                (State::Bytes(bytes), _) => {
+                    head.insert(key.to_owned(), facts(&scan(bytes, encoding)));
+                }
+                (_, Some(digest)) => {
+                    head.insert(key.to_owned(), hash_alone(digest, encoding));
+                }
+                _ => {}
+            }
+        }
+        let mut hunks = diff::read(&file.diff);
+        // Of these the history has no diff.
+        hunks.is_cut |= file.kind == Kind::Displaced;
+        self.file(head, &hunks);
+    }
+
+    fn file_of_states(&mut self, mut head: Map<String, Value>, encoding: Encoding, states: &States) {
+        let scanned = [&states.before, &states.after].map(|state| match state {
+            State::Bytes(bytes) => Some((bytes.as_slice(), scan(bytes, encoding))),
+            _ => None,
+        });
+        for (key, side) in ["before", "after"].into_iter().zip(&scanned) {
+            if let Some((_, scan)) = side {
+                head.insert(key.to_owned(), facts(scan));
+            }
+        }
+        let [before, after] =
+            scanned.each_ref().map(|side| side.as_ref().map(|(bytes, scan)| Scanned::new(*bytes, scan)));
+        self.file(head, &diff::states(before, after, ROOM));
+    }
+
+    /// Adds a file, and as many of its lines as there is room for.
+    fn file(&mut self, mut head: Map<String, Value>, hunks: &Hunks) {
+        let weight = Value::Object(head.clone()).to_string().len() + 40;
+        let Some(left) = self.left.checked_sub(weight).filter(|_| self.more == 0) else {
+            self.more += 1;
+            return;
+        };
+        self.left = left;
+        let mut is_full = false;
+        let mut told = Vec::new();
+        for hunk in &hunks.hunks {
+            let mut lines = Vec::new();
+            for row in &hunk.rows {
+                let line = line(row);
+                let Some(left) = self.left.checked_sub(line.to_string().len() + 1) else {
+                    is_full = true;
+                    break;
+                };
+                self.left = left;
+                lines.push(line);
+            }
+            told.push(json!({"oldStart": hunk.old_start, "newStart": hunk.new_start, "lines": lines}));
+            self.left = self.left.saturating_sub(40);
+            if is_full {
+                break;
+            }
+        }
+        head.insert("hunks".to_owned(), Value::Array(told));
+        if is_full || hunks.is_cut {
+            head.insert("cut".to_owned(), json!(true));
+        }
+        self.files.push(Value::Object(head));
+    }
+}
+
+fn line(row: &diff::Row) -> Value {
+    let kind = match row.side {
+        RowSide::Both => " ",
+        RowSide::Old => "-",
+        RowSide::New => "+",
+    };
+    let mut out = Map::from_iter([("kind".to_owned(), json!(kind)), ("text".to_owned(), json!(row.text))]);
+    let end = match row.end {
+        RowEnd::None => Some("none"),
+        RowEnd::With(ending) => match ending.as_str() {
+            "\r\n" => Some("crlf"),
+            "\r" => Some("cr"),
+            _ => None,
+        },
+        RowEnd::Some => None,
+    };
+    if let Some(end) = end {
+        out.insert("end".to_owned(), json!(end));
+    }
+    if row.is_cut {
+        out.insert("cut".to_owned(), json!(true));
+    }
+    Value::Object(out)
+}
+
+fn scan(bytes: &[u8], encoding: Encoding) -> Scan {
+    let mut scanner = Scanner::new(Some(encoding));
+    scanner.feed(bytes);
+    scanner.finish()
+}
+
+fn facts(scan: &Scan) -> Value {
+    let mut out = json!({
+        "hash": scan.digest.to_string(),
+        "lines": scan.lines.count(),
+        "encoding": scan.encoding.name(),
+        "bom": scan.bom,
+        "lineEnding": scan.lines.census().name(),
+        "bytes": scan.size,
+    });
+    if let (true, Some(out)) = (scan.lines.count() > 0, out.as_object_mut()) {
+        out.insert("finalNewline".to_owned(), json!(!scan.lines.is_unterminated()));
+    }
+    out
+}
+
+fn hash_alone(digest: &Digest, encoding: Encoding) -> Value {
+    json!({"hash": digest.to_string(), "encoding": encoding.name()})
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_text_editor_core::diff::Hunk;
+
+    use super::*;
+
+    #[test]
+    fn a_story_is_bounded_even_where_its_diff_was_cut_before() {
+        let row = diff::Row { side: RowSide::New, text: "x".repeat(1000), end: RowEnd::Some, is_cut: false };
+        let hunk = Hunk { old_start: 1, new_start: 1, rows: vec![row; 1000] };
+        for is_cut in [false, true] {
+            let mut page = Page::new();
+            page.file(Map::new(), &Hunks { hunks: vec![hunk.clone()], is_cut });
+            let told = Value::Object(page.story("edit"));
+            assert!(told.to_string().len() <= ROOM + 1000, "{is_cut}");
+            assert_eq!(told["files"][0]["cut"], true);
+        }
+    }
+}

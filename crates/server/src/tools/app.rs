@@ -1,0 +1,99 @@
+//! The tools that a view calls, and no model: what they are called, which arguments they take, and how they are run. They are no part of
+//! [`ALL`](super::ALL), and are offered only to clients that show views.
+
+use serde_json::{Map, Value};
+
+use crate::actions::history::UndoRequest;
+use crate::actions::view;
+use crate::config::ToolSet;
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::{Code, Failure, Problem};
+use crate::tool_id::ToolId;
+use crate::wire::schema;
+
+/// Checks the arguments of a call and does what they ask for.
+type Run = fn(&Context, &Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
+
+/// What a client is told of a tool that views call, and how it is run.
+#[derive(Clone, Debug)]
+pub struct AppTool {
+    /// The name by which it is called. Names never change once released.
+    pub name: &'static str,
+    /// The name that people see.
+    pub title: &'static str,
+    /// What it does.
+    pub description: &'static str,
+    /// Whether it leaves every file as it is.
+    pub is_read_only: bool,
+    /// The schema of its arguments.
+    pub arguments: fn() -> Map<String, Value>,
+    /// Runs it. On a thread that may block.
+    pub run: Run,
+}
+
+/// Every tool that views call.
+pub static APP_TOOLS: &[AppTool] = &[
+    AppTool {
+        name: "show_text_file_edit",
+        title: "Show an edit",
+        description: "For the view of edits: what an edit changed.",
+        is_read_only: true,
+        arguments: || schema::arguments(&[("edit_id", schema::text("The edit."))], &["edit_id"]),
+        run: |context, values, _| view::show(context, edit_id(values)?),
+    },
+    AppTool {
+        name: "list_shown_text_file_edits",
+        title: "List edits for the view",
+        description: "For the view of edits: the past edits, the newest first.",
+        is_read_only: true,
+        arguments: || {
+            let limit = schema::integer("How many at most. Default: 20.");
+            schema::arguments(&[("limit", limit)], &[])
+        },
+        run: |context, values, _| {
+            let asked = values.get("limit").and_then(Value::as_u64).unwrap_or(USUAL).min(MOST);
+            view::list(context, usize::try_from(asked).unwrap_or_default())
+        },
+    },
+    AppTool {
+        name: "take_back_text_file_edit",
+        title: "Take an edit back",
+        description: "For the view of edits: takes an edit back, as a person asks there.",
+        is_read_only: false,
+        arguments: || {
+            let dry_run = schema::flag("Whether to write nothing. Default: false.");
+            schema::arguments(&[("edit_id", schema::text("The edit.")), ("dry_run", dry_run)], &["edit_id"])
+        },
+        run: |context, values, cancel| {
+            let dry_run = match values.get("dry_run") {
+                None => false,
+                Some(Value::Bool(dry_run)) => *dry_run,
+                Some(_) => return Err(invalid("`dry_run` must be true or false")),
+            };
+            let edit_id = edit_id(values)?.to_owned();
+            view::take_back(context, &UndoRequest { edit_id, dry_run }, cancel)
+        },
+    },
+];
+
+/// How many edits are listed where nothing else is asked for, and at most.
+const USUAL: u64 = 20;
+const MOST: u64 = 100;
+
+/// Whether a process that offers these tools to models offers the others to views: where nothing is edited there is nothing to show.
+#[must_use]
+pub fn offers_app_tools(offered: &ToolSet) -> bool {
+    ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))
+}
+
+fn edit_id(values: &Map<String, Value>) -> Result<&str, Failure> {
+    values
+        .get("edit_id")
+        .and_then(Value::as_str)
+        .ok_or_else(|| invalid("`edit_id` must be the id of an edit"))
+}
+
+fn invalid(reason: &str) -> Failure {
+    let hint = "this tool is for the view of edits alone; it has the ids from the stories of edits";
+    Failure::of(Problem::new(Code::InvalidArguments, reason, hint), "", true)
+}
