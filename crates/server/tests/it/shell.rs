@@ -16,8 +16,8 @@ use crate::history::Shell;
 use crate::manners::terminal;
 
 /// What the environment of whoever runs the tests may say of terminals.
-const NAMES: [&str; 9] =
-    ["PAGER", "GIT_PAGER", "LESS", "LV", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"];
+const NAMES: [&str; 10] =
+    ["PAGER", "GIT_PAGER", "LESS", "LV", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "CI"];
 
 /// Runs the program at a terminal of its own, and returns its exit code, and what was on the screen.
 fn at_terminal(shell: &Shell, arguments: &[&str], variables: &[(&str, &str)]) -> (i32, String) {
