@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -122,7 +122,7 @@ impl Server {
 
     /// The directory of its socket.
     #[cfg(unix)]
-    pub(crate) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &std::path::Path {
         &self.home
     }
 
