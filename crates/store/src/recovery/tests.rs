@@ -145,7 +145,7 @@ pub(super) mod shared {
 
     thread_local! {
         /// What the worlds of this thread have in place of a state directory.
-        static JOURNAL: RefCell<Option<SharedJournal>> = const { RefCell::new(None) };
+        static JOURNAL: RefCell<Option<SharedJournal>> = RefCell::default();
     }
 
     /// The journal of the worlds of this thread, if they share one; it is empty.

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use super::mount::{covering, mounts};
 use super::*;
 
+#[cfg(target_os = "linux")]
 const LIST: &[u8] = b"\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 23 22 0:21 / /proc rw - proc proc rw
@@ -25,6 +26,7 @@ fn names(given: &[(&str, &str)]) -> RootNames {
 }
 
 /// The shared name of a path in a list, as it is shown; one of this machine's without its name.
+#[cfg(target_os = "linux")]
 fn shared(names: &RootNames, list: &[u8], path: &str) -> String {
     let shared = names.shared_among(list, Path::new(path)).unwrap();
     assert_eq!(names.local_among(list, &shared).as_deref(), Some(Path::new(path)), "{shared}");
