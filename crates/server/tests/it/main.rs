@@ -58,6 +58,7 @@ mod stopping;
 mod strangers;
 #[cfg(target_os = "linux")]
 mod takeover;
+#[cfg(unix)]
 mod views;
 mod world;
 

@@ -89,6 +89,7 @@ impl Session {
     }
 
     /// The program as a client sees it that shows views.
+    #[cfg(unix)]
     pub(crate) fn that_shows_views(arguments: &[&str]) -> Self {
         let shown = r#""capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}"#;
         let hello = INITIALIZE.replace(r#""capabilities":{}"#, shown);
