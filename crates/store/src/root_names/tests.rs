@@ -9,7 +9,7 @@ const LIST: &[u8] = b"\
 23 22 0:21 / /proc rw - proc proc rw
 30 22 0:40 / /mnt/team rw master:3 - nfs4 files.example.org:/export rw,vers=4.2
 31 30 0:41 / /mnt/team/vendor rw - nfs4 other.example.org:/vendor rw
-32 22 0:40 / /work rw - nfs4 files.example.org:/export/a\\040b rw
+32 22 0:40 / /shared-files rw - nfs4 files.example.org:/export/a\\040b rw
 33 22 0:43 /sub /share rw - cifs //SRV/share rw
 34 22 0:44 / /gluster rw - fuse.glusterfs 10.9.0.1:vol rw
 35 22 0:45 / /efs rw - nfs4 127.0.0.1:/ rw
@@ -54,15 +54,15 @@ fn a_path_is_called_by_its_server_and_the_place_there() {
         assert_eq!(shared(&names, list, path), wanted, "{path}");
     }
     // One directory that is mounted twice has one name.
-    let twice = names.shared_among(list, Path::new("/work/x")).unwrap();
+    let twice = names.shared_among(list, Path::new("/shared-files/x")).unwrap();
     assert_eq!(twice.to_string(), "[nfs4:files.example.org]/export/a b/x");
     assert_eq!(names.local_among(list, &twice).unwrap(), Path::new("/mnt/team/a b/x"));
     // Of several places the one that is served counts.
-    let serving = RootNames::new(Vec::new()).preferring(vec!["/work".into()]);
-    assert_eq!(serving.local_among(list, &twice).unwrap(), Path::new("/work/x"));
+    let serving = RootNames::new(Vec::new()).preferring(vec!["/shared-files".into()]);
+    assert_eq!(serving.local_among(list, &twice).unwrap(), Path::new("/shared-files/x"));
     // A mount over another, and over what was mounted in that.
     assert_eq!(shared(&names, LIST, "/mnt/team/vendor/a"), "[nfs4:over.example.org]/over/vendor/a");
-    assert_eq!(shared(&names, LIST, "/work/x"), "[nfs4:files.example.org]/export/a b/x");
+    assert_eq!(shared(&names, LIST, "/shared-files/x"), "[nfs4:files.example.org]/export/a b/x");
 }
 
 #[cfg(target_os = "linux")]
