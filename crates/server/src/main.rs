@@ -78,10 +78,12 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             Ok(if done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Install(request) => install(&request, &command.state_options, &mut out),
-        Action::Doctor { client, project, is_trusted } => {
+        Action::Doctor { client, project, is_trusted, directories } => {
             let machine = cli::current_dir().and_then(Machine::this).map_err(anyhow::Error::msg)?;
             let state = &command.state_options;
-            let is_well = doctor::doctor(client, project.as_deref(), is_trusted, &machine, state, &mut out)?;
+            let database = doctor::database(&workspace, &directories, &mut out)?;
+            let project = project.as_deref();
+            let is_well = doctor::doctor(client, project, is_trusted, &machine, state, database, &mut out)?;
             Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {

@@ -122,10 +122,15 @@ pub use os::signals::outlive_size_limit;
 #[cfg(feature = "postgres")]
 pub use postgres::error::DatabaseError;
 #[cfg(feature = "postgres")]
+pub use postgres::report::{
+    ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept as KeptInDatabase, Lack as SchemaLack,
+    NoSession, SchemaState, Writes,
+};
+#[cfg(feature = "postgres")]
 pub use postgres::url::{BadStateUrl, StateUrl};
 pub use read::document::{Document, NotText};
 #[cfg(feature = "postgres")]
-pub use root_names::{BadRootName, RootName, RootNameTaken, SharedPath};
+pub use root_names::{BadRootName, FileLocks, RootName, RootNameTaken, SharedPath};
 pub use search::{
     BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches, List,
     ListEntry, Match, Search, SearchError, SearchProblem, SearchSummary, Skipped, SkippedFiles, TextLine,

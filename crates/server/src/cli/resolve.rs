@@ -80,6 +80,8 @@ pub enum Action {
         project: Option<PathBuf>,
         /// Whether what the project holds may be run.
         is_trusted: bool,
+        /// The directories that machines share, with [`StateOptions::state_url`]; absolute.
+        directories: Vec<PathBuf>,
     },
     /// Print the tools.
     Tools {
@@ -153,10 +155,11 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         Some(Subcommands::Install(install)) => {
             Action::Install(request(install, chosen, access.read_only, typed)?)
         }
-        Some(Subcommands::Doctor { client, project, trust_project: is_trusted }) => {
+        Some(Subcommands::Doctor { client, project, trust_project: is_trusted, roots }) => {
             let client = client.as_deref().map(Client::find).transpose()?;
             let project = project.map(absolute_without_dots).transpose()?;
-            Action::Doctor { client, project, is_trusted }
+            let directories = shared_directories(roots)?;
+            Action::Doctor { client, project, is_trusted, directories }
         }
         Some(Subcommands::Call { roots, tool, values, json }) => {
             directories.extend(roots);
@@ -215,6 +218,15 @@ fn roots(action: &Action, directories: Vec<PathBuf>) -> Result<(Vec<Wanted>, Vec
             .collect::<Result<_, _>>()?,
     };
     Ok((roots, Vec::new()))
+}
+
+/// Returns the directories of which it is told what other machines call them: those that were named, else the current one if it is served
+/// unasked.
+fn shared_directories(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
+    if named.is_empty() {
+        return Ok(default_root().into_iter().collect());
+    }
+    named.into_iter().map(absolute).collect()
 }
 
 /// Returns the state directory that was named, else the platform's own for it.

@@ -324,7 +324,7 @@ fn doctor_and_install_know_what_a_package_of_windows_reads() {
     };
     let looked = || {
         let mut said = Vec::new();
-        doctor(request.client, None, false, &machine, &state, &mut said).unwrap();
+        doctor(request.client, None, false, &machine, &state, None, &mut said).unwrap();
         told(said).lines().filter(|line| line.contains(".json")).collect::<Vec<_>>().join("\n")
     };
     std::fs::create_dir_all(home.path().join("AppData/Roaming/Claude")).unwrap();

@@ -13,6 +13,7 @@ mod beginning;
 mod budget;
 mod cli;
 mod directories;
+mod doctor_database;
 mod documents;
 mod errors;
 mod files;

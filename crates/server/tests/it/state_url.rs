@@ -13,7 +13,7 @@ use crate::world::World;
 
 #[path = "../../../store/src/postgres/fixture.rs"]
 #[expect(dead_code, reason = "the store's tests use all of it")]
-mod fixture;
+pub(crate) mod fixture;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 

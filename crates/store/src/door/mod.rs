@@ -5,6 +5,8 @@ mod builder;
 mod confine;
 mod control;
 mod edit;
+#[cfg(feature = "postgres")]
+mod examine;
 mod facts;
 mod history;
 mod list;

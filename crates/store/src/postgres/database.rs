@@ -20,6 +20,9 @@ use tokio_postgres::{Client, Row};
 
 use crate::observer::Observer;
 use crate::postgres::error::DatabaseError;
+use crate::postgres::examine::examine;
+use crate::postgres::pool;
+use crate::postgres::report::DatabaseReport;
 use crate::postgres::session::{Running, SILENCE, Settings, connect};
 
 /// How long a statement may take, and how long a session is waited for.
@@ -68,6 +71,8 @@ pub(crate) struct Session {
     client: Client,
     /// The number of the lock. No two sessions have the same.
     pub(crate) key: i64,
+    /// The server's process that has it; another one answers only where a pool stands between.
+    process: i32,
     is_over: AtomicBool,
     over: Notify,
 }
@@ -130,6 +135,11 @@ impl Database {
     /// The ports at which it may listen, of hosts that are no sockets.
     pub(crate) fn ports(&self) -> Vec<u16> {
         self.0.inner.settings.ports()
+    }
+
+    /// What is wrong with it, and what is kept in it; changes nothing there. Takes some seconds for each host at most.
+    pub(crate) fn examine(&self) -> DatabaseReport {
+        examine(&self.0.inner.settings)
     }
 
     /// Starts the thread that keeps the session, if it is not running.
@@ -288,12 +298,12 @@ async fn keep_session(inner: &Inner) {
     }
 }
 
-/// Opens a session, and takes its lock.
+/// Opens a session, and takes its lock. The second connection is opened along with it, since only two tell whether a pool shares sessions.
 async fn open(inner: &Inner) -> Result<(Arc<Session>, Running), DatabaseError> {
     let (client, running) = connect(&inner.settings).await?;
     let key = drawn();
     let lock = async {
-        let statement = "select pg_try_advisory_lock($1), set_config('idle_session_timeout', $2, false)";
+        let statement = "select pg_try_advisory_lock($1), set_config('idle_session_timeout', $2, false), pg_backend_pid()";
         let silence = SILENCE.as_millis().to_string();
         client.query_typed_one(statement, &[(&key, Type::INT8), (&silence, Type::TEXT)]).await
     };
@@ -302,7 +312,18 @@ async fn open(inner: &Inner) -> Result<(Arc<Session>, Running), DatabaseError> {
     if !row.get::<_, bool>(0) {
         return Err(DatabaseError::Unreachable("a lock was drawn twice".to_owned()));
     }
-    let session = Session { client, key, is_over: AtomicBool::new(false), over: Notify::new() };
+    let second = connect(&inner.settings).await?;
+    let is_pooled = timeout(BOUND, pool::is_pooled(&client, &second.0)).await;
+    let is_pooled = is_pooled.map_err(|_| DatabaseError::TimedOut(BOUND.as_secs()))?;
+    if is_pooled.map_err(|error| DatabaseError::of_statement(&error))? {
+        return Err(DatabaseError::Pooled);
+    }
+    // Where it is in use it has ended, or will soon.
+    if let Ok(mut kept) = inner.second.try_lock() {
+        *kept = Some(second);
+    }
+    let session =
+        Session { client, key, process: row.get(2), is_over: AtomicBool::new(false), over: Notify::new() };
     Ok((session.into(), running))
 }
 
@@ -310,8 +331,9 @@ async fn open(inner: &Inner) -> Result<(Arc<Session>, Running), DatabaseError> {
 async fn heartbeat(session: &Session) -> DatabaseError {
     loop {
         sleep(SILENCE / 5).await;
-        match timeout(SILENCE / 2, session.client.query_typed("select", &[])).await {
-            Ok(Ok(_)) => {}
+        match timeout(SILENCE / 2, pool::process(&session.client)).await {
+            Ok(Ok(process)) if process == session.process => {}
+            Ok(Ok(_)) => return DatabaseError::Pooled,
             Ok(Err(error)) => return DatabaseError::of_statement(&error),
             Err(_) => return DatabaseError::TimedOut((SILENCE / 2).as_secs()),
         }

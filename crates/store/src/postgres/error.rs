@@ -11,6 +11,11 @@ pub enum DatabaseError {
     /// It did not answer in time.
     #[error("the database did not answer within {0} seconds")]
     TimedOut(u64),
+    /// A pool stands before it that hands sessions on, so that their locks say nothing.
+    #[error(
+        "a pool hands the sessions of the database on after each transaction, so that nobody's lock can be known by them; the URL is to name the database itself, or a pool in session mode"
+    )]
+    Pooled,
     /// The session ended before the answer.
     #[error("the session with the database ended: {0}")]
     Ended(String),
@@ -65,7 +70,7 @@ impl DatabaseError {
 }
 
 /// An error with what caused it, in a line.
-fn told(error: &tokio_postgres::Error) -> String {
+pub(super) fn told(error: &tokio_postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return answer.message().to_owned();
     }

@@ -38,8 +38,8 @@ pub(crate) fn is_root() -> bool {
         == 0
 }
 
-/// A command as a user who is not root, as the server demands.
-fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
+/// A command as a user who is not root, as the server demands, and a pool.
+pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has root"))]
     let mut command = Command::new(program);
     #[cfg(unix)]
@@ -120,6 +120,12 @@ impl Server {
             keeper.wait().unwrap();
         }
         fs::remove_file(self.home.join("keep")).unwrap();
+    }
+
+    /// Has it be a standby once it goes on, which waits for a server that leads it, in vain.
+    pub(crate) fn is_to_stand_by(&self) {
+        let mark = self.home.join("data/standby.signal");
+        assert!(unprivileged("touch").arg(mark).status().unwrap().success());
     }
 
     /// The directory of its socket.

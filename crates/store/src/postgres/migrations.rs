@@ -65,8 +65,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
     );",
 ];
 
+/// The tables that the last of them leaves, in the order in which they are told.
+pub(super) const TABLES: [&str; 5] = ["records", "record_files", "edits", "edit_files", "roots"];
+
 /// The table by which a schema is known to be ours, and its version.
-const MARK: &str = "mcp_text_editor_schema";
+pub(super) const MARK: &str = "mcp_text_editor_schema";
 
 /// The advisory lock of whoever makes tables: `mte` and a number.
 const LOCK: i64 = 0x006d_7465_0001;

@@ -104,6 +104,28 @@ impl Settings {
         self.url.hosts.iter().filter(|(host, _)| is_tcp(host)).map(|(_, port)| *port).collect()
     }
 
+    /// Whether there is a password for a host.
+    pub(super) fn has_password(&self, at: usize) -> bool {
+        matches!(self.passwords.get(at), Some(Some(_)))
+    }
+
+    /// How to connect to a host, at each of its addresses; none if its name leads nowhere.
+    pub(super) fn configs(&self, at: usize) -> Vec<Config> {
+        let Some((host, port)) = self.url.hosts.get(at) else { return Vec::new() };
+        let mut config = self.config(at);
+        config.port(*port);
+        match host {
+            #[cfg(unix)]
+            Host::Unix(directory) => vec![config.host_path(directory).clone()],
+            #[cfg(not(unix))]
+            Host::Unix(_) => Vec::new(),
+            Host::Tcp(name) => {
+                let of = |address| config.clone().host(name).hostaddr(address).clone();
+                self.addresses.of(name).into_iter().map(of).collect()
+            }
+        }
+    }
+
     fn config(&self, at: usize) -> Config {
         let mut config = Config::new();
         config
@@ -129,32 +151,20 @@ impl Settings {
 pub(super) async fn connect(settings: &Settings) -> Result<(Client, Running), DatabaseError> {
     let mut failed = DatabaseError::Unreachable("it has no host".to_owned());
     for (at, (host, port)) in settings.url.hosts.iter().enumerate() {
-        let mut config = settings.config(at);
-        config.port(*port);
-        let configs: Vec<Config> = match host {
-            #[cfg(unix)]
-            Host::Unix(directory) => vec![config.host_path(directory).clone()],
-            #[cfg(not(unix))]
-            Host::Unix(_) => Vec::new(),
-            Host::Tcp(name) => {
-                let addresses = settings.addresses.of(name);
-                let of = |address| config.clone().host(name).hostaddr(address).clone();
-                addresses.into_iter().map(of).collect()
-            }
-        };
+        let configs = settings.configs(at);
         let to = format!("{host}:{port}");
         if configs.is_empty() {
             failed = DatabaseError::Unreachable(format!("{to}: the name is not known"));
         }
         for config in configs {
-            match timeout(BOUND, open(settings, config, matches!(host, Host::Tcp(_)), &to)).await {
+            match timeout(BOUND, open(settings, config, matches!(host, Host::Tcp(_)))).await {
                 Ok(Ok((mut client, running))) => {
                     let prepared = timeout(BOUND, set_up(&mut client, &settings.url.schema)).await;
                     // If that fails, another host would be the same database.
                     prepared.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs())))?;
                     return Ok((client, running));
                 }
-                Ok(Err(error)) => failed = error,
+                Ok(Err(error)) => failed = DatabaseError::of_connecting(&to, &error),
                 Err(_) => failed = DatabaseError::Unreachable(format!("{to}: it does not answer")),
             }
         }
@@ -162,20 +172,19 @@ pub(super) async fn connect(settings: &Settings) -> Result<(Client, Running), Da
     Err(failed)
 }
 
-async fn open(
+/// Opens a session as the server has it, and nothing more.
+pub(super) async fn open(
     settings: &Settings,
     mut config: Config,
     is_tcp: bool,
-    to: &str,
-) -> Result<(Client, Running), DatabaseError> {
-    let failed = |error: tokio_postgres::Error| DatabaseError::of_connecting(to, &error);
+) -> Result<(Client, Running), tokio_postgres::Error> {
     if let Some(tls) = settings.tls.as_ref().filter(|_| is_tcp) {
         config.ssl_mode(SslMode::Require);
-        let (client, connection) = config.connect(tls.clone()).await.map_err(failed)?;
+        let (client, connection) = config.connect(tls.clone()).await?;
         return Ok((client, Running::new(connection)));
     }
     config.ssl_mode(SslMode::Disable);
-    let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
+    let (client, connection) = config.connect(NoTls).await?;
     Ok((client, Running::new(connection)))
 }
 

@@ -14,8 +14,10 @@ pub(super) struct Mount {
     root: PathBuf,
     /// Where.
     pub(super) point: PathBuf,
-    kind: String,
+    pub(super) kind: String,
     source: Vec<u8>,
+    /// The options of the file system, not of this mount alone, with commas between them.
+    pub(super) options: String,
 }
 
 /// Reads a list of mounts, in the form of `proc_pid_mountinfo(5)`; lines that have another one are left out.
@@ -38,6 +40,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
         point: path(point)?,
         kind,
         source: unescaped(fields.next()?),
+        options: String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned(),
     })
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::digest::Digest;
 
 use crate::os::mounts::{MountList, machine};
+use crate::root_names::locks::{FileLocks, locks};
 use crate::root_names::mount::{covering, mounts};
 use crate::root_names::name::{RootName, SharedPath, joined};
 
@@ -53,6 +54,12 @@ impl RootNames {
     /// What this machine calls itself; empty where it has no name.
     pub(crate) fn machine(&self) -> &str {
         self.machine.as_ref().map_or("", RootName::as_str)
+    }
+
+    /// Whether the locks on a file here keep other machines out, as far as the mount tells.
+    pub(crate) fn locks(&self, path: &Path) -> FileLocks {
+        let mounts = mounts(&self.mounts.text().unwrap_or_default());
+        covering(&mounts, path).map_or(FileLocks::Unknown, locks)
     }
 
     /// What a path is called, and what is called otherwise below it: directories with names of their own, and mounts.

@@ -157,3 +157,35 @@ fn any_list_can_be_read() {
         names(&[]).shared_among(list, Path::new("/a"));
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mount_tells_whether_its_locks_hold_among_machines() {
+    let told = |kind: &str, options: &str| {
+        let line = format!("22 1 8:1 / / rw - {kind} source {options}\n");
+        super::locks::locks(&mounts(line.as_bytes())[0])
+    };
+    for (kind, options) in [
+        ("nfs4", "rw,vers=4.2,local_lock=none"),
+        ("nfs", "rw,local_lock=posix"),
+        ("cifs", "rw,nobrlx"),
+        ("fuse.glusterfs", "rw"),
+        ("ceph", ""),
+    ] {
+        assert_eq!(told(kind, options), FileLocks::AmongMachines, "{kind} {options}");
+    }
+    for (kind, options, option) in [
+        ("nfs4", "rw,local_lock=all", Some("local_lock=all")),
+        ("nfs", "rw,nolock,local_lock=none", Some("nolock")),
+        ("smb3", "rw,nobrl", Some("nobrl")),
+        ("lustre", "rw,localflock", Some("localflock")),
+        ("fuse.sshfs", "rw", None),
+    ] {
+        assert_eq!(
+            told(kind, options),
+            FileLocks::Here { kind: kind.to_owned(), option },
+            "{kind} {options}"
+        );
+    }
+    assert_eq!(told("ext4", "rw"), FileLocks::Unknown);
+}

@@ -1,6 +1,6 @@
 //! The subcommand itself: which entries are looked at, and what is told of them.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::Value;
@@ -20,13 +20,15 @@ use crate::render::escape::on_one_line;
 const LONGEST: usize = 2_000;
 
 /// Looks at the entries of a client, or of all: a person's own, and that of the project. Of the project nothing is run unless the person trusts
-/// it. Returns whether all is well.
+/// it. `database` is whether all is well with the database of several machines, where that was looked at: then there need be no entry.
+/// Returns whether all is well.
 pub fn doctor(
     client: Option<&'static Client>,
     project: Option<&Path>,
     is_trusted: bool,
     machine: &Machine,
     state: &StateOptions,
+    database: Option<bool>,
     out: &mut impl Write,
 ) -> Result<bool, InstallError> {
     let clients = client.map_or_else(|| CLIENTS.iter().collect(), |client| vec![client]);
@@ -78,11 +80,14 @@ pub fn doctor(
             tell(client, scope, &report, out)?;
         }
     }
+    if count == 0 && client.is_none() && database.is_some() {
+        return Ok(database == Some(true));
+    }
     if count == 0 {
         let (name, needs) = client.map_or(("CLIENT", ""), |client| (client.name, client.needs(false)));
         writeln!(out, "there is no entry of this server; mcp-text-editor install {name}{needs} writes one")?;
     }
-    Ok(is_well && count > 0)
+    Ok(is_well && count > 0 && database != Some(false))
 }
 
 /// Whether a place is one in which `install` writes.
@@ -163,6 +168,11 @@ fn tell(client: &Client, scope: &Scope, report: &Report, out: &mut impl Write) -
     };
     let file = scope.file.to_string_lossy();
     writeln!(out, "{}: {}", client.program, shown(&format!("{file}{alone}")))?;
+    Ok(tell_report(report, out)?)
+}
+
+/// Tells what was found of what was named in the line before.
+pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for done in &report.done {
         writeln!(out, "  {}", shown(done))?;
     }
@@ -178,6 +188,6 @@ fn tell(client: &Client, scope: &Scope, report: &Report, out: &mut impl Write) -
 }
 
 /// A line that may have words of a project, or of a server, in it.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     on_one_line(&clipped(text, LONGEST))
 }

@@ -16,6 +16,7 @@ use crate::journal::postgres::statements::{self, ABANDONED, ALL, BEGIN, NAMING, 
 use crate::observer::Observer;
 use crate::postgres::database::{Database, Value};
 use crate::postgres::error::DatabaseError;
+use crate::postgres::report::DatabaseReport;
 use crate::root_names::RootNames;
 
 /// How long an edit waits for a database that is not there. A read does not wait.
@@ -50,6 +51,11 @@ impl SharedJournal {
         let session = self.link.database.session(PATIENCE).unwrap();
         self.link.database.query(&session, "delete from records", Vec::new()).unwrap();
         self.clone()
+    }
+
+    /// What is wrong with the database, and what is kept in it.
+    pub(crate) fn examine(&self) -> DatabaseReport {
+        self.link.database.examine()
     }
 
     /// The ports to which it connects.

@@ -3,6 +3,7 @@
 use tokio_postgres::types::Type;
 
 use crate::postgres::database::Value;
+use crate::postgres::owner::is_free;
 
 /// A record that is begun; no temporary of its is made.
 pub(super) const BEGUN: i16 = 0;
@@ -35,16 +36,6 @@ pub(super) const END: &str = "delete from records where claim = $1";
 
 /// Gives a record up, so that anybody may take it over. Values: claim.
 pub(super) const RELEASE: &str = "update records set owner = 0 where claim = $1";
-
-/// Whether nobody has the lock of an owner. A bigint's lock is told in two halves (`pg_locks`).
-macro_rules! is_free {
-    () => {
-        "not exists (select from pg_catalog.pg_locks l
-            where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-                and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
-                and l.classid = (r.owner >> 32)::oid and l.objid = (r.owner & 4294967295)::oid)"
-    };
-}
 
 /// Values: claim, the claim of who takes it over, and that one's session.
 pub(super) const TAKE_OVER: &str = concat!(

@@ -1,0 +1,337 @@
+//! What is wrong with the database of several machines, and with what they call a directory, in words.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mcp_text_editor_store::{
+    DatabaseFacts, DatabaseReport, FileLocks, HostReport, KeptInDatabase, NoSession, SchemaLack, SchemaState,
+    Workspace, Writes, real_path,
+};
+
+use super::entry::{Report, Wrong};
+use super::run::{shown, tell_report};
+
+/// How far clocks may be apart before somebody is told.
+const APART: Duration = Duration::from_secs(10);
+
+/// Looks at the database of several machines, and at directories that they share; changes nothing. Returns whether all is well; `None` where
+/// there is no such database.
+pub fn database(
+    workspace: &Workspace,
+    directories: &[PathBuf],
+    out: &mut impl Write,
+) -> io::Result<Option<bool>> {
+    let Some(found) = workspace.examine_database() else { return Ok(None) };
+    writeln!(out, "{}", shown(&found.url))?;
+    let mut report = judge(&found);
+    for directory in directories {
+        report.add(shared(workspace, directory));
+    }
+    tell_report(&report, out)?;
+    Ok(Some(report.wrong.is_empty()))
+}
+
+/// Judges what was found at all hosts.
+fn judge(found: &DatabaseReport) -> Report {
+    let mut report = Report::default();
+    let reached = |host: &HostReport| host.found.clone().ok();
+    let leading = found.hosts.iter().filter_map(reached).find(|facts| facts.writes == Writes::Taken);
+    for host in &found.hosts {
+        match &host.found {
+            Ok(facts) => add_host(&mut report, found, host, facts, leading.is_some()),
+            Err(why) => report.wrong.push(no_session(found, host, why)),
+        }
+    }
+    // The schema of a standby is that of the server which leads it.
+    if let Some(facts) = leading.or_else(|| found.hosts.iter().find_map(reached)) {
+        add_schema(&mut report, found, &facts.schema);
+    }
+    report
+}
+
+/// Words why there is no session with a host.
+fn no_session(found: &DatabaseReport, host: &HostReport, why: &NoSession) -> Wrong {
+    let DatabaseReport { role, database, .. } = found;
+    let address = &host.address;
+    let password = format!(
+        "set PGPASSWORD, or write {address}:{database}:{role}:PASSWORD in ~/.pgpass or in the file of PGPASSFILE, which nobody else may read (chmod 600)"
+    );
+    let (what, mend) = match why {
+        NoSession::UnknownName => (
+            "the name leads to no address".to_owned(),
+            "spell the host in the URL right, or make its name known (DNS, /etc/hosts)".to_owned(),
+        ),
+        NoSession::Unreachable(error) => (
+            format!("there is no connection: {error}"),
+            "start it, let it listen there (listen_addresses and port of postgresql.conf), and let what is between pass it".to_owned(),
+        ),
+        NoSession::Silent => (
+            "it does not answer".to_owned(),
+            "look whether a firewall drops what is sent to it, whether it is overloaded, and whether it is PostgreSQL that listens there".to_owned(),
+        ),
+        NoSession::NoTls => (
+            "it has no TLS".to_owned(),
+            "switch it on (ssl = on, with a certificate of its name), or write sslmode=disable in the URL where nobody else is on the way".to_owned(),
+        ),
+        NoSession::UnknownAuthority => (
+            "its certificate is of an authority that is not known here".to_owned(),
+            "name a file with that authority's certificate: sslrootcert=FILE in the URL".to_owned(),
+        ),
+        NoSession::OtherName => (
+            "its certificate is of another name".to_owned(),
+            "name the host in the URL as its certificate does, or give it one of this name (subjectAltName)".to_owned(),
+        ),
+        NoSession::Tls(error) => (
+            format!("TLS fails: {error}"),
+            "give it a certificate that is valid, of its name and of an authority that is known here".to_owned(),
+        ),
+        NoSession::NoPassword => (format!("it wants a password of the role {role}, and none is known"), password),
+        NoSession::WrongPassword => (
+            format!("it takes another password of the role {role}, or does not know that role"),
+            format!("{password}; in the database `create role` or `alter role` sets it"),
+        ),
+        NoSession::NotAdmitted(message) => (
+            format!("it does not let the role {role} in: {message}"),
+            format!(
+                "in the database: create role {role} login; grant connect on database {database} to {role}; and a line of pg_hba.conf for this machine"
+            ),
+        ),
+        NoSession::NoDatabase => (
+            format!("it has no database {database}"),
+            format!("in the database: create database {database} owner {role}; or name another one in the URL"),
+        ),
+        NoSession::Full(message) => (
+            format!("it has no place: {message}"),
+            "raise max_connections: each process of this server takes two".to_owned(),
+        ),
+        NoSession::NotReady(message) => (format!("it is not ready: {message}"), "ask again in a moment".to_owned()),
+        NoSession::Other(message) => (
+            format!("there is no session: {message}"),
+            "look into its log, and whether it is PostgreSQL that listens there".to_owned(),
+        ),
+    };
+    Wrong { what: format!("{address}: {what}"), mend }
+}
+
+/// Adds what is to be told of a host that lets the role in.
+fn add_host(
+    report: &mut Report,
+    found: &DatabaseReport,
+    host: &HostReport,
+    facts: &DatabaseFacts,
+    is_led: bool,
+) {
+    let (address, role) = (&host.address, &found.role);
+    let tls = if facts.has_tls { "with TLS" } else { "without TLS" };
+    let writes = match facts.writes {
+        Writes::Taken => "",
+        Writes::Standby => ", a standby",
+        Writes::ReadOnly => ", read-only",
+    };
+    report.done.push(format!("{address}: PostgreSQL {}, {tls}{writes}", facts.version));
+    let mut wrong =
+        |what: String, mend: String| report.wrong.push(Wrong { what: format!("{address}: {what}"), mend });
+    if facts.is_too_old {
+        wrong(
+            format!("PostgreSQL {} lacks what ends the session of a stopped process", facts.version),
+            "use PostgreSQL 14 or later".to_owned(),
+        );
+    }
+    match facts.writes {
+        Writes::Standby if !is_led => wrong(
+            "it is a standby, which takes no writes, and no other host of the URL takes them".to_owned(),
+            "name the server that leads it in the URL, or both with a comma between".to_owned(),
+        ),
+        Writes::ReadOnly if !is_led => wrong(
+            "its transactions are read-only".to_owned(),
+            format!(
+                "in the database: alter role {role} reset default_transaction_read_only; else look who made it so, and why"
+            ),
+        ),
+        _ => {}
+    }
+    if facts.is_pooled {
+        wrong(
+            "a pool hands its sessions on after each transaction, so that nobody's lock is known by them"
+                .to_owned(),
+            "name the database itself in the URL, or a pool in session mode (PgBouncer: pool_mode = session)"
+                .to_owned(),
+        );
+    }
+    for setting in &facts.forgetful {
+        wrong(
+            format!("{setting} is off: after a loss of power it can have forgotten what it acknowledged"),
+            match *setting {
+                "synchronous_commit" => format!("in the database: alter role {role} set {setting} = on"),
+                _ => format!("write {setting} = on in its postgresql.conf, and restart it"),
+            },
+        );
+    }
+    if facts.clock.by > APART {
+        let side = if facts.clock.is_ahead { "ahead of" } else { "behind" };
+        wrong(
+            format!(
+                "its clock is {} {side} this machine's: edits have its time, so --since and --until miss by as much",
+                span(facts.clock.by)
+            ),
+            "set both by NTP".to_owned(),
+        );
+    }
+}
+
+/// Adds what is to be told of the schema, and of what is kept in it.
+fn add_schema(report: &mut Report, found: &DatabaseReport, state: &SchemaState) {
+    let DatabaseReport { schema, schema_version, role, database, .. } = found;
+    let (what, mend) = match state {
+        SchemaState::ToBeMade => {
+            report.done.push(format!("the schema {schema} is made with the first use"));
+            return;
+        }
+        SchemaState::Earlier(version) => {
+            report.done.push(format!(
+                "the schema {schema} is of version {version}, and becomes {schema_version} with the first use; earlier programs cannot use it then"
+            ));
+            return;
+        }
+        SchemaState::Current(Ok(kept)) => {
+            report.done.extend(told(found, kept));
+            return;
+        }
+        SchemaState::NotToBeMade => (
+            format!("there is no schema {schema}, and the role {role} may not make it"),
+            format!(
+                "in the database: create schema {schema} authorization {role}; or grant create on database {database} to {role}"
+            ),
+        ),
+        SchemaState::Closed => (
+            format!("the role {role} may not use the schema {schema}, or make tables in it"),
+            format!("in the database: grant usage, create on schema {schema} to {role}"),
+        ),
+        SchemaState::Foreign => (
+            format!(
+                "the schema {schema} is somebody else's: it has tables that mcp-text-editor did not make"
+            ),
+            "name another one in the URL: schema=NAME".to_owned(),
+        ),
+        SchemaState::Later(version) => (
+            format!("the schema {schema} is of version {version}, and this program knows {schema_version}"),
+            "use the version of mcp-text-editor that the other machines have, or another schema".to_owned(),
+        ),
+        SchemaState::NotToBeMigrated(version, owner) => (
+            format!(
+                "the schema {schema} is of version {version}, this program's is {schema_version}, and the tables are the role {owner}'s"
+            ),
+            format!("use it once as {owner}, or in the database: grant {owner} to {role}"),
+        ),
+        SchemaState::Current(Err(lacks)) => {
+            report.wrong.extend(lacks.iter().map(|lack| lacking(found, lack)));
+            return;
+        }
+    };
+    report.wrong.push(Wrong { what, mend });
+}
+
+fn lacking(found: &DatabaseReport, lack: &SchemaLack) -> Wrong {
+    let DatabaseReport { schema, role, .. } = found;
+    match lack {
+        SchemaLack::Table(table) => Wrong {
+            what: format!("the table {table} of the schema {schema} is missing"),
+            mend: format!(
+                "restore it from a backup; or, with all that is kept: drop schema {schema} cascade"
+            ),
+        },
+        SchemaLack::Right { right, table } => Wrong {
+            what: format!(
+                "the role {role} has no right to {right} in the table {table} of the schema {schema}"
+            ),
+            mend: format!(
+                "in the database: grant select, insert, update, delete on all tables in schema {schema} to {role}"
+            ),
+        },
+    }
+}
+
+/// Words what is kept.
+fn told(found: &DatabaseReport, kept: &KeptInDatabase) -> Vec<String> {
+    let DatabaseReport { schema, schema_version, .. } = found;
+    let age = kept.oldest.map_or_else(String::new, |age| format!(", the oldest begun {} ago", span(age)));
+    let mut told = vec![format!(
+        "the schema {schema}, of version {schema_version}, keeps {} in {} bytes, and {}",
+        counted(kept.edits, "past edit"),
+        kept.bytes,
+        counted(kept.roots, "directory name")
+    )];
+    told.push(match (kept.in_work, kept.abandoned) {
+        (0, 0) => "no edit is under way".to_owned(),
+        (in_work, 0) => format!("{} under way{age}", counted(in_work, "edit")),
+        (in_work, abandoned) => format!(
+            "{} under way, and {} left by processes that are gone{age}: a server that reaches their files ends them",
+            counted(in_work, "edit"),
+            counted(abandoned, "edit")
+        ),
+    });
+    told
+}
+
+/// Judges what a directory is to other machines.
+fn shared(workspace: &Workspace, directory: &Path) -> Report {
+    let mut report = Report::default();
+    let shown = directory.display();
+    let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
+    if !directory.is_dir() {
+        wrong(format!("{shown} is no directory"), "mount it, or name another one by --root".to_owned());
+        return report;
+    }
+    let real = real_path(directory);
+    let name = workspace.shared_path(&real).filter(|shared| shared.root.is_shared());
+    if name.is_none() {
+        wrong(
+            format!(
+                "other machines do not know {shown} by any name, so they neither end nor undo what is edited there"
+            ),
+            format!(
+                "--root-name NAME={shown}, with the same name on each machine (or MCP_TEXT_EDITOR_ROOT_NAME)"
+            ),
+        );
+    }
+    let locks = workspace.file_locks(&real);
+    if let FileLocks::Here { kind, option } = &locks {
+        let (said, mend) = match option {
+            Some(option) => (format!(" ({option})"), format!("mount it without {option}")),
+            None => (
+                String::new(),
+                "share it by a file system whose locks hold among machines: docs/scaling.md has some"
+                    .to_owned(),
+            ),
+        };
+        wrong(
+            format!(
+                "locks on files in {shown} are this machine's alone, as {kind} is mounted{said}: two machines can edit one file at once"
+            ),
+            mend,
+        );
+    }
+    let locks = match locks {
+        FileLocks::AmongMachines => "; its locks hold among machines, by its mount",
+        FileLocks::Unknown => "; whether its locks hold among machines, its mount does not tell",
+        FileLocks::Here { .. } => "",
+    };
+    report.done.extend(name.map(|name| format!("all machines call {shown} {name}{locks}")));
+    report
+}
+
+/// A number of things.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Words a span of time.
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..=119 => format!("{seconds} s"),
+        seconds @ 120..=7_199 => format!("{} min", seconds / 60),
+        seconds @ 7_200..=172_799 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}

@@ -1,0 +1,12 @@
+//! Whether the process that owns a record lives: [`is_free`].
+
+/// Whether no session has the lock of a record `r`, by which its owner is known. A bigint's lock is told in two halves (`pg_locks`).
+macro_rules! is_free {
+    () => {
+        "not exists (select from pg_catalog.pg_locks l
+            where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+                and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
+                and l.classid = (r.owner >> 32)::oid and l.objid = (r.owner & 4294967295)::oid)"
+    };
+}
+pub(crate) use is_free;

@@ -1,0 +1,37 @@
+//! Whether file locks hold among machines, as far as the list of mounts tells: [`FileLocks`].
+
+use crate::root_names::mount::Mount;
+
+/// Whether a lock on a file keeps other machines out, too.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FileLocks {
+    /// It does, by what the file system says of itself.
+    AmongMachines,
+    /// It is this machine's, or this mount's, alone.
+    Here {
+        /// The file system's kind, as the system lists it.
+        kind: String,
+        /// The mount option that says so; `None` where the kind does.
+        option: Option<&'static str>,
+    },
+    /// Nothing tells.
+    Unknown,
+}
+
+/// What a mount says of flock(2): nfs(5) (`local_lock`), mount.cifs(8) (`nobrl`), mount.lustre(8), the kernel's documents of ocfs2 and gfs2.
+pub(super) fn locks(mount: &Mount) -> FileLocks {
+    let local: &[&'static str] = match mount.kind.as_str() {
+        "nfs" | "nfs4" => &["local_lock=all", "local_lock=flock", "nolock"],
+        "cifs" | "smb3" => &["nobrl"],
+        "lustre" => &["localflock", "noflock"],
+        "ocfs2" | "gfs2" => &["localflocks"],
+        "ceph" | "fuse.ceph" | "glusterfs" | "fuse.glusterfs" | "fuse.juicefs" => &[],
+        "fuse.sshfs" => return FileLocks::Here { kind: mount.kind.clone(), option: None },
+        _ => return FileLocks::Unknown,
+    };
+    let is_set = |option: &&&'static str| mount.options.split(',').any(|set| set == **option);
+    match local.iter().find(is_set) {
+        Some(option) => FileLocks::Here { kind: mount.kind.clone(), option: Some(option) },
+        None => FileLocks::AmongMachines,
+    }
+}
