@@ -112,7 +112,7 @@ pub use error::{
 };
 pub use history::{
     EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Filter as EditFilter, Forgotten, History, Kind,
-    NotKept, Remedy, Settings as HistorySettings, Undo, path_in_history,
+    KnownRoot, NotKept, Remedy, RootPlace, Settings as HistorySettings, Undo, path_in_history,
 };
 pub use observer::Observer;
 pub use os::fd_limit::{limit as fd_limit, raise_limit as raise_fd_limit};

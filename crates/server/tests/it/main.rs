@@ -51,6 +51,8 @@ mod schemas;
 mod scopes;
 mod session;
 #[cfg(unix)]
+mod several_machines;
+#[cfg(unix)]
 mod shell;
 mod state_url;
 mod stdio;

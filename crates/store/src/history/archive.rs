@@ -8,6 +8,7 @@ use mcp_text_editor_core::digest::Digest;
 use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::entry::{Entry, Forgotten};
 use crate::history::filter::Filter;
+use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
@@ -59,6 +60,11 @@ pub(super) trait Archive: fmt::Debug + Send {
 
     /// The edit that is in the way of undoing this one.
     fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept>;
+
+    /// The names of directories that machines share; `None` where no other machine shares the archive.
+    fn roots(&mut self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
+        Ok(None)
+    }
 
     /// Forgets edits.
     fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept>;

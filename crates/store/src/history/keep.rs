@@ -15,6 +15,7 @@ use crate::history::edit::{Caller, EditId, FileEdit, NewEdit, Undo};
 use crate::history::embedded::Embedded;
 use crate::history::entry::{Entry, Forgotten};
 use crate::history::filter::Filter;
+use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::{NotKept, Remedy};
 #[cfg(feature = "postgres")]
 use crate::history::postgres::Shared;
@@ -159,6 +160,11 @@ impl History {
     /// the first, if it began with what this one left. `None` if the history does not tell.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         self.kept()?.archive().later(id, path, now)
+    }
+
+    /// What directories are called on all machines that share the history, in the order of the names; `None` where this machine alone has it.
+    pub fn roots(&self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
+        self.kept()?.archive().roots()
     }
 
     /// Forgets all edits, or those of a file or of files below a directory, together with what they did to other files:

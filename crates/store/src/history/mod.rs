@@ -13,6 +13,7 @@ mod filter;
 #[cfg(any(feature = "history", feature = "postgres"))]
 mod format;
 mod keep;
+mod known_root;
 mod not_kept;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -27,5 +28,6 @@ pub use edit::{EditId, Kind, Undo};
 pub use entry::{Entry, EntryFile, Forgotten};
 pub use filter::Filter;
 pub use keep::{History, path_in_history};
+pub use known_root::{KnownRoot, RootPlace};
 pub use not_kept::{NotKept, Remedy};
 pub use settings::Settings;

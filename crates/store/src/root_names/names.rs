@@ -62,6 +62,28 @@ impl RootNames {
         covering(&mounts, path).map_or(FileLocks::Unknown, locks)
     }
 
+    /// Where a directory is on this machine: each place in it that is here, and the path of that; empty where nothing of it is.
+    pub(crate) fn places(&self, root: &RootName) -> Vec<(PathBuf, PathBuf)> {
+        self.places_among(&self.mounts.text().unwrap_or_default(), root)
+    }
+
+    pub(super) fn places_among(&self, list: &[u8], root: &RootName) -> Vec<(PathBuf, PathBuf)> {
+        if self.machine.as_ref() == Some(root) {
+            return vec![(PathBuf::new(), PathBuf::from("/"))];
+        }
+        let mounts = mounts(list);
+        let points = mounts.iter().map(|mount| mount.point.as_path());
+        let all = self.given.iter().map(|(_, directory)| directory.as_path()).chain(points);
+        let place = |path: &Path| {
+            let shared = self.shared_among(list, path).filter(|shared| shared.root == *root)?;
+            Some((shared.relative, path.to_owned()))
+        };
+        let mut places: Vec<_> = all.filter_map(place).collect();
+        places.sort();
+        places.dedup();
+        places
+    }
+
     /// What a path is called, and what is called otherwise below it: directories with names of their own, and mounts.
     pub(crate) fn shared_below(&self, path: &Path) -> Vec<SharedPath> {
         let list = self.mounts.text().unwrap_or_default();

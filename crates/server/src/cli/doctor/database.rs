@@ -257,7 +257,7 @@ fn told(found: &DatabaseReport, kept: &KeptInDatabase) -> Vec<String> {
     let DatabaseReport { schema, schema_version, .. } = found;
     let age = kept.oldest.map_or_else(String::new, |age| format!(", the oldest begun {} ago", span(age)));
     let mut told = vec![format!(
-        "the schema {schema}, of version {schema_version}, keeps {} in {} bytes, and {}",
+        "the schema {schema}, of version {schema_version}, keeps {} in {} bytes, and {} (mcp-text-editor history roots)",
         counted(kept.edits, "past edit"),
         kept.bytes,
         counted(kept.roots, "directory name")

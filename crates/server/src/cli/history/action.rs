@@ -27,6 +27,11 @@ pub enum HistoryAction {
         /// How.
         form: Form,
     },
+    /// Show what machines that share the history call directories.
+    Roots {
+        /// Whether for a program.
+        is_json: bool,
+    },
     /// Write out what recovery has put aside.
     Contents {
         /// The id under which it has.
@@ -121,6 +126,7 @@ pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryA
         Some(HistorySubcommands::Show { edit_ids, form }) => {
             HistoryAction::Show { edit_ids, form: Form::new(&form) }
         }
+        Some(HistorySubcommands::Roots { json: is_json }) => HistoryAction::Roots { is_json },
         Some(HistorySubcommands::Forget { path }) => {
             HistoryAction::Forget { path: path.map(absolute).transpose()? }
         }

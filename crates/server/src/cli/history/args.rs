@@ -71,6 +71,12 @@ pub(in crate::cli) enum HistorySubcommands {
         #[command(flatten)]
         form: FormArguments,
     },
+    /// Show what machines that share the history call directories
+    Roots {
+        /// Write an object a line, for programs (JSON Lines)
+        #[arg(long)]
+        json: bool,
+    },
     /// Forget the edits, so that none is left on the disk
     Forget {
         /// Only edits of this file, or of files below this directory

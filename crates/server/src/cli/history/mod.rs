@@ -10,6 +10,7 @@ mod forget;
 mod moment;
 mod output;
 mod pager;
+mod roots;
 mod run;
 mod show;
 mod undo;

@@ -7,6 +7,7 @@ use mcp_text_editor_store::Workspace;
 use super::action::{HistoryAction, UndoMode};
 use super::error::Done;
 use super::forget::forget;
+use super::roots::roots;
 use super::undo_several::undo_several;
 use super::{show, undo};
 use crate::cli::terminal;
@@ -17,6 +18,7 @@ pub fn run(workspace: &mut Workspace, action: HistoryAction, other: Option<&Path
     match action {
         HistoryAction::List { selection, form } => show::list(workspace, &selection, &form)?,
         HistoryAction::Show { edit_ids, form } => return show::show(workspace, &edit_ids, &form),
+        HistoryAction::Roots { is_json } => return roots(workspace, is_json, &mut out),
         HistoryAction::Forget { path } => forget(workspace, path.as_deref(), &mut out)?,
         // The bytes unchanged, but at a terminal: `anstream` would take escape sequences out of them.
         HistoryAction::Contents { edit_id } => {

@@ -40,7 +40,7 @@ pub(super) fn head(entry: &Entry, screen: &Screen) -> String {
     let plain = Style::new();
     let mut parts = vec![
         (ID, format!("edit {}", entry.id)),
-        (plain, screen.time(entry)),
+        (plain, screen.time(entry.time)),
         (plain, on_one_line(&entry.tool)),
     ];
     parts.extend(entry.client.iter().map(|client| (plain, format!("by {}", on_one_line(client)))));

@@ -1,5 +1,7 @@
 //! Past edits for programs: an object a line, with all that the history tells.
 
+use std::time::SystemTime;
+
 use jiff::Timestamp;
 use mcp_text_editor_store::{Entry, Kind};
 use serde_json::{Value, json};
@@ -11,7 +13,7 @@ use crate::render::paths::shown;
 
 /// Renders an edit on a line. docs/history.md says what each member is; members are added, never changed.
 pub(crate) fn line(entry: &Entry) -> String {
-    let mut object = json!({"edit_id": entry.id.to_string(), "time": time(entry), "tool": entry.tool});
+    let mut object = json!({"edit_id": entry.id.to_string(), "time": time(entry.time), "tool": entry.tool});
     let mut insert = |key: &str, value: Option<Value>| {
         if let (Some(value), Some(object)) = (value, object.as_object_mut()) {
             object.insert(key.to_owned(), value);
@@ -51,7 +53,7 @@ fn file(Row { from, file }: &Row<'_>) -> Value {
 }
 
 /// Prints the time in UTC, to the millisecond (RFC 3339).
-fn time(entry: &Entry) -> String {
-    let stamp = Timestamp::try_from(entry.time).unwrap_or(Timestamp::MAX);
+pub(super) fn time(time: SystemTime) -> String {
+    let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::MAX);
     format!("{stamp:.3}")
 }

@@ -5,6 +5,7 @@
 mod diff;
 pub(crate) mod edits;
 pub(crate) mod json;
+pub(crate) mod roots;
 mod screen;
 pub(crate) mod stat;
 mod style;

@@ -1,10 +1,10 @@
 //! Where it is shown: [`Screen`].
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mcp_text_editor_store::Entry;
 
 use crate::render::escape::path_by_itself;
 use crate::render::paths::shown;
@@ -21,9 +21,9 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Prints when an edit was made.
-    pub(super) fn time(&self, entry: &Entry) -> String {
-        let stamp = Timestamp::try_from(entry.time).unwrap_or(Timestamp::UNIX_EPOCH);
+    /// Prints a moment.
+    pub(super) fn time(&self, time: SystemTime) -> String {
+        let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
         stamp.to_zoned(self.zone.clone()).strftime("%a %Y-%m-%d %H:%M:%S").to_string()
     }
 

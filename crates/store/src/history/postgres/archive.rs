@@ -9,6 +9,7 @@ use crate::history::archive::{Archive, in_the_way};
 use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::entry::{Entry, Forgotten};
 use crate::history::filter::Filter;
+use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::NotKept;
 use crate::history::postgres::conditions::{Conditions, places};
 use crate::history::postgres::read::of_database;
@@ -96,6 +97,12 @@ impl Archive for Shared {
         };
         let found = self.one(Conditions::of_number(later))?;
         found.map(|found| found.here(&self.names).map(|(entry, _)| entry)).transpose()
+    }
+
+    fn roots(&mut self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
+        let rows = self.database.run(|client| Box::pin(read::roots(client)));
+        let rows = rows.map_err(|error| of_database(&error))?;
+        Ok(Some(rows.iter().filter_map(|row| read::known_root(row, &self.names)).collect()))
     }
 
     fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept> {

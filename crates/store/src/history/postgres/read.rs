@@ -12,6 +12,7 @@ use crate::history::archive::Link;
 use crate::history::edit::{EditId, Kind, Undo};
 use crate::history::entry::{Entry, EntryFile};
 use crate::history::format;
+use crate::history::known_root::{KnownRoot, RootPlace};
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::postgres::conditions::{Conditions, WHERE};
 use crate::os;
@@ -148,6 +149,21 @@ fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
         undo => undo,
     };
     Some((file, undo))
+}
+
+/// The names of directories, in their order.
+pub(super) async fn roots(client: &Client) -> Result<Vec<Row>, Error> {
+    let statement = "select name, floor(extract(epoch from made_at) * 1000)::bigint, made_by from roots order by name collate \"C\"";
+    client.query_typed(statement, &[]).await
+}
+
+/// A row of [`roots`] as this machine tells it.
+pub(super) fn known_root(row: &Row, names: &RootNames) -> Option<KnownRoot> {
+    let name: String = row.try_get(0).ok()?;
+    let since = Duration::from_millis(u64::try_from(row.try_get::<_, i64>(1).ok()?).ok()?);
+    let here = names.places(&RootName::kept(name.clone())).into_iter();
+    let here = here.map(|(inside, path)| RootPlace { inside, path }).collect();
+    Some(KnownRoot { name, since: UNIX_EPOCH.checked_add(since)?, made_by: row.try_get(2).ok()?, here })
 }
 
 /// Why the database has not kept an edit, or does not show it.

@@ -1,0 +1,28 @@
+//! A directory that machines share, as the history knows it: [`KnownRoot`].
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// A directory by the name that it has on all machines, kept since its first use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct KnownRoot {
+    /// The name: a person's, a file system's, or a machine's own.
+    pub name: String,
+    /// When the first edit in it was kept, by the database's clock.
+    pub since: SystemTime,
+    /// The machine that kept that edit, by its own name; empty where it has none.
+    pub made_by: String,
+    /// Where it is on this machine, in the order of the places; empty where nothing of it can be reached.
+    pub here: Vec<RootPlace>,
+}
+
+/// A part of a shared directory that this machine reaches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RootPlace {
+    /// The place in the directory; empty for all of it.
+    pub inside: PathBuf,
+    /// Its absolute path on this machine.
+    pub path: PathBuf,
+}
