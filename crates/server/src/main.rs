@@ -36,7 +36,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let landlock = command.access.landlock;
     let other =
         command.state_options.other_state_directory.clone().filter(|other| history::is_kept_in(other));
-    let mut workspace = workspace::open(&command, other.as_deref())?;
+    let workspace = workspace::open(&command, other.as_deref())?;
     // Landlock denies new listeners, and nothing is accepted before the process is confined.
     let listening = match &command.http {
         Some(settings) => {
@@ -99,7 +99,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Action::History(action) => {
-            history::run(&mut workspace, action, other.as_deref())?;
+            history::run(workspace, action, other.as_deref())?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -6,6 +6,7 @@ pub mod edit;
 pub mod history;
 pub mod list;
 pub mod move_file;
+pub mod past;
 pub mod read;
 pub mod remove_file;
 mod reply;

@@ -1,6 +1,6 @@
 //! Several past edits taken back, the newest first: what would stand against that, and doing it. For a person, whom no roots restrict.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
@@ -8,6 +8,15 @@ use mcp_text_editor_store::{
     Conflict, Control, EditId, Entry, Kind, LaterEdit, NotKept, StoreError, UndoError, UndoProblems, Undone,
     Workspace,
 };
+
+use crate::config::ToolSet;
+use crate::context::Cancel;
+use crate::limits::Limits;
+use crate::problem::Problem;
+use crate::render::edit::Hashes;
+use crate::render::explain::Call;
+use crate::render::history::undo_problems;
+use crate::tool_id::ToolId;
 
 /// An edit that is to be taken back.
 #[derive(Debug)]
@@ -27,6 +36,9 @@ pub enum SeriesError {
     /// It was no edit: bytes that recovery kept are not put back.
     #[error("{0} is no edit, but what an interrupted one had displaced")]
     Displaced(EditId),
+    /// It changed files of a root, which is named, that this machine does not reach.
+    #[error("edit {0} changed files of {1}, which this machine does not reach")]
+    Elsewhere(EditId, String),
     /// The history cannot be read.
     #[error("the history cannot be read: {0}")]
     History(NotKept),
@@ -42,8 +54,15 @@ pub enum SeriesError {
 ///
 /// What a file holds once the later edits of the series are taken back is known by its digest, so an edit stands against an older one only if it is not in
 /// the series, or cannot be taken back itself. What else an undo looks at, such as permissions, is asked of the disk as it is now.
-pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<Step>, SeriesError> {
-    let found = workspace.history().list(None, usize::MAX, &|entry| ids.contains(&entry.id));
+///
+/// `looked` is told, after each, how many were looked at.
+pub fn plan(
+    workspace: &mut Workspace,
+    ids: &[EditId],
+    looked: &mut dyn FnMut(usize),
+) -> Result<Vec<Step>, SeriesError> {
+    let asked: HashSet<&EditId> = ids.iter().collect();
+    let found = workspace.history().list(None, usize::MAX, &|entry| asked.contains(&entry.id));
     let entries = found.map_err(SeriesError::History)?;
     if let Some(unknown) = ids.iter().find(|id| !entries.iter().any(|entry| entry.id == **id)) {
         return Err(SeriesError::Unknown(unknown.clone()));
@@ -65,6 +84,7 @@ pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<Step>, Seri
             held.extend(before.into_iter().map(|(before, path)| (path, before)));
         }
         steps.push(Step { entry, against: stands.then_some(against) });
+        looked(steps.len());
     }
     Ok(steps)
 }
@@ -100,10 +120,25 @@ pub fn in_effect(entries: Vec<Entry>) -> Vec<Entry> {
         .collect()
 }
 
+/// Words what stands against an undo. Hints, which name tools, are for models.
+#[must_use]
+pub fn worded(workspace: &Workspace, found: &UndoProblems) -> Vec<Problem> {
+    let many_files = found.entry.files.len() > 1;
+    let (limits, cancel) = (&Limits::default(), &Cancel::never());
+    let state = workspace.state_directory();
+    let offered = &ToolSet::default();
+    let (tool, hashes) = (ToolId::Undo, Hashes::Short);
+    let call = Call { tool, workspace, state, is_entry: false, many_files, limits, cancel, offered, hashes };
+    undo_problems(call, found).into_iter().map(|(_, problem)| problem).collect()
+}
+
 /// Has the workspace serve the files of an edit.
 fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), SeriesError> {
     let found = workspace.history().get(&entry.id).map_err(SeriesError::History)?;
     let (entry, undos) = found.ok_or_else(|| SeriesError::Unknown(entry.id.clone()))?;
+    if let Some(root) = entry.files.iter().find_map(|file| file.root.clone()) {
+        return Err(SeriesError::Elsewhere(entry.id, root));
+    }
     Ok(workspace.serve_files_of(&entry, &undos)?)
 }
 

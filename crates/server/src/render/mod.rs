@@ -13,6 +13,7 @@ pub(crate) mod limits;
 pub(crate) mod list;
 pub(crate) mod page;
 pub(crate) mod part;
+pub(crate) mod past;
 pub(crate) mod paths;
 mod privacy;
 pub mod read;
@@ -21,6 +22,7 @@ mod sharing;
 pub mod shell;
 mod skipped;
 pub(crate) mod story;
+pub(crate) mod turned;
 
 #[cfg(test)]
 mod tests;

@@ -30,10 +30,6 @@ const LONGEST_TEXT: usize = 16 << 10;
 
 /// A state of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(
-    dead_code,
-    reason = "an edit's states are known where `history` shows it in a browser, which is not built yet"
-)]
 pub(crate) enum State {
     /// It is not known.
     Unknown,
@@ -130,7 +126,6 @@ fn warn(file: &mut Map<String, Value>, edited: &Edited) {
 }
 
 /// Tells two states of a file, whoever changed it between them.
-#[expect(dead_code, reason = "what the history in a browser asks for, which is not built yet")]
 pub(crate) fn difference(path: &Path, encoding: Encoding, states: &States) -> Value {
     let mut page = Page::new();
     let change = match (&states.before, &states.after) {

@@ -63,6 +63,7 @@ mod strangers;
 mod takeover;
 #[cfg(unix)]
 mod views;
+mod web;
 mod world;
 
 use std::path::Path;

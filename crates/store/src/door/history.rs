@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::access::meant::search::Purpose;
 use crate::access::roots::PathError;
-use crate::edit::states::{States, states};
+use crate::edit::states::{States, now, states};
 use crate::edit::undo::is_in_roots;
 use crate::error::StoreErrorKind;
 use crate::history::{EditId, Entry, Filter, History, NotKept};
@@ -51,6 +51,13 @@ impl Workspace {
     /// copied. An error is that of a history that cannot be read.
     pub fn states(&self, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
         states(self, id, file)
+    }
+
+    /// The bytes of a file in the roots as it is now, by its absolute path without links; `None` if there is none that can be read, or if it has more
+    /// than 64 MiB.
+    #[must_use]
+    pub fn bytes_of(&self, path: &Path) -> Option<Vec<u8>> {
+        now(self, path)
     }
 
     /// The past edit of this id, if all of its files lie in the roots.

@@ -149,7 +149,7 @@ fn undo_of(workspace: &Workspace, id: &EditId, row: usize) -> Result<Option<Undo
 }
 
 /// Returns what the file holds now; `None` if it cannot be read, or is too large.
-fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
+pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     let place = workspace.roots.place(path).ok()?;
     let bytes = read(&workspace.scan_cache, &place, None, Cancellation::none(), |document| {
         let size = document.scan.size;

@@ -1,14 +1,19 @@
 //! What a person wants to do with past edits: [`HistoryAction`], and how it follows from what was typed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::args::{Filters, FormArguments, HistoryArguments, HistorySubcommands, UndoArguments};
+use super::args::{
+    Filters, FormArguments, HistoryArguments, HistorySubcommands, PageArguments, UndoArguments,
+};
 use super::moment::{self, Moment};
 use super::pager::{self, Pager};
 use crate::cli::here::absolute;
 
 /// How many edits are shown where nobody says.
 const NEWEST: usize = 20;
+/// How many a page has that is a file.
+const NEWEST_OF_PAGE: usize = 500;
 
 /// What a person wants to do with past edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +24,24 @@ pub enum HistoryAction {
         selection: Selection,
         /// How.
         form: Form,
+    },
+    /// Show the edits that were made in a browser.
+    Web {
+        /// Which.
+        selection: Selection,
+        /// Whether the browser is to be opened.
+        is_opened: bool,
+        /// How long no page may be open before it ends.
+        idle: Duration,
+    },
+    /// Write the edits that were made as a page.
+    Html {
+        /// Which.
+        selection: Selection,
+        /// Where to; absolute. `None`: standard output.
+        file: Option<PathBuf>,
+        /// Whether a file that is there is replaced.
+        is_forced: bool,
     },
     /// Show edits whole.
     Show {
@@ -118,9 +141,19 @@ impl Form {
 
 /// Resolves what was typed after `history`. The error is for the person who typed it.
 pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryAction, String> {
-    let HistoryArguments { command, path, filters, newest, form, contents } = typed;
+    let HistoryArguments { command, path, filters, newest, form, page, contents } = typed;
     if let Some(edit_id) = contents {
         return Ok(HistoryAction::Contents { edit_id });
+    }
+    let PageArguments { web, open, idle_seconds, html, force } = page;
+    if web {
+        let idle = Duration::from_secs(idle_seconds);
+        return Ok(HistoryAction::Web { selection: selection(path, filters, None)?, is_opened: open, idle });
+    }
+    if let Some(file) = html {
+        let file = Some(file).filter(|file| file != Path::new("-")).map(absolute).transpose()?;
+        let selection = selection(path, filters, newest.or(Some(NEWEST_OF_PAGE)))?;
+        return Ok(HistoryAction::Html { selection, file, is_forced: force });
     }
     Ok(match command {
         Some(HistorySubcommands::Show { edit_ids, form }) => {

@@ -14,14 +14,39 @@ pub(in crate::cli) struct HistoryArguments {
     pub(in crate::cli) path: Option<PathBuf>,
     #[command(flatten)]
     pub(in crate::cli) filters: Filters,
-    /// The most edits to show [default: 20; with --json all]
+    /// The most edits [default: 20; --html: 500; --json: all]
     #[arg(short = 'n', long, value_name = "N", help_heading = "Which edits")]
     pub(in crate::cli) newest: Option<usize>,
     #[command(flatten)]
     pub(in crate::cli) form: FormArguments,
+    #[command(flatten)]
+    pub(in crate::cli) page: PageArguments,
     /// Write out the bytes that recovery has put aside under this id, instead
-    #[arg(long, value_name = "EDIT_ID", conflicts_with_all = ["path", "stat", "json"], help_heading = "How they are shown", hide_short_help = true)]
+    #[arg(long, value_name = "EDIT_ID", conflicts_with_all = ["path", "stat", "json", "web", "html"], help_heading = "How they are shown", hide_short_help = true)]
     pub(in crate::cli) contents: Option<String>,
+}
+
+/// Edits as a page for a browser.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct PageArguments {
+    /// Show and search them in a browser, and take them back there
+    ///
+    /// The page is for this machine alone. Its link works once; --open opens it, too. It ends with Ctrl-C, or once the page was closed for
+    /// some time.
+    #[arg(long, conflicts_with_all = ["newest", "stat", "json", "no_pager"], help_heading = "How they are shown")]
+    pub(in crate::cli) web: bool,
+    /// With --web: open the browser, too
+    #[arg(long, requires = "web", help_heading = "How they are shown", hide_short_help = true)]
+    pub(in crate::cli) open: bool,
+    /// With --web: end so many seconds after the page was closed
+    #[arg(long, value_name = "N", requires = "web", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..), help_heading = "How they are shown", hide_short_help = true)]
+    pub(in crate::cli) idle_seconds: u64,
+    /// Write one page to send to somebody; - is standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["web", "stat", "json", "no_pager"], help_heading = "How they are shown")]
+    pub(in crate::cli) html: Option<PathBuf>,
+    /// With --html: in place of a file that is there
+    #[arg(long, requires = "html", help_heading = "How they are shown", hide_short_help = true)]
+    pub(in crate::cli) force: bool,
 }
 
 /// Which edits are meant, besides those of a file.
@@ -34,13 +59,13 @@ pub(in crate::cli) struct Filters {
     #[arg(long, value_name = "WHEN", help_heading = "Which edits")]
     pub(in crate::cli) since: Option<String>,
     /// Only edits made before, as for --since
-    #[arg(long, value_name = "WHEN", help_heading = "Which edits")]
+    #[arg(long, value_name = "WHEN", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) until: Option<String>,
     /// Only edits made by this tool
     #[arg(long, value_name = "NAME", help_heading = "Which edits")]
     pub(in crate::cli) tool: Option<String>,
     /// Only edits made by this client
-    #[arg(long, value_name = "NAME", help_heading = "Which edits")]
+    #[arg(long, value_name = "NAME", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) client: Option<String>,
     /// Only edits whose diff, paths included, has this text
     #[arg(long, value_name = "TEXT", help_heading = "Which edits")]

@@ -58,7 +58,7 @@ pub(super) fn select(
 }
 
 /// Returns what the store is asked for.
-fn filter(workspace: &Workspace, selection: &Selection) -> Result<EditFilter, HistoryError> {
+pub(super) fn filter(workspace: &Workspace, selection: &Selection) -> Result<EditFilter, HistoryError> {
     let Selection { path, since, until, tool, client, grep, newest: _ } = selection;
     let time = |moment: &Option<Moment>| moment.as_ref().map(|moment| time_of(workspace, moment)).transpose();
     Ok(EditFilter {

@@ -1,12 +1,14 @@
-//! The subcommands `history` and `undo`: past edits for a person at a shell. Roots do not restrict a person.
+//! The subcommands `history` and `undo`: past edits for a person at a shell, or in a browser. Roots do not restrict a person.
 //!
-//! What is shown is worded in `render/shell`, with colours; the output removes them where they are not wanted.
+//! What is shown is worded in `render/shell`, with colours; the output removes them where they are not wanted. The page asks `actions/past`.
 
 mod action;
 pub(super) mod args;
+mod browser;
 mod error;
 mod find;
 mod forget;
+mod html;
 mod moment;
 mod output;
 mod pager;
@@ -15,6 +17,7 @@ mod run;
 mod show;
 mod undo;
 mod undo_several;
+mod web;
 
 pub use self::action::{Form, HistoryAction, Selection, UndoMode};
 pub(super) use self::action::{history_action, undo_action};

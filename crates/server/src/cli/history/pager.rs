@@ -41,15 +41,19 @@ impl Pager {
                 command.env(name, value);
             }
         }
-        // The current directory may be anybody's, so no program is looked for there.
-        let places = std::env::var_os("PATH").unwrap_or_default();
-        let elsewhere = std::env::split_paths(&places).filter(|place| place.is_absolute());
-        match std::env::join_paths(elsewhere) {
-            Ok(places) if !places.is_empty() => command.env("PATH", places),
-            _ => command.env_remove("PATH"),
-        };
+        look_elsewhere(&mut command);
         command.stdin(Stdio::piped()).spawn().ok()
     }
+}
+
+/// Has no program be looked for in the current directory, which may be anybody's.
+pub(super) fn look_elsewhere(command: &mut Command) {
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let elsewhere = std::env::split_paths(&places).filter(|place| place.is_absolute());
+    match std::env::join_paths(elsewhere) {
+        Ok(places) if !places.is_empty() => command.env("PATH", places),
+        _ => command.env_remove("PATH"),
+    };
 }
 
 /// Returns the command that these words are for a shell.

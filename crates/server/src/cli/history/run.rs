@@ -9,14 +9,24 @@ use super::error::Done;
 use super::forget::forget;
 use super::roots::roots;
 use super::undo_several::undo_several;
-use super::{show, undo};
+use super::{html, show, undo, web};
 use crate::cli::terminal;
 
 /// Does what a person wants with past edits. `other` is another state directory that holds some, of which they are told.
-pub fn run(workspace: &mut Workspace, action: HistoryAction, other: Option<&Path>) -> Done {
+pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>) -> Done {
     let mut out = anstream::stdout();
+    let other = other.map(elsewhere);
+    if let HistoryAction::Web { selection, is_opened, idle } = action {
+        return web::web(workspace, &selection, is_opened, idle, other);
+    }
+    let workspace = &mut workspace;
     match action {
+        // Done above.
+        HistoryAction::Web { .. } => {}
         HistoryAction::List { selection, form } => show::list(workspace, &selection, &form)?,
+        HistoryAction::Html { selection, file, is_forced } => {
+            html::html(workspace, &selection, file.as_deref(), is_forced)?;
+        }
         HistoryAction::Show { edit_ids, form } => return show::show(workspace, &edit_ids, &form),
         HistoryAction::Roots { is_json } => return roots(workspace, is_json, &mut out),
         HistoryAction::Forget { path } => forget(workspace, path.as_deref(), &mut out)?,
@@ -34,7 +44,7 @@ pub fn run(workspace: &mut Workspace, action: HistoryAction, other: Option<&Path
         }
     }
     if let Some(other) = other {
-        terminal::tell(&elsewhere(other), "");
+        terminal::tell(&other, "");
     }
     Ok(())
 }

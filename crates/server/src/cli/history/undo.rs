@@ -6,15 +6,8 @@ use mcp_text_editor_store::{Control, UndoError, UndoProblems, Workspace};
 
 use super::error::{Done, HistoryError, unknown, unreadable};
 use super::find::find;
-use crate::config::ToolSet;
-use crate::context::Cancel;
-use crate::limits::Limits;
-use crate::problem::Problem;
-use crate::render::edit::Hashes;
-use crate::render::explain::Call;
-use crate::render::history::undo_problems;
+use crate::actions::series::worded;
 use crate::render::shell::undo as words;
-use crate::tool_id::ToolId;
 
 /// Undoes an edit, wherever its files are.
 pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut dyn Write) -> Done {
@@ -58,18 +51,6 @@ fn not_undone(
         "and nothing was changed"
     };
     Ok(HistoryError::Failed(format!("edit {} is not undone, {outcome}", found.entry.id)))
-}
-
-/// Words what stands against an undo.
-pub(super) fn worded(workspace: &Workspace, found: &UndoProblems) -> Vec<Problem> {
-    let many_files = found.entry.files.len() > 1;
-    let (limits, cancel) = (&Limits::default(), &Cancel::never());
-    let state = workspace.state_directory();
-    // The problems' hints, which name tools, are not shown to people.
-    let offered = &ToolSet::default();
-    let (tool, hashes) = (ToolId::Undo, Hashes::Short);
-    let call = Call { tool, workspace, state, is_entry: false, many_files, limits, cancel, offered, hashes };
-    undo_problems(call, found).into_iter().map(|(_, problem)| problem).collect()
 }
 
 #[cfg(test)]

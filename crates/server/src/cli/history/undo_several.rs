@@ -8,8 +8,7 @@ use super::action::{Selection, UndoMode};
 use super::error::{Done, HistoryError, unknown, unreadable};
 use super::find::select;
 use super::output::screen;
-use super::undo::worded;
-use crate::actions::series::{SeriesError, Step, in_effect, plan, take_back};
+use crate::actions::series::{SeriesError, Step, in_effect, plan, take_back, worded};
 use crate::render::shell::edits;
 use crate::render::shell::undo as words;
 
@@ -37,7 +36,7 @@ pub(super) fn undo_several(
         })?;
         ids.extend(in_effect(entries).into_iter().map(|entry| entry.id));
     }
-    let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
+    let steps = plan(workspace, &ids, &mut |_| {}).map_err(|error| failed(workspace, error))?;
     if steps.is_empty() {
         out.write_all(words::NOTHING.as_bytes())?;
         return Ok(());
@@ -122,7 +121,7 @@ fn ask(workspace: &mut Workspace, steps: Vec<Step>, out: &mut dyn Write) -> Done
     // Without those against which something stands, something may stand against others.
     let mut ids: Vec<EditId> = chosen.into_iter().map(|entry| entry.id).collect();
     let steps = loop {
-        let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
+        let steps = plan(workspace, &ids, &mut |_| {}).map_err(|error| failed(workspace, error))?;
         if show_conflicts(workspace, &steps, out)? == 0 {
             break steps;
         }

@@ -1,11 +1,12 @@
-//! The body of a response: one text, or the events of a call that goes on.
+//! The body of a response: one text, or events as they come, such as those of a call that goes on.
 
 use std::convert::Infallible;
 use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use http_body_util::{Either, Full};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -20,7 +21,7 @@ use super::places::Work;
 /// The body of a response.
 #[derive(Debug)]
 pub(super) struct Body {
-    content: Either<Full<Bytes>, Events>,
+    content: Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>,
     /// Held until the whole body was handed over.
     #[expect(dead_code, reason = "held only to be dropped")]
     work: Option<Work>,
@@ -94,8 +95,14 @@ pub(super) fn of(status: StatusCode, kind: &'static str, text: impl Into<Bytes>)
 
 /// Makes a response of events: this message, and all that follow.
 pub(super) fn events(first: &TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Response<Body> {
-    let events = Events { first: Some(event(first)), rest, ended: is_last(first) };
-    let mut response = Response::new(Body { content: Either::Right(events), work: None });
+    stream(Events { first: Some(event(first)), rest, ended: is_last(first) })
+}
+
+/// Makes a response of server-sent events, each frame whole ones.
+pub(super) fn stream(
+    events: impl HttpBody<Data = Bytes, Error = Infallible> + Send + 'static,
+) -> Response<Body> {
+    let mut response = Response::new(Body { content: Either::Right(events.boxed_unsync()), work: None });
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -106,7 +113,7 @@ pub(super) fn events(first: &TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Re
 
 /// The messages of a call, each as an event, up to its answer. To drop it withdraws the call.
 #[derive(Debug)]
-pub(super) struct Events {
+struct Events {
     first: Option<Bytes>,
     rest: Exchange,
     ended: bool,

@@ -20,6 +20,7 @@ use serde_json::json;
 use super::arrival::{self, Unread, kib};
 use super::batch::{self, NoBatch};
 use super::body::{self, Body};
+use super::connection::Answers;
 use super::exchange::{self, Exchange, is_last};
 use super::headers::{self, Accepts};
 use super::intake::{Ended, Intake, Share};
@@ -60,6 +61,12 @@ enum Begun {
     Refused(Box<Refused>),
 }
 
+impl Answers for Endpoint {
+    async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
+        self.respond(request, place).await
+    }
+}
+
 impl Endpoint {
     /// Makes the endpoint of a server, which takes in what there is room for.
     pub(super) fn new(
@@ -71,8 +78,7 @@ impl Endpoint {
         Self { server, settings, counted, intake }
     }
 
-    /// Answers a request of the connection at this place, whatever it is.
-    pub(super) async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
+    async fn respond(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
         let (began, method) = (Instant::now(), request.method().clone());
         let (request, mut incoming) = request.into_parts();
         let (path, response) = match request.uri.path() {

@@ -1,26 +1,21 @@
-//! Listens, and serves each connection until the process is told to end.
+//! Listens, and serves MCP until the process is told to end.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
+use super::connection;
 use super::endpoint::Endpoint;
 use super::intake::Intake;
 use super::metrics;
-use super::places::{Closed, Place, Places};
+use super::places::Places;
 use super::settings::Settings;
-use super::stream::Patient;
 use crate::limits::Limit;
 use crate::protocol::server::Server;
 use crate::transport::signals;
@@ -34,19 +29,6 @@ const REQUESTS: u32 = 1_024;
 
 /// How many KiB of what arrives may be held at a time, besides what each request has a place for.
 const INTAKE: u32 = 64 << 10;
-
-/// How many bytes the head of a request may have. A connection reads ahead twice as many at most.
-const HEAD: usize = 32 << 10;
-
-/// How long a connection may be idle: longer than the minute after which nginx closes its own, so that no request
-/// meets a connection that is being closed.
-const IDLE: Duration = Duration::from_secs(75);
-
-/// How long a client may take nothing of an answer that is being written, once the system's buffers are full.
-const UNREAD: Duration = Duration::from_secs(30);
-
-/// The pause after a connection could not be accepted, as when no file can be opened.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long clients may take, once no call is in work, to read the last answers when the process ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
@@ -128,26 +110,10 @@ async fn accept(
     let (intake, places) = (Intake::new(REQUESTS, INTAKE), Places::new(connections()));
     let endpoint = Arc::new(Endpoint::new(server.measured(), settings, counted, Arc::clone(&intake)));
     let (stop, stopped) = watch::channel(());
-    let accepting = async {
-        loop {
-            match listener.accept().await {
-                Ok((stream, _)) => {
-                    let (place, closed) = places.take().await;
-                    let (endpoint, stopped) = (Arc::clone(&endpoint), stopped.clone());
-                    tokio::spawn(connection(stream, endpoint, place, closed, stopped));
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "a connection cannot be accepted");
-                    sleep(PAUSE).await;
-                }
-            }
-        }
-    };
     tokio::select! {
         _ = end.recv() => {}
-        () = accepting => {}
+        never = connection::accept(listener, &places, &endpoint, &stopped) => match never {},
     }
-    drop(listener);
     tracing::info!("ending: nothing more is accepted, and what is in work is finished");
     drop(stop);
     intake.end();
@@ -167,47 +133,4 @@ async fn accept(
     }
     upkeep.abort();
     Ok(())
-}
-
-async fn connection(
-    stream: TcpStream,
-    endpoint: Arc<Endpoint>,
-    place: Place,
-    mut closed: Closed,
-    mut stopped: watch::Receiver<()>,
-) {
-    // An answer is written at once, so nothing is gained by waiting for more.
-    let _ = stream.set_nodelay(true);
-    let place = Arc::new(place);
-    let service = service_fn(move |request| {
-        let (endpoint, place) = (Arc::clone(&endpoint), Arc::clone(&place));
-        async move { Ok::<_, Infallible>(endpoint.answer(request, &place).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE)
-        .max_header_size(HEAD)
-        .max_buf_size(HEAD)
-        .serve_connection(TokioIo::new(Patient::new(stream, UNREAD)), service);
-    let mut connection = pin!(connection);
-    let mut is_ending = false;
-    loop {
-        tokio::select! {
-            outcome = connection.as_mut() => {
-                if let Err(error) = outcome {
-                    tracing::debug!(%error, "a connection ended early");
-                }
-                return;
-            }
-            _ = &mut closed => {
-                tracing::debug!("a connection was closed, for a new one or for the end");
-                return;
-            }
-            // The other end is dropped when the process is to end.
-            _ = stopped.changed(), if !is_ending => {
-                is_ending = true;
-                connection.as_mut().graceful_shutdown();
-            }
-        }
-    }
 }

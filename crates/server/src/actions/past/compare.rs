@@ -1,0 +1,132 @@
+//! What a file was at some moments, and how two of them differ.
+
+use std::path::Path;
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_store::{EditFilter, EditId, Entry, Kind, Undo, Workspace, path_in_history};
+use serde_json::{Map, Value, json};
+
+use super::open::{Fault, Past};
+use crate::render::history::time;
+use crate::render::past as words;
+use crate::render::story::{self, State, States};
+
+/// How many of the newest edits of a file are looked at for its states.
+const MOST: usize = 500;
+/// The state of a file as it is now.
+const NOW: &str = "now";
+/// How the state before an edit is called, and the one after it: by the edit, the number of the file in it, and one of these.
+const BEFORE: &str = "before";
+const AFTER: &str = "after";
+
+/// Lists what a file was, the newest first: as it is now, then as each edit left it, and before the oldest. States that follow each other and are the same
+/// are told once. Whether one can still be put together is found out when it is asked for.
+pub fn states(past: &Past, path: &str) -> Result<Value, Fault> {
+    let mut workspace = past.workspace();
+    let path = path_in_history(Path::new(path));
+    let entries = edits_of(&workspace, &path)?;
+    let mut states: Vec<Value> = Vec::new();
+    let mut last: Option<Option<Digest>> = None;
+    let mut put = |states: &mut Vec<Value>, digest: Option<Digest>, mut state: Map<String, Value>| {
+        if last != Some(digest) {
+            last = Some(digest);
+            state.insert(
+                "hash".to_owned(),
+                json!(digest.map(|digest| digest.to_string()).unwrap_or_default()),
+            );
+            states.push(Value::Object(state));
+        }
+    };
+    if let Some(newest) = entries.first() {
+        let now = bytes_now(&mut workspace, newest, &path);
+        let state = [("id", json!(NOW)), ("time", json!(time(newest.time))), ("now", json!(true))];
+        put(&mut states, now.map(|bytes| Digest::of(&bytes)), state.map(own).into_iter().collect());
+    }
+    for entry in &entries {
+        for (index, file) in entry.files.iter().enumerate().rev() {
+            if file.path != path || file.kind == Kind::Displaced {
+                continue;
+            }
+            let state = |side| {
+                let id = json!(format!("{}.{index}.{side}", entry.id));
+                let told =
+                    [("id", id), ("time", json!(time(entry.time))), ("edit", json!(entry.id.to_string()))];
+                told.map(own).into_iter().collect::<Map<_, _>>()
+            };
+            let mut after = state(AFTER);
+            after.insert("tool".to_owned(), json!(entry.tool));
+            put(&mut states, file.after, after);
+            put(&mut states, file.before, state(BEFORE));
+        }
+    }
+    Ok(json!({ "states": states }))
+}
+
+/// Tells how a file differs between two of its states.
+pub fn difference(past: &Past, path: &str, from: &str, to: &str) -> Result<Value, Fault> {
+    let mut workspace = past.workspace();
+    let path = path_in_history(Path::new(path));
+    let (before, _) = state(&mut workspace, &path, from)?;
+    let (after, encoding) = state(&mut workspace, &path, to)?;
+    Ok(story::difference(&path, encoding, &States { before, after }))
+}
+
+fn own((key, value): (&str, Value)) -> (String, Value) {
+    (key.to_owned(), value)
+}
+
+fn edits_of(workspace: &Workspace, path: &Path) -> Result<Vec<Entry>, Fault> {
+    let found = workspace.history().find(&EditFilter::of_path(Some(path)), MOST, &|entry| is_of(entry, path));
+    found.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))
+}
+
+fn is_of(entry: &Entry, path: &Path) -> bool {
+    entry.files.iter().any(|file| file.path == path)
+}
+
+/// Returns what a file was, and its encoding.
+fn state(workspace: &mut Workspace, path: &Path, id: &str) -> Result<(State, Encoding), Fault> {
+    if id == NOW {
+        let entries = edits_of(workspace, path)?;
+        let newest = entries.first().ok_or_else(words::no_state)?;
+        let file = newest.files.iter().rfind(|file| file.path == path);
+        let encoding = file.map_or(Encoding::Utf8, |file| file.encoding);
+        return Ok((held(bytes_now(workspace, newest, path)), encoding));
+    }
+    let (edit, index, is_before) = edit_of(id).ok_or_else(words::no_state)?;
+    let unreadable = |workspace: &Workspace, reason| words::unreadable(workspace.state_directory(), &reason);
+    let found = workspace.history().get(&edit).map_err(|reason| unreadable(workspace, reason))?;
+    let (entry, undos) = found.ok_or_else(words::no_state)?;
+    let file = entry.files.get(index).filter(|file| file.path == path).ok_or_else(words::no_state)?;
+    serve(workspace, &entry, &undos)?;
+    let found = workspace.states(&edit, index).map_err(|reason| unreadable(workspace, reason))?;
+    let found = found.ok_or_else(words::lost_state)?;
+    let bytes = if is_before { found.before } else { found.after };
+    Ok((held(bytes), file.encoding))
+}
+
+/// Reads the id of a state: the edit, the number of the file in it, and whether it is the state before.
+fn edit_of(id: &str) -> Option<(EditId, usize, bool)> {
+    let (edit, rest) = id.split_once('.')?;
+    let (index, side) = rest.split_once('.')?;
+    let is_before = side == BEFORE;
+    (is_before || side == AFTER).then_some((EditId::parse(edit)?, index.parse().ok()?, is_before))
+}
+
+fn held(bytes: Option<Vec<u8>>) -> State {
+    bytes.map_or(State::Absent, State::Bytes)
+}
+
+fn serve(workspace: &mut Workspace, entry: &Entry, undos: &[Undo]) -> Result<(), Fault> {
+    if let Some(root) = entry.files.iter().find_map(|file| file.root.as_deref()) {
+        return Err(words::elsewhere(&entry.id, root));
+    }
+    workspace.serve_files_of(entry, undos).map_err(|error| words::not_opened(&error.to_string()))
+}
+
+/// Returns what the file of an edit holds now; `None` if there is none, or none that can be read.
+fn bytes_now(workspace: &mut Workspace, entry: &Entry, path: &Path) -> Option<Vec<u8>> {
+    serve(workspace, entry, &[]).ok()?;
+    workspace.bytes_of(path)
+}

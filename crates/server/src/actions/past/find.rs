@@ -1,0 +1,159 @@
+//! A list of edits, page by page: those that a person looks for.
+
+use std::path::{MAIN_SEPARATOR, Path};
+use std::sync::PoisonError;
+use std::time::SystemTime;
+
+use mcp_text_editor_store::{EditFilter, EditId, Entry, EntryFile, NotKept, Workspace, path_in_history};
+use serde_json::{Map, Value, json};
+
+use super::open::{Fault, Past};
+use crate::render::past as words;
+use crate::render::paths::shown;
+use crate::render::story::{root_of, row};
+
+/// How many edits are held in memory at once, with their diffs.
+const PAGE: usize = 200;
+/// How many edits are looked at for one answer. Where that is not enough the answer says where to go on.
+const LOOKED_AT: usize = 20_000;
+
+/// Which edits a person looks for: those that all of it is true of.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Wanted {
+    /// The most edits.
+    pub limit: usize,
+    /// Edits that were kept before this one.
+    pub before: Option<EditId>,
+    /// Edits of files in this root, as a list tells it.
+    pub root: Option<String>,
+    /// Edits of this file, or below this directory, as a list tells it; one that is not absolute is a part of such a path, in any letter case.
+    pub path: Option<String>,
+    /// Edits by this tool.
+    pub tool: Option<String>,
+    /// Edits by this client.
+    pub client: Option<String>,
+    /// Edits that were made then or later.
+    pub since: Option<SystemTime>,
+    /// Edits that were made before.
+    pub until: Option<SystemTime>,
+    /// Edits with this text in a path, the diff, the tool, the client or the id, in any letter case.
+    pub text: Option<String>,
+}
+
+/// Lists edits, the newest first, each without its diff; and what a person may choose from. `next` is there if there may be more.
+pub fn list(past: &Past, wanted: &Wanted) -> Result<Value, Fault> {
+    let workspace = past.workspace();
+    let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
+    let (entries, next) = find(&workspace, &past.scope, wanted).map_err(unreadable)?;
+    let edits: Vec<Value> = entries.iter().map(|entry| row(entry, past.can_undo(entry))).collect();
+    let mut out = Map::from_iter([("edits".to_owned(), json!(edits))]);
+    if let Some(next) = next {
+        out.insert("next".to_owned(), json!(next.to_string()));
+    }
+    let mut makers = past.makers.lock().unwrap_or_else(PoisonError::into_inner);
+    makers.update(&workspace, &past.scope).map_err(unreadable)?;
+    makers.tell(&mut out);
+    if !past.notes.is_empty() {
+        out.insert("warnings".to_owned(), json!(past.notes));
+    }
+    Ok(Value::Object(out))
+}
+
+/// Returns the edits, the newest first, and where to go on.
+pub(super) fn find(
+    workspace: &Workspace,
+    scope: &EditFilter,
+    wanted: &Wanted,
+) -> Result<(Vec<Entry>, Option<EditId>), NotKept> {
+    let (mut filter, wanted) = (narrowed(scope, wanted), Folded::of(wanted));
+    let limit = wanted.wanted.limit;
+    let (mut out, mut looked_at) = (Vec::new(), 0);
+    // One more than is wanted tells whether there are more.
+    let page = PAGE.min(limit.saturating_add(1));
+    loop {
+        let entries = workspace.history().find(&filter, page, &|_| true)?;
+        let is_last = entries.len() < page;
+        for entry in entries {
+            if out.len() == limit {
+                return Ok((out, filter.before));
+            }
+            filter.before = Some(entry.id.clone());
+            looked_at += 1;
+            if wanted.holds(&entry) {
+                out.push(entry);
+            }
+        }
+        if is_last {
+            return Ok((out, None));
+        }
+        if looked_at >= LOOKED_AT {
+            return Ok((out, filter.before));
+        }
+    }
+}
+
+/// Returns what the store can be asked for: the scope, and, where that leaves a choice, what is wanted.
+fn narrowed(scope: &EditFilter, wanted: &Wanted) -> EditFilter {
+    // A path that is not UTF-8 is told with its bytes spelled out, and is no path then.
+    let path = || wanted.path.as_deref().filter(|path| !path.contains(r"\x")).map(Path::new);
+    let path = || path().filter(|path| path.is_absolute()).map(path_in_history);
+    EditFilter {
+        path: scope.path.clone().or_else(path),
+        since: scope.since.max(wanted.since),
+        until: scope.until.into_iter().chain(wanted.until).min(),
+        tool: scope.tool.clone().or_else(|| wanted.tool.clone()),
+        client: scope.client.clone().or_else(|| wanted.client.clone()),
+        before: wanted.before.clone(),
+        ..scope.clone()
+    }
+}
+
+/// What is wanted, with texts in small letters.
+struct Folded<'a> {
+    wanted: &'a Wanted,
+    text: Option<String>,
+    part: Option<String>,
+    below: Option<(String, String)>,
+}
+
+impl<'a> Folded<'a> {
+    fn of(wanted: &'a Wanted) -> Self {
+        let path = wanted.path.as_deref();
+        let whole = path.filter(|path| Path::new(path).is_absolute());
+        let whole = whole.map(|path| shown(&path_in_history(Path::new(path))));
+        let below =
+            whole.map(|path| (format!("{}{MAIN_SEPARATOR}", path.trim_end_matches(MAIN_SEPARATOR)), path));
+        let part = path.filter(|_| below.is_none()).map(str::to_lowercase);
+        Self { wanted, text: wanted.text.as_deref().map(str::to_lowercase), part, below }
+    }
+
+    fn holds(&self, entry: &Entry) -> bool {
+        let Wanted { root, tool, client, .. } = self.wanted;
+        tool.as_ref().is_none_or(|tool| *tool == entry.tool)
+            && client.as_ref().is_none_or(|client| entry.client.as_ref() == Some(client))
+            && (root.is_none() || entry.files.iter().any(|file| is_in(file, root.as_deref())))
+            && (self.part.is_none() && self.below.is_none()
+                || entry.files.iter().any(|file| self.is_of(file)))
+            && self.text.as_ref().is_none_or(|text| has(entry, text))
+    }
+
+    fn is_of(&self, file: &EntryFile) -> bool {
+        let path = shown(&file.path);
+        let is_below = |(below, exact): &(String, String)| path == *exact || path.starts_with(below);
+        self.part.as_ref().is_none_or(|part| path.to_lowercase().contains(part))
+            && self.below.as_ref().is_none_or(is_below)
+    }
+}
+
+/// Whether a file was in this root.
+pub(super) fn is_in(file: &EntryFile, root: Option<&str>) -> bool {
+    root_of(file).is_some_and(|own| Some(shown(&own).as_str()) == root)
+}
+
+fn has(entry: &Entry, text: &str) -> bool {
+    let has = |held: &str| held.to_lowercase().contains(text);
+    has(&entry.tool)
+        || entry.client.as_deref().is_some_and(has)
+        || entry.id.to_string() == text
+        || entry.files.iter().any(|file| has(&shown(&file.path)) || has(&file.diff))
+}

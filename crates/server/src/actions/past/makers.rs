@@ -1,0 +1,73 @@
+//! By whom, and where, the edits of a history were made: what a person may choose from.
+
+use std::collections::BTreeSet;
+
+use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept, Workspace};
+use serde_json::{Map, Value, json};
+
+use crate::render::paths::shown;
+use crate::render::story::root_of;
+
+/// How many edits are held in memory at once.
+const PAGE: usize = 200;
+/// The most roots, tools or clients that are told.
+const MOST: usize = 1_000;
+
+/// Who made edits, as far as is known: what is new is added before it is told. Of edits that were forgotten something may stay until none of those
+/// that were seen is left.
+#[derive(Default, Debug)]
+pub(super) struct Makers {
+    seen: Option<EditId>,
+    roots: BTreeSet<String>,
+    tools: BTreeSet<String>,
+    clients: BTreeSet<String>,
+}
+
+impl Makers {
+    /// Looks at the edits that were made since.
+    pub(super) fn update(&mut self, workspace: &Workspace, scope: &EditFilter) -> Result<(), NotKept> {
+        let mut filter = scope.clone();
+        let mut newest = None;
+        loop {
+            let limit = if newest.is_none() { 1 } else { PAGE };
+            let entries = workspace.history().find(&filter, limit, &|_| true)?;
+            newest = newest.or_else(|| entries.first().map(|entry| entry.id.clone()));
+            for entry in &entries {
+                if self.seen.as_ref() == Some(&entry.id) {
+                    self.seen = newest;
+                    return Ok(());
+                }
+                self.add(entry);
+            }
+            if entries.len() < limit {
+                self.seen = newest;
+                return Ok(());
+            }
+            filter.before = entries.last().map(|entry| entry.id.clone());
+        }
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        for file in &entry.files {
+            if let Some(root) = root_of(file) {
+                put(&mut self.roots, shown(&root));
+            }
+        }
+        put(&mut self.tools, entry.tool.clone());
+        if let Some(client) = &entry.client {
+            put(&mut self.clients, client.clone());
+        }
+    }
+
+    pub(super) fn tell(&self, out: &mut Map<String, Value>) {
+        for (key, names) in [("roots", &self.roots), ("tools", &self.tools), ("clients", &self.clients)] {
+            out.insert(key.to_owned(), json!(names));
+        }
+    }
+}
+
+fn put(names: &mut BTreeSet<String>, name: String) {
+    if names.len() < MOST {
+        names.insert(name);
+    }
+}

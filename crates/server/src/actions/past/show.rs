@@ -1,0 +1,53 @@
+//! One edit, and all of them in a page of their own.
+
+use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept, Workspace};
+use serde_json::{Map, Value, json};
+
+use super::open::{Fault, Past};
+use crate::render::past as words;
+use crate::render::story::{self, States};
+
+/// The most bytes of the stories of a page that is a file.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Returns the id of the newest edit: where it is another one, there are others in the list.
+pub fn newest(past: &Past) -> Result<Option<EditId>, NotKept> {
+    let found = past.workspace().history().find(&EditFilter::default(), 1, &|_| true)?;
+    Ok(found.into_iter().next().map(|entry| entry.id))
+}
+
+/// Tells an edit, by its id.
+pub fn show(past: &Past, id: &str) -> Result<Value, Fault> {
+    let id = EditId::parse(id).ok_or_else(words::unknown)?;
+    let mut workspace = past.workspace();
+    let found = workspace.history().get(&id);
+    let found = found.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))?;
+    let (entry, undos) = found.ok_or_else(words::unknown)?;
+    // Where that fails the story has less.
+    let _ = workspace.serve_files_of(&entry, &undos);
+    Ok(of_entry(&workspace, &entry, past.can_undo(&entry)))
+}
+
+/// Tells an edit whose files the workspace serves.
+pub(super) fn of_entry(_: &Workspace, entry: &Entry, can_undo: bool) -> Value {
+    story::edit(entry, can_undo, |_| States::UNKNOWN)
+}
+
+/// Makes the data of a page that is a file: edits, the newest first, with as many of their stories as there is room for. Returns how many have
+/// none, too.
+pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, made: &str) -> (Value, usize) {
+    let mut stories = Map::new();
+    let (mut left, mut without) = (MOST_BYTES, 0);
+    for entry in entries {
+        let told = of_entry(workspace, entry, false);
+        match left.checked_sub(told.to_string().len()) {
+            Some(rest) => {
+                left = rest;
+                stories.insert(entry.id.to_string(), told);
+            }
+            None => without += 1,
+        }
+    }
+    let edits: Vec<Value> = entries.iter().map(|entry| story::row(entry, false)).collect();
+    (json!({"title": title, "made": made, "edits": edits, "stories": stories}), without)
+}

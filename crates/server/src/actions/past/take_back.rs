@@ -1,0 +1,209 @@
+//! Past edits taken back from a page: what would come of it, and doing it.
+
+use std::time::SystemTime;
+
+use mcp_text_editor_store::{EditId, Edited, Entry, Undone, Workspace};
+use serde_json::{Value, json};
+
+use super::find::{Wanted, find};
+use super::open::{Fault, Past};
+use super::show::of_entry;
+use crate::actions::series::{self, SeriesError, Step};
+use crate::problem::{Failure, Problem};
+use crate::render::past as words;
+use crate::render::paths::shown;
+use crate::render::story;
+use crate::render::turned::turned;
+use crate::tool_id::ToolId;
+
+/// The most edits that are taken back at once.
+const MOST: usize = 1_000;
+/// The most edits since a moment that are looked at. Of these some may have been taken back already.
+const MOST_SINCE: usize = 4 * MOST;
+/// The most bytes of the stories of an answer. What is beyond has its files counted.
+const MOST_BYTES: usize = 8 << 20;
+
+/// What is to be taken back, and whether it is only looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TakeBack {
+    /// Which edits.
+    pub which: Which,
+    /// Whether nothing is to be done.
+    pub is_dry_run: bool,
+}
+
+/// Which edits are meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// These.
+    These(Vec<EditId>),
+    /// All since, in this root or in any, that are in effect.
+    Since(Since, Option<String>),
+}
+
+/// From where on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Since {
+    /// From this edit on.
+    Edit(EditId),
+    /// From this time on.
+    Time(SystemTime),
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Taken {
+    /// Each edit with its story, in the order in which they are taken back: the newest first.
+    pub results: Value,
+    /// Whether nothing stood, or would stand, against any of them.
+    pub is_free: bool,
+}
+
+/// Takes edits back, the newest first. Where something stands against one, none is; then the stories of those are failures. `done` is told how many of how many were
+/// looked at, and then taken back; once it returns false no further edit is begun.
+pub fn take_back(
+    past: &Past,
+    request: &TakeBack,
+    done: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Taken, Fault> {
+    if past.is_read_only {
+        return Err(words::read_only());
+    }
+    let mut workspace = past.workspace();
+    let ids = match &request.which {
+        Which::These(ids) => ids.clone(),
+        Which::Since(since, root) => in_effect_since(past, &workspace, since, root.as_deref())?,
+    };
+    if ids.len() > MOST {
+        return Err(words::too_many(MOST));
+    }
+    let all = ids.len();
+    let mut is_wanted = true;
+    let steps = series::plan(&mut workspace, &ids, &mut |count| is_wanted = is_wanted && done(count, all));
+    let steps = steps.map_err(|error| fault(&workspace, error))?;
+    let is_free = steps.iter().all(|step| step.against.is_none());
+    let mut results = Results { past, told: Vec::new(), left: MOST_BYTES };
+    if request.is_dry_run || !is_free {
+        for Step { entry, against } in &steps {
+            let told = match against {
+                Some(found) => failure(series::worded(&workspace, found)),
+                None => turned(of_entry(&workspace, entry, false)),
+            };
+            results.put(entry, told);
+        }
+        return Ok(results.taken(is_free));
+    }
+    for (count, Step { entry, .. }) in steps.iter().enumerate() {
+        let undone =
+            if is_wanted { Ok(series::take_back(&mut workspace, entry)) } else { Err(words::stopped()) };
+        let told = match undone {
+            Err(stopped) => Err(vec![stopped]),
+            Ok(Ok(undone)) => Ok(undone),
+            Ok(Err(SeriesError::Problems(found))) => Err(series::worded(&workspace, &found)),
+            Ok(Err(error)) => Err(vec![*fault(&workspace, error)]),
+        };
+        let now = |entry: &Entry| match workspace.history().get(&entry.id) {
+            Ok(Some((entry, _))) => entry,
+            _ => entry.clone(),
+        };
+        match told {
+            Ok(undone) => results.put(&now(entry), story_of(&workspace, past, &undone)),
+            Err(problems) => {
+                results.put(&now(entry), failure(problems));
+                return Ok(results.taken(false));
+            }
+        }
+        is_wanted = done(count + 1, all) && is_wanted;
+    }
+    Ok(results.taken(true))
+}
+
+/// Returns the edits that were made since and are in effect.
+fn in_effect_since(
+    past: &Past,
+    workspace: &Workspace,
+    since: &Since,
+    root: Option<&str>,
+) -> Result<Vec<EditId>, Fault> {
+    let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
+    let mut wanted = Wanted { limit: MOST_SINCE, root: root.map(str::to_owned), ..Wanted::default() };
+    let mut first = None;
+    match since {
+        Since::Time(time) => wanted.since = Some(*time),
+        Since::Edit(id) => {
+            let (entry, _) = workspace.history().get(id).map_err(unreadable)?.ok_or_else(words::unknown)?;
+            wanted.since = Some(entry.time);
+            first = Some(entry);
+        }
+    }
+    let (mut entries, more) = find(workspace, &past.scope, &wanted).map_err(unreadable)?;
+    if more.is_some() {
+        return Err(words::too_many(MOST));
+    }
+    if let Some(first) = first {
+        // Those of the same moment that were made before it stay.
+        if let Some(at) = entries.iter().position(|entry| entry.id == first.id) {
+            entries.truncate(at + 1);
+        }
+    }
+    Ok(series::in_effect(entries).into_iter().map(|entry| entry.id).collect())
+}
+
+/// Tells the edit that took another one back.
+fn story_of(workspace: &Workspace, past: &Past, undone: &Undone) -> Value {
+    let by = undone.outcome.edit_id.as_ref().and_then(|id| workspace.history().get(id).ok().flatten());
+    if let Some((by, _)) = by {
+        return of_entry(workspace, &by, past.can_undo(&by));
+    }
+    let paths: Vec<String> = undone.entry.files.iter().map(|file| shown(&file.path)).collect();
+    let name = |edited: &Edited| paths.get(edited.entry).map(String::as_str).unwrap_or_default();
+    story::outcome(ToolId::Undo, &undone.outcome, name, false)
+}
+
+fn failure(mut problems: Vec<Problem>) -> Value {
+    for problem in &mut problems {
+        // It is for models: it names their tools.
+        problem.hint.clear();
+    }
+    story::failure(&Failure { problems, suggestion: String::new(), editing: true })
+}
+
+fn fault(workspace: &Workspace, error: SeriesError) -> Fault {
+    match error {
+        SeriesError::Unknown(_) => words::unknown(),
+        SeriesError::Displaced(id) => words::displaced(&id),
+        SeriesError::Elsewhere(id, root) => words::elsewhere(&id, &root),
+        SeriesError::History(reason) => words::unreadable(workspace.state_directory(), &reason),
+        error @ (SeriesError::Store(_) | SeriesError::Problems(_)) => words::not_opened(&error.to_string()),
+    }
+}
+
+/// The answer in the making.
+struct Results<'a> {
+    past: &'a Past,
+    told: Vec<Value>,
+    left: usize,
+}
+
+impl Results<'_> {
+    fn put(&mut self, entry: &Entry, mut told: Value) {
+        let edit = story::row(entry, self.past.can_undo(entry));
+        match self.left.checked_sub(told.to_string().len()) {
+            Some(left) => self.left = left,
+            None => without_files(&mut told),
+        }
+        self.told.push(json!({"edit": edit, "story": told}));
+    }
+
+    fn taken(self, is_free: bool) -> Taken {
+        Taken { results: json!({"results": self.told}), is_free }
+    }
+}
+
+fn without_files(story: &mut Value) {
+    let Some(story) = story.as_object_mut() else { return };
+    let files = story.insert("files".to_owned(), json!([]));
+    let here = files.as_ref().and_then(Value::as_array).map_or(0, Vec::len) as u64;
+    let more = story.get("moreFiles").and_then(Value::as_u64).unwrap_or_default();
+    story.insert("moreFiles".to_owned(), json!(here + more));
+}

@@ -1,0 +1,41 @@
+//! Opening a page in the person's browser, by the program of the system that knows which one that is.
+
+use std::process::{Command, Stdio};
+
+use super::pager::look_elsewhere;
+
+/// Has the system open a link. Returns whether there is a program that does; whether a browser came up nobody knows.
+///
+/// The link is one that works once, for other users can see it in the list of processes.
+pub(super) fn open(link: &str) -> bool {
+    let mut command = opener();
+    look_elsewhere(&mut command);
+    command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A browser that stays in front of it is not to end by the person's Ctrl-C.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let Ok(mut child) = command.spawn() else { return false };
+    // It is waited for, so that the system forgets it, however long the browser stays.
+    std::thread::spawn(move || child.wait());
+    true
+}
+
+#[cfg(all(unix, not(target_vendor = "apple")))]
+fn opener() -> Command {
+    Command::new("xdg-open")
+}
+
+#[cfg(target_vendor = "apple")]
+fn opener() -> Command {
+    Command::new("/usr/bin/open")
+}
+
+#[cfg(windows)]
+fn opener() -> Command {
+    // By its own path: no program is looked for in the current directory.
+    let system =
+        std::env::var_os("SystemRoot").map_or_else(|| r"C:\Windows".into(), std::path::PathBuf::from);
+    let mut command = Command::new(system.join("System32").join("rundll32.exe"));
+    command.arg("url.dll,FileProtocolHandler");
+    command
+}

@@ -1,0 +1,56 @@
+//! `history --web`.
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use mcp_text_editor_store::Workspace;
+
+use super::action::Selection;
+use super::browser;
+use super::error::{Done, HistoryError};
+use super::find::filter;
+use crate::actions::past::Past;
+use crate::cli::terminal::tell;
+use crate::transport::http::web::{Ended, bind, serve};
+
+/// Serves the page until it is closed or a signal comes. The link is a line of standard output; all else is for a person.
+pub(super) fn web(
+    workspace: Workspace,
+    selection: &Selection,
+    is_opened: bool,
+    idle: Duration,
+    other: Option<String>,
+) -> Done {
+    let scope = filter(&workspace, selection)?;
+    let failed = |error: io::Error| HistoryError::Failed(format!("the page cannot be served: {error}"));
+    let doors = bind().map_err(failed)?;
+    let link = doors.link();
+    writeln!(io::stdout(), "{link}")?;
+    let idle_words = words(idle);
+    tell(
+        &format!(
+            "the link above shows the edits in a browser of this machine; it works once, and in one tab. \
+             It ends with Ctrl-C, or {idle_words} after the page was closed"
+        ),
+        "",
+    );
+    if let Some(other) = &other {
+        tell(other, "");
+    }
+    if is_opened && !browser::open(link) {
+        tell("no program here opens a browser: open the link yourself", "");
+    }
+    let past = Past::new(workspace, scope, other.into_iter().collect());
+    if serve(past, doors, idle).map_err(failed)? == Ended::Left {
+        tell(&format!("the page was closed for {idle_words}, so this has ended"), "");
+    }
+    Ok(())
+}
+
+fn words(idle: Duration) -> String {
+    match idle.as_secs() {
+        seconds if seconds % 60 == 0 && seconds > 60 => format!("{} minutes", seconds / 60),
+        1 => "1 second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    }
+}

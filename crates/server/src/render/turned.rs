@@ -1,0 +1,116 @@
+//! The story of an edit turned round: what taking it back would change.
+
+use serde_json::{Map, Value, json};
+
+/// Turns the story of a past edit round, and makes it a proposal: each file has what it had before as what it is to have, added lines are removed ones,
+/// and what was created is to be removed.
+pub(crate) fn turned(mut story: Value) -> Value {
+    if let Some(told) = story.as_object_mut() {
+        told.insert("kind".to_owned(), json!("proposal"));
+        told.remove("edit");
+    }
+    let files = story.get_mut("files").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        turn_file(file);
+    }
+    story
+}
+
+fn turn_file(file: &mut Map<String, Value>) {
+    swap(file, "before", "after");
+    if file.contains_key("movedFrom") {
+        swap(file, "path", "movedFrom");
+        // It is below the root of the other place.
+        file.remove("root");
+        file.remove("relative");
+    }
+    let change = match file.get("change").and_then(Value::as_str) {
+        Some("created") => "removed",
+        Some("removed") => "created",
+        Some(other) => other,
+        None => "changed",
+    };
+    let change = json!(change);
+    file.insert("change".to_owned(), change);
+    let hunks = file.get_mut("hunks").and_then(Value::as_array_mut);
+    for hunk in hunks.into_iter().flatten().filter_map(Value::as_object_mut) {
+        swap(hunk, "oldStart", "newStart");
+        if let Some(lines) = hunk.get_mut("lines").and_then(Value::as_array_mut) {
+            *lines = turn_lines(std::mem::take(lines));
+        }
+    }
+}
+
+/// Turns lines round. Removed ones come before added ones.
+fn turn_lines(lines: Vec<Value>) -> Vec<Value> {
+    let (mut out, mut added) = (Vec::with_capacity(lines.len()), Vec::new());
+    for mut line in lines {
+        let kind = match line.get("kind").and_then(Value::as_str) {
+            Some("+") => "-",
+            Some("-") => "+",
+            _ => " ",
+        };
+        if let Some(line) = line.as_object_mut() {
+            line.insert("kind".to_owned(), json!(kind));
+        }
+        match kind {
+            "+" => added.push(line),
+            "-" => out.push(line),
+            _ => {
+                out.append(&mut added);
+                out.push(line);
+            }
+        }
+    }
+    out.append(&mut added);
+    out
+}
+
+fn swap(object: &mut Map<String, Value>, one: &str, other: &str) {
+    let (was_one, was_other) = (object.remove(one), object.remove(other));
+    for (key, value) in [(one, was_other), (other, was_one)] {
+        if let Some(value) = value {
+            object.insert(key.to_owned(), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_story_turned_round_twice_is_itself() {
+        let line = |kind: &str, text: &str| json!({"kind": kind, "text": text});
+        let lines = json!([
+            line(" ", "a"),
+            line("-", "b"),
+            line("+", "c"),
+            line("+", "d"),
+            line(" ", "e"),
+            line("-", "f")
+        ]);
+        let hunks = json!([{"oldStart": 3, "newStart": 4, "lines": lines}]);
+        let files = json!([
+            {"path": "/a", "root": "/", "relative": "a", "change": "changed", "before": {"hash": "1"}, "after": {"hash": "2"}, "hunks": hunks},
+            {"path": "/b", "change": "created", "after": {"hash": "3"}, "hunks": []},
+            {"path": "/d", "change": "moved", "movedFrom": "/c", "hunks": []},
+        ]);
+        let story = json!({"version": 1, "kind": "edit", "files": files, "edit": {"id": "0123456789ab"}});
+        let back = turned(story.clone());
+        assert_eq!((&back["kind"], back.get("edit")), (&json!("proposal"), None));
+        let [changed, created, moved] = [0, 1, 2].map(|file| &back["files"][file]);
+        assert_eq!((&changed["before"]["hash"], &changed["after"]["hash"]), (&json!("2"), &json!("1")));
+        let hunk = &changed["hunks"][0];
+        assert_eq!((&hunk["oldStart"], &hunk["newStart"]), (&json!(4), &json!(3)));
+        let turned_lines =
+            [line(" ", "a"), line("-", "c"), line("-", "d"), line("+", "b"), line(" ", "e"), line("+", "f")];
+        assert_eq!(hunk["lines"], json!(turned_lines));
+        assert_eq!(
+            (&created["change"], &created["before"]["hash"], created.get("after")),
+            (&json!("removed"), &json!("3"), None)
+        );
+        assert_eq!((&moved["path"], &moved["movedFrom"]), (&json!("/c"), &json!("/d")));
+        assert_eq!(turned(back)["files"], story["files"]);
+    }
+}

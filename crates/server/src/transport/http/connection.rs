@@ -1,0 +1,106 @@
+//! Connections: let in while there are places, and served until the client or the process ends them. What is at which path is not known here.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::body::Body;
+use super::places::{Closed, Place, Places};
+use super::stream::Patient;
+
+/// How many bytes the head of a request may have. A connection reads ahead twice as many at most.
+const HEAD: usize = 32 << 10;
+
+/// How long a connection may be idle: longer than the minute after which nginx closes its own, so that no request
+/// meets a connection that is being closed.
+const IDLE: Duration = Duration::from_secs(75);
+
+/// How long a client may take nothing of an answer that is being written, once the system's buffers are full.
+const UNREAD: Duration = Duration::from_secs(30);
+
+/// The pause after a connection could not be accepted, as when no file can be opened.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What answers the requests of all connections.
+pub(super) trait Answers: Send + Sync + 'static {
+    /// Answers a request of the connection at this place, whatever it is.
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        place: &Arc<Place>,
+    ) -> impl Future<Output = Response<Body>> + Send;
+}
+
+/// Accepts connections for ever, as far as there are places. Each ends with its answer in work once `stopped` changes.
+pub(super) async fn accept(
+    listener: TcpListener,
+    places: &Arc<Places>,
+    answers: &Arc<impl Answers>,
+    stopped: &watch::Receiver<()>,
+) -> Infallible {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let (place, closed) = places.take().await;
+                tokio::spawn(serve(stream, Arc::clone(answers), place, closed, stopped.clone()));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be accepted");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn serve(
+    stream: TcpStream,
+    answers: Arc<impl Answers>,
+    place: Place,
+    mut closed: Closed,
+    mut stopped: watch::Receiver<()>,
+) {
+    // An answer is written at once, so nothing is gained by waiting for more.
+    let _ = stream.set_nodelay(true);
+    let place = Arc::new(place);
+    let service = service_fn(move |request| {
+        let (answers, place) = (Arc::clone(&answers), Arc::clone(&place));
+        async move { Ok::<_, Infallible>(answers.answer(request, &place).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE)
+        .max_header_size(HEAD)
+        .max_buf_size(HEAD)
+        .serve_connection(TokioIo::new(Patient::new(stream, UNREAD)), service);
+    let mut connection = pin!(connection);
+    let mut is_ending = false;
+    loop {
+        tokio::select! {
+            outcome = connection.as_mut() => {
+                if let Err(error) = outcome {
+                    tracing::debug!(%error, "a connection ended early");
+                }
+                return;
+            }
+            _ = &mut closed => {
+                tracing::debug!("a connection was closed, for a new one or for the end");
+                return;
+            }
+            // The other end is dropped when the process is to end.
+            _ = stopped.changed(), if !is_ending => {
+                is_ending = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What is at each path, and who may have it: the page itself for anybody, all else for who has the secret.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, EXPECT, HeaderName, HeaderValue, REFERRER_POLICY,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+
+use super::events::{Event, Listeners};
+use super::keys::Keys;
+use super::query::{Query, take_back};
+use crate::actions::past::{self, Fault, Past};
+use crate::page;
+use crate::problem::{Code, Problem};
+use crate::render::past as words;
+use crate::transport::http::arrival::{self, Unread};
+use crate::transport::http::body::{self, Body};
+use crate::transport::http::connection::Answers;
+use crate::transport::http::headers;
+use crate::transport::http::intake::Intake;
+use crate::transport::http::origin;
+use crate::transport::http::places::Place;
+use crate::transport::http::settings::Settings;
+
+/// The most bytes of a body: the ids of more edits than are taken back at once.
+const BODY: usize = 256 << 10;
+
+/// All that answers the requests of a page.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    pub(super) page: Bytes,
+    /// What the page may do, as the browser is told.
+    pub(super) policy: HeaderValue,
+    pub(super) past: Arc<Past>,
+    pub(super) keys: Keys,
+    pub(super) listeners: Arc<Listeners>,
+    pub(super) intake: Arc<Intake>,
+    pub(super) settings: Settings,
+    /// Whether no further edit is to be begun.
+    pub(super) is_ending: Arc<AtomicBool>,
+}
+
+/// Returns the page, and its policy for a header: that which it names, and that nothing may show it in a frame.
+pub(super) fn page() -> (Bytes, HeaderValue) {
+    let page = page::of_web();
+    let policy = format!("{}; frame-ancestors 'none'", page::policy(&page).unwrap_or("default-src 'none'"));
+    let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    (page.into(), policy)
+}
+
+impl Answers for Endpoint {
+    async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
+        let (request, mut incoming) = request.into_parts();
+        let mut response = match origin::check(&request.uri, &request.headers, &self.settings) {
+            Ok(()) => self.at(&request, &mut incoming, place).await,
+            Err(_) => body::text(StatusCode::FORBIDDEN, "Host or Origin is not this page's\n"),
+        };
+        tracing::debug!(status = response.status().as_u16(), "request");
+        self.guard(&mut response);
+        // Who asks beforehand has not sent the body, and need not.
+        if response.status().is_client_error() && !request.headers.contains_key(EXPECT) {
+            arrival::discard(incoming, 2 * BODY, &self.intake).await;
+        }
+        response
+    }
+}
+
+impl Endpoint {
+    async fn at(&self, request: &Parts, incoming: &mut Incoming, place: &Arc<Place>) -> Response<Body> {
+        let (path, method) = (request.uri.path(), &request.method);
+        match path {
+            "/" if matches!(*method, Method::GET | Method::HEAD) => {
+                body::of(StatusCode::OK, "text/html; charset=utf-8", self.page.clone())
+            }
+            "/" => not_allowed("GET, HEAD"),
+            // Browsers ask for it unasked.
+            "/favicon.ico" => body::empty(StatusCode::NO_CONTENT),
+            "/api/session" if *method == Method::POST => match self.keys.redeem(&request.headers) {
+                Some(secret) => told(StatusCode::OK, &json!({ "secret": secret })),
+                None => unauthorized(),
+            },
+            "/api/session" => not_allowed("POST"),
+            path if path.starts_with("/api/") => {
+                if !self.keys.admit(&request.headers) {
+                    return unauthorized();
+                }
+                let Some(work) = place.work() else { return busy() };
+                let response = self.api(request, incoming).await.unwrap_or_else(|fault| refused(&fault));
+                response.map(|body| body.during(work))
+            }
+            _ => body::text(StatusCode::NOT_FOUND, "there is / alone\n"),
+        }
+    }
+
+    async fn api(&self, request: &Parts, incoming: &mut Incoming) -> Result<Response<Body>, Fault> {
+        let path = request.uri.path();
+        let is_post = path == "/api/take-back";
+        if request.method != if is_post { Method::POST } else { Method::GET } {
+            return Ok(not_allowed(if is_post { "POST" } else { "GET" }));
+        }
+        let query = Query::parse(request.uri.query())?;
+        match path {
+            "/api/edits" => {
+                let wanted = query.wanted()?;
+                self.ask(move |past| past::list(past, &wanted)).await
+            }
+            "/api/states" => {
+                let path = query.need("path")?;
+                self.ask(move |past| past::states(past, &path)).await
+            }
+            "/api/difference" => {
+                let (path, from, to) = (query.need("path")?, query.need("from")?, query.need("to")?);
+                self.ask(move |past| past::difference(past, &path, &from, &to)).await
+            }
+            "/api/take-back" => self.take_back(request, incoming).await,
+            "/api/events" => match self.listeners.listen() {
+                Some(events) => Ok(body::stream(events)),
+                None => Ok(busy()),
+            },
+            path => match path.strip_prefix("/api/edits/") {
+                Some(id) => {
+                    let id = id.to_owned();
+                    self.ask(move |past| past::show(past, &id)).await
+                }
+                None => Err(Box::new(Problem::new(Code::NotFound, "There is nothing at this path.", ""))),
+            },
+        }
+    }
+
+    /// Asks the history, on a thread of its own.
+    async fn ask(
+        &self,
+        question: impl FnOnce(&Past) -> Result<Value, Fault> + Send + 'static,
+    ) -> Result<Response<Body>, Fault> {
+        let answer = self.during(move |past| question(past)).await??;
+        Ok(told(StatusCode::OK, &answer))
+    }
+
+    async fn take_back(&self, request: &Parts, incoming: &mut Incoming) -> Result<Response<Body>, Fault> {
+        if !headers::is_json(&request.headers) || !headers::is_plain(&request.headers) {
+            let why = "a body is sent as application/json, as it is\n";
+            return Ok(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+        }
+        let Ok(mut share) = self.intake.share().await else { return Ok(busy()) };
+        let text = match arrival::read(incoming, BODY, &self.intake, &mut share).await {
+            Ok(text) => text,
+            Err(Unread::TooLong) => {
+                return Ok(body::text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"));
+            }
+            Err(Unread::Broken) => return Ok(body::text(StatusCode::BAD_REQUEST, "the body is broken\n")),
+            Err(Unread::Late | Unread::Slow | Unread::Ended) => return Ok(busy()),
+        };
+        let asked = take_back(&text)?;
+        let is_dry_run = asked.is_dry_run;
+        let (listeners, is_ending) = (Arc::clone(&self.listeners), Arc::clone(&self.is_ending));
+        let taken = self.during(move |past| {
+            past::take_back(past, &asked, &mut |done, total| {
+                listeners.say(Event::Progress { done, total });
+                !is_ending.load(Ordering::Relaxed)
+            })
+        });
+        let taken = taken.await??;
+        let is_refused = !is_dry_run && !taken.is_free;
+        Ok(told(if is_refused { StatusCode::CONFLICT } else { StatusCode::OK }, &taken.results))
+    }
+
+    /// Works with the history. Work goes on to its end, also if nobody waits for it, and the process does.
+    async fn during<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Past) -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        let share = self.intake.share().await.map_err(|_| words::ending())?;
+        let past = Arc::clone(&self.past);
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&past);
+            drop(share);
+            done
+        });
+        done.await.map_err(|error| {
+            tracing::error!(%error, "a question of the page was not answered");
+            words::defect()
+        })
+    }
+
+    /// Adds what a browser is to know of every answer: it is for this page alone, is kept nowhere, and is what it says that it is.
+    fn guard(&self, response: &mut Response<Body>) {
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_SECURITY_POLICY, self.policy.clone());
+        for (name, value) in [
+            (CACHE_CONTROL, "no-store"),
+            (REFERRER_POLICY, "no-referrer"),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (X_FRAME_OPTIONS, "DENY"),
+            (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+            (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+    }
+}
+
+fn told(status: StatusCode, value: &Value) -> Response<Body> {
+    body::json(status, serde_json::to_vec(value))
+}
+
+fn refused(problem: &Problem) -> Response<Body> {
+    let status = match problem.code {
+        Code::InvalidArguments => StatusCode::BAD_REQUEST,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::ToolDisabled => StatusCode::FORBIDDEN,
+        Code::Conflict => StatusCode::CONFLICT,
+        Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Code::Busy => StatusCode::LOCKED,
+        Code::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let mut error = json!({"code": problem.code.as_str(), "reason": problem.reason});
+    if let (false, Some(error)) = (problem.hint.is_empty(), error.as_object_mut()) {
+        error.insert("hint".to_owned(), json!(problem.hint));
+    }
+    told(status, &json!({ "error": error }))
+}
+
+fn unauthorized() -> Response<Body> {
+    let reason = "The link works once, and in one tab.";
+    let error = json!({"error": {"code": "unauthorized", "reason": reason}});
+    let mut response = told(StatusCode::UNAUTHORIZED, &error);
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
+
+fn busy() -> Response<Body> {
+    body::text(StatusCode::SERVICE_UNAVAILABLE, "there are too many pages or requests, or the program ends\n")
+}
+
+fn not_allowed(methods: &'static str) -> Response<Body> {
+    let mut response = body::text(StatusCode::METHOD_NOT_ALLOWED, "this method does nothing here\n");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    response
+}

@@ -1,0 +1,92 @@
+//! Who may ask: whoever has redeemed the code of the link, once, for the secret. Nothing that stays valid is in the link.
+
+use std::fmt::Write as _;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use hyper::header::HeaderMap;
+
+use crate::transport::http::token::Token;
+
+/// The code of the link, and the secret that it is redeemed for. Both come in the header `Authorization`.
+#[derive(Debug)]
+pub(super) struct Keys(Mutex<Standing>);
+
+enum Standing {
+    /// Nobody has redeemed the code.
+    Offered { code: Token, secret: String },
+    /// Somebody has.
+    Given { secret: Token },
+}
+
+impl std::fmt::Debug for Standing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Offered { .. } => "Offered",
+            Self::Given { .. } => "Given",
+        })
+    }
+}
+
+impl Keys {
+    /// Draws a code and a secret. Returns the code, too, which is kept nowhere else.
+    pub(super) fn draw() -> io::Result<(Self, String)> {
+        let (code, secret) = (drawn()?, drawn()?);
+        let standing = Standing::Offered { code: token(&code)?, secret };
+        Ok((Self(Mutex::new(standing)), code))
+    }
+
+    /// Returns the secret if the request has the code, and nobody had it before.
+    pub(super) fn redeem(&self, headers: &HeaderMap) -> Option<String> {
+        let mut standing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Standing::Offered { code, secret } = &mut *standing else { return None };
+        if !code.is_in(headers) {
+            return None;
+        }
+        let secret = std::mem::take(secret);
+        *standing = Standing::Given { secret: token(&secret).ok()? };
+        Some(secret)
+    }
+
+    /// Whether a request has the secret.
+    pub(super) fn admit(&self, headers: &HeaderMap) -> bool {
+        let standing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(&*standing, Standing::Given { secret } if secret.is_in(headers))
+    }
+}
+
+/// Draws 256 bits, and spells them.
+fn drawn() -> io::Result<String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(io::Error::from)?;
+    Ok(bytes.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    }))
+}
+
+fn token(text: &str) -> io::Result<Token> {
+    Token::new(text.as_bytes()).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::AUTHORIZATION;
+
+    use super::*;
+
+    #[test]
+    fn the_code_is_redeemed_once_and_the_secret_alone_admits() {
+        let with =
+            |token: &str| HeaderMap::from_iter([(AUTHORIZATION, format!("Bearer {token}").parse().unwrap())]);
+        let (keys, code) = Keys::draw().unwrap();
+        assert_eq!(code.len(), 64);
+        assert_eq!((keys.redeem(&with("other")), keys.redeem(&HeaderMap::new())), (None, None));
+        assert!(!keys.admit(&with(&code)) && !keys.admit(&HeaderMap::new()));
+        let secret = keys.redeem(&with(&code)).unwrap();
+        assert_ne!(secret, code);
+        assert!(keys.admit(&with(&secret)) && !keys.admit(&with(&code)) && !keys.admit(&with("")));
+        assert_eq!((keys.redeem(&with(&code)), keys.redeem(&with(&secret))), (None, None));
+        assert!(!format!("{keys:?}").contains(&secret));
+    }
+}

@@ -1,0 +1,174 @@
+//! What a request asks for: the query of its target, and the object in its body.
+
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use mcp_text_editor_store::EditId;
+use serde_json::Value;
+
+use crate::actions::past::{Fault, Since, TakeBack, Wanted, Which};
+use crate::render::past::invalid;
+use crate::wire::json_weight::weigh;
+
+/// How many edits a list has where nobody says, and at most.
+const LIMIT: usize = 100;
+const MOST: usize = 500;
+/// The most values that a body may hold, and how deep they may lie.
+const VALUES: u64 = 10_000;
+const DEPTH: u64 = 8;
+
+/// Names and values, decoded. What is empty is not there.
+#[derive(Debug)]
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Reads a query as forms spell it (the URL Standard, `application/x-www-form-urlencoded`).
+    pub(super) fn parse(text: Option<&str>) -> Result<Self, Fault> {
+        let pairs = text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((decoded(name)?, decoded(value)?))
+        });
+        let pairs = pairs.collect::<Option<Vec<_>>>();
+        Ok(Self(pairs.ok_or_else(|| invalid("The query is not encoded as a form is, in UTF-8."))?))
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        let found = self.0.iter().find(|(known, value)| known == name && !value.is_empty());
+        found.map(|(_, value)| value.clone())
+    }
+
+    /// Returns a value that must be there.
+    pub(super) fn need(&self, name: &str) -> Result<String, Fault> {
+        self.get(name).ok_or_else(|| invalid(format!("`{name}` is missing.")))
+    }
+
+    /// Returns which edits are to be listed.
+    pub(super) fn wanted(&self) -> Result<Wanted, Fault> {
+        let limit = self
+            .get("limit")
+            .map(|limit| limit.parse::<usize>().map_err(|_| invalid("`limit` is a number of edits.")));
+        let before = self.get("before").map(|id| edit_id(&id)).transpose()?;
+        let moment = |name: &str| self.get(name).map(|text| moment(name, &text)).transpose();
+        Ok(Wanted {
+            limit: limit.transpose()?.unwrap_or(LIMIT).clamp(1, MOST),
+            before,
+            root: self.get("root"),
+            path: self.get("path"),
+            tool: self.get("tool"),
+            client: self.get("client"),
+            since: moment("since")?,
+            until: moment("until")?,
+            text: self.get("q"),
+        })
+    }
+}
+
+/// Reads what is to be taken back.
+pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, Fault> {
+    let wrong = || invalid("The body is an object with `dryRun` and either `edits` or `since`.");
+    let weight = weigh(body);
+    if weight.values > VALUES || weight.depth > DEPTH {
+        return Err(invalid("The body holds too much."));
+    }
+    let body: Value = serde_json::from_slice(body).map_err(|_| wrong())?;
+    let is_dry_run = body.get("dryRun").and_then(Value::as_bool).ok_or_else(wrong)?;
+    let which = match (body.get("edits"), body.get("since")) {
+        (Some(edits), None) => {
+            let ids = edits.as_array().ok_or_else(wrong)?.iter();
+            let ids = ids.map(|id| id.as_str().ok_or_else(wrong).and_then(edit_id));
+            Which::These(ids.collect::<Result<_, _>>()?)
+        }
+        (None, Some(since)) => {
+            let since = since.as_str().ok_or_else(wrong)?;
+            let since = match EditId::parse(since) {
+                Some(id) => Since::Edit(id),
+                None => Since::Time(moment("since", since)?),
+            };
+            let root = body.get("root").map(|root| root.as_str().map(str::to_owned).ok_or_else(wrong));
+            Which::Since(since, root.transpose()?)
+        }
+        _ => return Err(wrong()),
+    };
+    Ok(TakeBack { which, is_dry_run })
+}
+
+fn edit_id(text: &str) -> Result<EditId, Fault> {
+    EditId::parse(text).ok_or_else(|| invalid("The id of an edit is 12 hexadecimal digits."))
+}
+
+fn moment(name: &str, text: &str) -> Result<SystemTime, Fault> {
+    let stamp: Result<Timestamp, _> = text.parse();
+    stamp.map(SystemTime::from).map_err(|_| invalid(format!("`{name}` is a time as RFC 3339 has it.")))
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_are_read_as_forms_spell_them() {
+        let query = Query::parse(Some("path=%2Fa%20b%2Bc+d&q=&q=%E2%80%AE&x")).unwrap();
+        assert_eq!(query.get("path").as_deref(), Some("/a b+c d"));
+        assert_eq!(query.get("q").as_deref(), Some("\u{202e}"));
+        assert_eq!((query.get("x"), query.get("y")), (None, None));
+        for wrong in ["%", "%2", "a=%zz", "%ff", "a=%+1"] {
+            assert!(Query::parse(Some(wrong)).is_err(), "{wrong}");
+        }
+        let wanted = |text: &str| Query::parse(Some(text)).unwrap().wanted();
+        assert_eq!(wanted("").unwrap(), Wanted { limit: LIMIT, ..Wanted::default() });
+        assert_eq!((wanted("limit=0").unwrap().limit, wanted("limit=99999").unwrap().limit), (1, MOST));
+        for wrong in ["limit=-1", "limit=x", "before=1", "since=yesterday", "until=2026"] {
+            assert!(wanted(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bodies_are_read_and_bounded() {
+        let read = |text: &str| take_back(text.as_bytes());
+        let id = || EditId::parse("0123456789ab").unwrap();
+        let these = TakeBack { which: Which::These(vec![id()]), is_dry_run: true };
+        assert_eq!(read(r#"{"edits": ["0123456789AB"], "dryRun": true}"#).unwrap(), these);
+        let since =
+            TakeBack { which: Which::Since(Since::Edit(id()), Some("/r".to_owned())), is_dry_run: false };
+        assert_eq!(read(r#"{"since": "0123456789ab", "root": "/r", "dryRun": false}"#).unwrap(), since);
+        assert!(read(r#"{"since": "2026-11-25T10:00:00.5Z", "dryRun": true}"#).is_ok());
+        let many = format!(r#"{{"dryRun": true, "edits": [{}1]}}"#, "1,".repeat(20_000));
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        for wrong in [
+            "",
+            "[]",
+            "{}",
+            "null",
+            "\u{0}",
+            r#"{"dryRun": true}"#,
+            r#"{"edits": []}"#,
+            r#"{"edits": [1], "dryRun": true}"#,
+            r#"{"edits": ["x"], "dryRun": true}"#,
+            r#"{"edits": [], "since": "0123456789ab", "dryRun": true}"#,
+            r#"{"since": "soon", "dryRun": true}"#,
+            r#"{"since": "0123456789ab", "root": 1, "dryRun": true}"#,
+            r#"{"edits": [], "dryRun": "yes"}"#,
+            many.as_str(),
+            deep.as_str(),
+        ] {
+            assert!(read(wrong).is_err(), "{}", wrong.get(..60).unwrap_or(wrong));
+        }
+    }
+}

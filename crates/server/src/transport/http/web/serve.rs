@@ -1,0 +1,175 @@
+//! Listens on loopback, and serves the page until the process is told to end or nobody has the page open any more.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mcp_text_editor_store::{EditId, NotKept};
+use tokio::net::TcpListener;
+use tokio::runtime::Builder;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::endpoint::{Endpoint, page};
+use super::events::{Event, Listeners};
+use super::keys::Keys;
+use crate::actions::past::{self, Past};
+use crate::transport::http::connection;
+use crate::transport::http::intake::Intake;
+use crate::transport::http::places::Places;
+use crate::transport::http::settings::Settings;
+use crate::transport::signals;
+
+/// How many connections are open at a time. A browser takes six.
+const CONNECTIONS: u32 = 64;
+/// How many requests may be in work, or wait for their turn.
+const REQUESTS: u32 = 32;
+/// How many KiB of bodies may be held.
+const INTAKE: u32 = 4 << 10;
+/// How many threads wait for the history, or work with it.
+const THREADS: usize = 8;
+/// How often a port is drawn until both addresses have it free.
+const PORTS: usize = 20;
+/// How often it is looked whether there are other edits, while a page is open.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long what is in work is waited for when the process ends. An edit that has begun is ended in any case.
+const LAST: Duration = Duration::from_secs(30);
+
+/// Where it listens, and who may come in.
+#[derive(Debug)]
+pub struct Doors {
+    listeners: Vec<StdListener>,
+    address: SocketAddr,
+    keys: Keys,
+    link: String,
+}
+
+impl Doors {
+    /// Returns the link to the page. It works once.
+    #[must_use]
+    pub fn link(&self) -> &str {
+        &self.link
+    }
+}
+
+/// Why it has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// It was told to.
+    Told,
+    /// No page was open for some time.
+    Left,
+}
+
+/// Begins to listen at 127.0.0.1 and, where the machine has it, [`::1`], at one port that the system chose.
+pub fn bind() -> io::Result<Doors> {
+    let (keys, code) = Keys::draw()?;
+    let mut last = None;
+    for _ in 0..PORTS {
+        let first = StdListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = first.local_addr()?;
+        let mut listeners = vec![first];
+        match StdListener::bind((Ipv6Addr::LOCALHOST, address.port())) {
+            Ok(second) => listeners.push(second),
+            // Whoever has it there would be taken for this program.
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                last = Some(error);
+                continue;
+            }
+            Err(error) => tracing::debug!(%error, "there is no ::1"),
+        }
+        for listener in &listeners {
+            listener.set_nonblocking(true)?;
+        }
+        let link = format!("http://{address}/#{code}");
+        return Ok(Doors { listeners, address, keys, link });
+    }
+    Err(last.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
+}
+
+/// Serves the page until SIGTERM, or an interrupt from the keyboard, or until no page was open for so long. What is in work is then waited for; a second signal ends
+/// the process at once.
+pub fn serve(past: Past, doors: Doors, idle: Duration) -> io::Result<Ended> {
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).max_blocking_threads(THREADS).enable_all().build()?;
+    let outcome = runtime.block_on(run(past, doors, idle));
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn run(past: Past, doors: Doors, idle: Duration) -> io::Result<Ended> {
+    let mut end = signals::of_the_end()?;
+    let Doors { listeners, address, keys, link: _ } = doors;
+    let (page, policy) = page();
+    let (past, heard) = (Arc::new(past), Listeners::new());
+    let (intake, is_ending) = (Intake::new(REQUESTS, INTAKE), Arc::new(AtomicBool::new(false)));
+    let endpoint = Arc::new(Endpoint {
+        page,
+        policy,
+        past: Arc::clone(&past),
+        keys,
+        listeners: Arc::clone(&heard),
+        intake: Arc::clone(&intake),
+        settings: Settings { address, token: None, hosts: Vec::new(), origins: Vec::new() },
+        is_ending: Arc::clone(&is_ending),
+    });
+    let first = look(&past).await;
+    let (places, (stop, stopped)) = (Places::new(CONNECTIONS), watch::channel(()));
+    let mut accepting = tokio::task::JoinSet::new();
+    for listener in listeners {
+        let listener = TcpListener::from_std(listener)?;
+        let (places, endpoint, stopped) = (Arc::clone(&places), Arc::clone(&endpoint), stopped.clone());
+        accepting.spawn(async move { connection::accept(listener, &places, &endpoint, &stopped).await });
+    }
+    let looking = tokio::spawn(watch_edits(past, Arc::clone(&heard), first));
+    let ended = tokio::select! {
+        _ = end.recv() => Ended::Told,
+        () = left(&heard, idle) => Ended::Left,
+    };
+    is_ending.store(true, Ordering::Relaxed);
+    accepting.abort_all();
+    looking.abort();
+    drop(stop);
+    intake.end();
+    tokio::select! {
+        finished = timeout(LAST, intake.is_idle()) => if finished.is_err() {
+            tracing::warn!("ended while an edit was being taken back: the next start of the program ends that");
+        },
+        Some(()) = end.recv() => {}
+    }
+    Ok(ended)
+}
+
+/// Waits until no page was open for so long.
+async fn left(heard: &Listeners, idle: Duration) {
+    loop {
+        heard.until(|count| count == 0).await;
+        tokio::select! {
+            () = sleep(idle) => return,
+            () = heard.until(|count| count > 0) => {}
+        }
+    }
+}
+
+/// What tells whether there are other edits: the newest one, or why that cannot be told.
+type Seen = Option<Result<Option<EditId>, NotKept>>;
+
+async fn look(past: &Arc<Past>) -> Seen {
+    let past = Arc::clone(past);
+    tokio::task::spawn_blocking(move || past::newest(&past)).await.ok()
+}
+
+/// Tells the pages when there are other edits than before, whoever made them; and when the history cannot be read, or can be again.
+async fn watch_edits(past: Arc<Past>, heard: Arc<Listeners>, mut seen: Seen) {
+    loop {
+        heard.until(|count| count > 0).await;
+        let now = look(&past).await;
+        if seen != now {
+            heard.say(Event::Edits);
+            seen = now;
+        }
+        sleep(LOOK).await;
+    }
+}
