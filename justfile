@@ -79,6 +79,10 @@ load *ARGS='--edits 400': build
 machines *ARGS: build
     tests/machines/run.sh {{ARGS}}
 
+# The Compose file and the Kubernetes manifest, and the processes that they describe; as root
+deployment: build
+    python3 tests/deployment/deployment.py
+
 # Histories of calls under kills and pauses, judged by another program
 histories *ARGS='--seconds 60': build
     cargo build --locked -p histories

@@ -93,7 +93,8 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
     for root in workspace.closed_roots() {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
-    if let Some(reason) = workspace.state_problem() {
+    // With a database journal and history are there, and nothing else is kept in the directory.
+    if let Some(reason) = workspace.state_problem().filter(|_| state_options.state_url.is_none()) {
         tracing::warn!("edits have no journal and no history: {reason}");
     }
     Ok(workspace)
