@@ -1,0 +1,223 @@
+"""The words of the sources and the documents: widths of lines, how comments begin, and one meaning for each name of a type.
+
+    words.py              checks
+    words.py --shrink     writes the counts of `words.txt` anew where there are fewer now; none is ever raised
+    words.py -v PATH...   prints each finding in these files and directories, also those that `words.txt` lets pass
+
+The laws:
+
+- *wide*: a comment in Rust has at most 110 columns, a line of a document 140. Excepted are tables, code, and lines that are short but for
+  the target of a link.
+- *opening*: a comment that documents begins with a subject or a verb, not with What, Whether, How and the like.
+- *verb*: the comment of a function begins with a verb in the third person: Returns, Reads, Tells.
+- *name*: a type that others can see has a name of its own in the three crates. `REPEATED` has those that may share one, with the reason.
+- *code*: a `mod.rs` declares, documents and exports again; it has no code.
+- *sentence*: core writes no sentence. An error's line for a log (`#[error(…)]`) is none: no client reads it.
+
+What does not hold yet is counted in `words.txt`, by file and law. A count may only shrink; a file that is not in it has none.
+
+Ends with `N passed, N failed`, a law each.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[2]
+COUNTS = Path(__file__).with_name("words.txt")
+
+COMMENT_WIDTH, LINE_WIDTH = 110, 140
+OPENINGS = {"What", "Whether", "How", "Which", "Why", "Where", "When", "Who", "Whose", "Of", "That"}
+LAWS = ("wide", "opening", "verb", "name", "code", "sentence")
+
+#: Names of types that may stand for more than one thing, and why.
+REPEATED = {
+    "ReadFile": "the same request, as a client sends it and as the store takes it",
+}
+
+#: Files of core whose texts are no sentences, and why.
+TEXTS = {
+    "crates/core/src/encoding/labels/table.rs": "labels of encodings",
+    "crates/core/src/diff/unified/page.rs": "what every diff says of a last line",
+}
+
+ITEM = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?(?:default\s+|const\s+|async\s+|unsafe\s+|extern\s+\"C\"\s+)*fn\s+\w+")
+TYPE = re.compile(r"^(?:    )*pub(?:\([^)]*\))?\s+(?:struct|enum|trait|type|union)\s+(\w+)", re.MULTILINE)
+#: A text of three words or more.
+SENTENCE = re.compile(r'"[^"\n]*[A-Za-z]+ [a-z]+ [a-z]+[^"\n]*"')
+
+
+def without_tests(text):
+    """The text without its inline modules for tests; as many lines as before."""
+    module = re.compile(r"^( *)#\[cfg\((?:all\()?test\b[^\]]*\]\n(?: *#\[[^\]]*\]\n)* *(?:pub(?:\([^)]*\))? )?mod \w+ \{.*?^\1\}$(?=\n*\Z|\n\n#\[cfg\()", re.DOTALL | re.MULTILINE)
+    return module.sub(lambda found: "\n" * found[0].count("\n"), text)
+
+
+def comments_of(lines):
+    """Each comment that documents: the number of its first line, its first word, and the line of code after it."""
+    at = 0
+    while at < len(lines):
+        start, mark = at, lines[at].lstrip()[:3]
+        while mark in ("///", "//!") and at < len(lines) and lines[at].lstrip().startswith(mark):
+            at += 1
+        if at == start:
+            at += 1
+            continue
+        word = re.match(r"\s*//[/!]\s*(?:\*+)?(\w+)", lines[start])
+        after = at
+        while after < len(lines) and lines[after].lstrip().startswith(("#[", "//")):
+            after += 1
+        code = lines[after].strip() if after < len(lines) and mark == "///" else ""
+        yield start + 1, word[1] if word else "", code
+
+
+def findings_in_rust(path, text):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("//") and len(line) > COMMENT_WIDTH:
+            yield "wide", number, f"{len(line)} columns"
+    for number, word, code in comments_of(lines):
+        if word in OPENINGS:
+            yield "opening", number, f"begins with {word}"
+        elif ITEM.match(code) and not re.fullmatch(r"[A-Z][a-z-]*s", word):
+            yield "verb", number, f"begins with {word or 'no word'}"
+
+
+def findings_in_document(_path, text):
+    is_code = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith(("```", "~~~")):
+            is_code = not is_code
+        bare = re.sub(r"\]\([^)]*\)|<?https?://\S+>?", "]", line)
+        is_excepted = is_code or line.startswith(("    ", "\t")) or line.lstrip().startswith("|") or re.match(r"\[[^\]]+\]: ", line)
+        if len(bare) > LINE_WIDTH and not is_excepted:
+            yield "wide", number, f"{len(bare)} columns"
+
+
+def is_of_a_crate(path):
+    return re.match(r"crates/\w+/src/.*\.rs$", path) and not re.search(r"/(tests|laws)(/|\.rs$)", path)
+
+
+def names_of(texts):
+    """The types that others can see, by name, and where each stands."""
+    names = collections.defaultdict(list)
+    for path, text in texts.items():
+        if is_of_a_crate(path):
+            for found in TYPE.finditer(without_tests(text)):
+                names[found[1]].append((path, text.count("\n", 0, found.start()) + 1))
+    return names
+
+
+def findings_of_names(texts):
+    for name, places in sorted(names_of(texts).items()):
+        # In one file it is one thing, made for each system, or a name in a module of its own.
+        if len({path for path, _ in places}) > 1 and name not in REPEATED:
+            for path, number in places:
+                others = ", ".join(sorted({other for other, _ in places if other != path}))
+                yield path, "name", number, f"{name} is also in {others}"
+
+
+def findings_in_code(path, text):
+    """Code in a `mod.rs`; sentences in core."""
+    code = re.sub(r"//[^\n]*", "", without_tests(text))
+    if path.endswith("/mod.rs") and (found := re.search(r"\b(?:fn|struct|enum|impl|const|static|trait)\b", code)):
+        yield "code", code.count("\n", 0, found.start()) + 1, "has code"
+    for found in SENTENCE.finditer(code) if path.startswith("crates/core/") and path not in TEXTS else ():
+        if not re.search(r"#\[error\(\s*$|reason = $", code[: found.start()]):
+            yield "sentence", code.count("\n", 0, found.start()) + 1, found[0]
+
+
+def findings_of(texts):
+    """Each finding: path, law, line, what was found."""
+    for path, text in texts.items():
+        of = findings_in_rust if path.endswith(".rs") else findings_in_document
+        yield from ((path, *finding) for finding in of(path, text))
+        if is_of_a_crate(path):
+            yield from ((path, *finding) for finding in findings_in_code(path, text))
+    yield from findings_of_names(texts)
+
+
+def counts_in(text):
+    """The counts of `words.txt`: path, law, count."""
+    return {(path, law): int(count) for path, law, count in (line.split() for line in text.split("\n") if line and line[0] != "#")}
+
+
+HEAD = """\
+# What does not hold yet of the laws of words.py, by file: path, law, count. A count may only shrink (words.py --shrink).
+"""
+
+
+def written(counts):
+    return HEAD + "".join(f"{path} {law} {count}\n" for (path, law), count in sorted(counts.items()))
+
+
+def sources():
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.rs", "*.md"],
+        cwd=HERE, capture_output=True, text=True, check=False,
+    )
+    # Without git, what there is.
+    paths = listed.stdout.split() if listed.returncode == 0 else [
+        str(path.relative_to(HERE)) for kind in ("*.rs", "*.md") for path in HERE.rglob(kind)
+        if not {"target", "node_modules"} & set(path.parts)
+    ]
+    return {path: (HERE / path).read_text() for path in sorted(paths) if (HERE / path).is_file()}
+
+
+def self_check():
+    """A check that finds nothing is worth nothing."""
+    def laws(path, text):
+        return [law for _, law, _, _ in findings_of({path: text})]
+
+    long = "x" * 150
+    assert laws("a.rs", f"// {long}\nlet x = \"{long}\";\n") == ["wide"]
+    assert laws("a.rs", "/// Whether it is.\n#[must_use]\npub fn f() {}\n") == ["opening"]
+    assert laws("a.rs", "/// The value.\n#[must_use]\npub const fn f() {}\n/// The value.\npub x: u8,\n/// Returns it.\nfn g() {}") == ["verb"]
+    assert laws("a.md", f"{long}\n| {long}\n```\n{long}\n```\n[a](http://{long})\n") == ["wide"]
+    assert laws("crates/core/src/a/mod.rs", "mod b;\n#[error(\"it is not there\")]\nfn f() { g(\"it is not there\") }") == ["code", "sentence"]
+    types = {"crates/core/src/a.rs": "pub struct A;\nstruct B;\n#[cfg(test)]\nmod tests {\n    pub struct C;\n}",
+             "crates/store/src/a.rs": "pub(crate) enum A {}\nstruct B;\npub struct C;\npub struct ReadFile;",
+             "crates/server/src/a.rs": "pub struct ReadFile;"}
+    assert [(path, number) for path, _, number, _ in findings_of_names(types)] == [("crates/core/src/a.rs", 1), ("crates/store/src/a.rs", 1)]
+    assert counts_in(written({("a", "wide"): 2})) == {("a", "wide"): 2}
+
+
+def main():
+    self_check()
+    texts = sources()
+    findings = list(findings_of(texts))
+    if sys.argv[1:2] == ["-v"]:
+        for path, law, number, what in findings:
+            if any(path == one or path.startswith(one.rstrip("/") + "/") for one in sys.argv[2:]):
+                print(f"{path}:{number}: {law}: {what}")
+        return 0
+    counts = collections.Counter((path, law) for path, law, _, _ in findings)
+    known = counts_in(COUNTS.read_text())
+    if sys.argv[1:] == ["--shrink"]:
+        COUNTS.write_text(written({one: min(count, counts[one]) for one, count in known.items() if counts[one]}))
+        known = counts_in(COUNTS.read_text())
+    unused = sorted(name for name in REPEATED if len(names_of(texts)[name]) < 2)
+    failed = 0
+    for law in LAWS:
+        more = [one for one in sorted(counts) if one[1] == law and counts[one] > known.get(one, 0)]
+        wrong = law == "name" and unused
+        failed += bool(more or wrong)
+        left = sum(count for one, count in counts.items() if one[1] == law)
+        print(f"{law}: {left} are left, {'none is new' if not more else 'some are new:'}")
+        for path, _ in more:
+            print(f"    {path}: {counts[path, law]} where {known.get((path, law), 0)} are known; words.py -v {path}")
+        if wrong:
+            print(f"    REPEATED has what is not repeated: {', '.join(unused)}")
+    fewer = sum(count > counts[one] for one, count in known.items())
+    if fewer:
+        print(f"{fewer} counts of words.txt are too high by now: words.py --shrink")
+    print(f"{len(LAWS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
