@@ -1,53 +1,19 @@
 // The page with the program: two hosts of MCP Apps, over standard input and output and over HTTP. What is asserted are bytes on the disk.
 
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import readline from "node:readline";
 import { after, test } from "node:test";
+import { NEW, OLD, PATCH, bytes, ended, patch, place, program, type Place } from "./program.ts";
 import { PATIENCE, browser, closeBrowser, violations, watch, type Frame, type Loose, type Page } from "./support.ts";
 
 after(closeBrowser);
 
-const BINARY = path.resolve(process.env["MCP_TEXT_EDITOR_BIN"] ?? "target/debug/mcp-text-editor");
 const BUILT = "tests/view/node_modules/.built/hosts";
-const PATCH = "patch_text_file_contents";
-const OLD = "import sys\n\nprint('Hello')\n";
-const NEW = "import sys\n\nprint('Good morning')\n";
-
-/** A place for files, and the history of their edits. */
-interface Place {
-  root: string;
-  state: string;
-  file: string;
-}
-
-const children = new Set<ChildProcess>();
-const places = new Set<string>();
-after(() => {
-  for (const child of children) child.kill();
-  for (const place of places) fs.rmSync(place, { recursive: true, force: true });
-});
-
-function place(name = "greet.py"): Place {
-  const base = fs.realpathSync(fs.mkdtempSync("/tmp/mcp-text-editor-view-"));
-  places.add(base);
-  const [root, state] = [path.join(base, "files"), path.join(base, "state")];
-  fs.mkdirSync(root);
-  fs.mkdirSync(state, { mode: 0o700 });
-  const file = path.join(root, name);
-  fs.writeFileSync(file, OLD);
-  return { root, state, file };
-}
-
-function program(args: string[], state: string): ChildProcess {
-  const child = spawn(BINARY, args, { env: { ...process.env, MCP_TEXT_EDITOR_STATE_DIR: state }, stdio: ["pipe", "pipe", "pipe"] });
-  children.add(child);
-  return child;
-}
 
 const HOST = (name: string) =>
   `<!doctype html><html lang="en"><title>${name}</title><style>body{margin:0}#host{height:700px}#host iframe{height:700px!important;width:100%}</style><div id="host"></div><script src="/${name}.js"></script>`;
@@ -128,8 +94,7 @@ async function hosted(host: string, kind: "stdio" | "http", { root, state }: Pla
     tools: () => told("tools"),
     close: async () => {
       await context.close();
-      child.kill();
-      children.delete(child);
+      await ended(child, () => child.kill());
       server.closeAllConnections();
       await new Promise<void>((done) => server.close(() => done()));
     },
@@ -153,9 +118,6 @@ async function answers(port: number, child: ChildProcess): Promise<void> {
   }
   throw new Error(`the server does not answer: ${said}`);
 }
-
-const patch = (file: string, old: string, now: string, more: Loose = {}): Loose => ({ files: [{ file_path: file, patches: [{ old_string: old, new_string: now }] }], ...more });
-const bytes = (file: string) => fs.readFileSync(file, "utf8");
 
 for (const host of ["official", "mcp-ui"]) {
   for (const kind of ["stdio", "http"] as const) {

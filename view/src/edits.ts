@@ -15,30 +15,36 @@ export interface EditsOptions {
 
 const SHOWN_FILES = 3;
 
+/** The rows of each list, and what each says: one that says the same is not made again. */
+const rows = new WeakMap<HTMLElement, Map<string, { says: string; row: HTMLElement }>>();
+
 /** Fills `list` with the edits. The focus stays with the edit that has it. */
 export function fillEdits(list: HTMLElement, edits: readonly EditRow[], options: EditsOptions): void {
+  const before = rows.get(list);
+  const made = new Map<string, { says: string; row: HTMLElement }>();
   const focused = document.activeElement instanceof HTMLElement && list.contains(document.activeElement) ? document.activeElement.id : undefined;
   const days: HTMLElement[] = [];
   let shown = "";
   let items: HTMLElement | undefined;
+  const now = Date.now();
+  const [today, yesterday] = [now, now - 86_400_000].map((time) => day(new Date(time).toISOString()));
+  const dayName = (label: string) => (label === today ? T.today : label === yesterday ? T.yesterday : label);
   for (const edit of edits) {
-    const label = dayName(edit.time);
+    const label = dayName(day(edit.time));
     if (label !== shown || !items) {
       shown = label;
       items = h("ul", { class: "edits" });
       days.push(h("section", { attrs: { "aria-label": label } }, h("h2", { class: "day" }, label), items));
     }
-    put(items, item(edit, options));
+    const says = JSON.stringify([edit, edit.id === options.current, options.selected?.has(edit.id)]);
+    const same = before?.get(edit.id);
+    const row = same?.says === says ? same.row : item(edit, options);
+    made.set(edit.id, { says, row });
+    put(items, row);
   }
+  rows.set(list, made);
   fill(list, ...days);
   if (focused) document.getElementById(focused)?.focus();
-}
-
-function dayName(time: string): string {
-  const label = day(time);
-  const now = Date.now();
-  if (label === day(new Date(now).toISOString())) return T.today;
-  return label === day(new Date(now - 86_400_000).toISOString()) ? T.yesterday : label;
 }
 
 function item(edit: EditRow, { current, open, selected, select }: EditsOptions): HTMLElement {

@@ -96,7 +96,7 @@ const en = {
   // The history in a browser.
   history: "History of edits",
   search: "Search",
-  searchHint: "Path, tool, client or id",
+  searchHint: "Path, text, tool, client or id",
   project: "Project",
   tool: "Tool",
   client: "Client",
@@ -159,6 +159,7 @@ export function use(language: string | undefined, zone: string | undefined): voi
   T = TABLES[(language ?? "").slice(0, 2).toLowerCase()] ?? en;
   if (language && valid(() => new Intl.DateTimeFormat(language))) locale = language;
   if (zone && valid(() => new Intl.DateTimeFormat("en", { timeZone: zone }))) timeZone = zone;
+  formats = new Map();
 }
 
 function valid(make: () => unknown): boolean {
@@ -170,14 +171,22 @@ function valid(make: () => unknown): boolean {
   }
 }
 
-const write = (time: string, options: Intl.DateTimeFormatOptions): string => {
+/** How dates are written, once it is known: to make one takes long, and a list has thousands. */
+let formats = new Map<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>();
+
+const writer = (options: Intl.DateTimeFormatOptions) => (time: string): string => {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return time;
-  // The words around it are in the table's language, so its months are, too; the region decides the order.
-  const language = locale?.toLowerCase().startsWith(T.language) ? locale : T.language;
-  return new Intl.DateTimeFormat(language, timeZone ? { ...options, timeZone } : options).format(date);
+  let format = formats.get(options);
+  if (!format) {
+    // The words around it are in the table's language, so its months are, too; the region decides the order.
+    const language = locale?.toLowerCase().startsWith(T.language) ? locale : T.language;
+    format = new Intl.DateTimeFormat(language, timeZone ? { ...options, timeZone } : options);
+    formats.set(options, format);
+  }
+  return format.format(date);
 };
 
-export const clock = (time: string) => write(time, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-export const day = (time: string) => write(time, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
-export const moment = (time: string) => write(time, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+export const clock = writer({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+export const day = writer({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
+export const moment = writer({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });

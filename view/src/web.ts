@@ -91,7 +91,7 @@ function desk(root: HTMLElement, server: Server): void {
   const clear = button(T.clear, () => {
     for (const input of [search, path, since, until, ...Object.values(selects)]) input.value = "";
     filters = {};
-    void load(false);
+    void load(false, true);
   }, "quiet-button");
 
   function choice(label: string, key: string): HTMLSelectElement {
@@ -128,21 +128,24 @@ function desk(root: HTMLElement, server: Server): void {
 
   function filter(key: string, value: string): void {
     filters = { ...filters, [key]: value };
-    void load(false);
+    void load(false, true);
   }
 
   let asked = 0;
-  /** Asks for the edits anew, or for `more` of them; of two questions under way the later counts. */
-  async function load(more: boolean): Promise<void> {
+  /** Asks for the edits again, for `more` of them, or `anew` for others; of two questions under way the later counts. */
+  async function load(more: boolean, anew = false): Promise<void> {
     const turn = (asked += 1);
     try {
-      const limit = more ? AT_ONCE : String(Math.max(Number(AT_ONCE), Math.min(edits.length, 500)));
+      const limit = more || anew ? AT_ONCE : String(Math.max(Number(AT_ONCE), Math.min(edits.length, 500)));
       const reply = await server.get("/api/edits", { ...filters, limit, before: more ? next : undefined });
       if (turn !== asked) return;
       const found = list(reply["edits"], readEditRow);
       clear.hidden = Object.values(filters).every((value) => value === "");
-      edits = more ? [...edits, ...found] : found;
-      next = string(reply["next"]);
+      // What was loaded before, and is older than what came now, stays: the place in a long list is kept.
+      const end = more ? -1 : edits.findIndex(({ id }) => id === found.at(-1)?.id);
+      const older = anew || end < 0 ? [] : edits.slice(end + 1);
+      edits = more ? [...edits, ...found] : [...found, ...older];
+      if (older.length === 0) next = string(reply["next"]);
       options(selects.root, T.project, list(reply["roots"], string));
       options(selects.tool, T.tool, list(reply["tools"], string));
       options(selects.client, T.client, list(reply["clients"], string));
@@ -185,12 +188,11 @@ function desk(root: HTMLElement, server: Server): void {
     try {
       const story = await actions.show(id);
       if (current !== id) return;
-      const row = edits.find((edit) => edit.id === id);
       shown = card(story, {
         layout: layout(),
         desk: actions,
         heading: "h2",
-        buttons: () => story.edit ? [button(T.takeBackSince, () => void preview({ since: row?.time ?? story.edit?.time ?? "", ...(filters["root"] && { root: filters["root"] }) }), "quiet-button")] : [],
+        buttons: () => story.edit ? [button(T.takeBackSince, () => void preview({ since: id, ...(filters["root"] && { root: filters["root"] }) }), "quiet-button")] : [],
         fileActions: (file) => fileActions(file),
         go: (other) => void show(other, true),
       });
@@ -233,7 +235,8 @@ function desk(root: HTMLElement, server: Server): void {
 
   /** What would come of taking edits back, before anything is done; then it is done, or not. */
   async function preview(what: Loose): Promise<void> {
-    const { element, body, foot } = dialog(T.takeBack, h("p", { role: "status" }, T.loading));
+    progress = h("p", { role: "status" }, T.loading);
+    const { element, body, foot } = dialog(T.takeBack, progress);
     const cancel = button(T.cancel, () => element.close());
     fill(foot, cancel);
     const attempt = async (given: Loose): Promise<void> => {
