@@ -123,8 +123,8 @@ pub use os::signals::outlive_size_limit;
 pub use postgres::error::DatabaseError;
 #[cfg(feature = "postgres")]
 pub use postgres::report::{
-    ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept as KeptInDatabase, Lack as SchemaLack,
-    NoSession, SchemaState, Writes,
+    ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept as KeptInDatabase, NoSession, SchemaLack,
+    SchemaState, Writes,
 };
 #[cfg(feature = "postgres")]
 pub use postgres::url::{BadStateUrl, StateUrl};

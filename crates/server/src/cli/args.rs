@@ -435,8 +435,9 @@ pub(super) enum Subcommands {
     Install(InstallArguments),
     /// Start the server as a client would, and say what is wrong
     ///
-    /// Without a client it is started as all would that have an entry. With --state-url it says first what is wrong with that database, and with
-    /// the names and locks of directories that machines share; it changes nothing there.
+    /// Without a client it is started as all would that have an entry. With --state-url it says first what is
+    /// wrong with that database, and with the names and locks of directories that machines share; it changes
+    /// nothing there.
     Doctor {
         /// As for install
         client: Option<String>,
@@ -449,7 +450,8 @@ pub(super) enum Subcommands {
         /// programs of your own entries are started in an empty directory.
         #[arg(long)]
         trust_project: bool,
-        /// With --state-url: a directory that machines share; may be repeated [default: the current directory]
+        /// With --state-url: a directory that machines share; may be repeated [default: the current
+        /// directory]
         #[arg(long = "root", value_name = "DIR", value_hint = ValueHint::DirPath)]
         roots: Vec<PathBuf>,
     },

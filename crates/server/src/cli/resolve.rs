@@ -220,8 +220,8 @@ fn roots(action: &Action, directories: Vec<PathBuf>) -> Result<(Vec<Wanted>, Vec
     Ok((roots, Vec::new()))
 }
 
-/// Returns the directories of which it is told what other machines call them: those that were named, else the current one if it is served
-/// unasked.
+/// Returns the directories of which it is told what other machines call them: those that were named, else the
+/// current one if it is served unasked.
 fn shared_directories(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     if named.is_empty() {
         return Ok(default_root().into_iter().collect());

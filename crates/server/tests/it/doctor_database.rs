@@ -1,4 +1,5 @@
-//! `doctor --state-url`: what is wrong with the database of several machines, and with the directories that they share.
+//! `doctor --state-url`: what is wrong with the database of several machines, and with the directories that
+//! they share.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -10,7 +11,8 @@ use crate::session::HOME;
 use crate::state_url::fixture::Server;
 use crate::world::World;
 
-/// The exit code of `doctor` for a database, and what it says, with names for what differs from run to run.
+/// Returns the exit code of `doctor` for a database, and what it says, with names for what differs from run
+/// to run.
 fn doctor(world: &World, server: &Server, url: &str, arguments: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
     let home = world.path("../home");

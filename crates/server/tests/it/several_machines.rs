@@ -1,5 +1,5 @@
-//! `history`, `history show`, `history roots` and `undo` on machines that share a database: each has a directory of its own that plays its mount
-//! of one volume, and a state directory of its own.
+//! `history`, `history show`, `history roots` and `undo` on machines that share a database: each has a
+//! directory of its own that plays its mount of one volume, and a state directory of its own.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -25,7 +25,7 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// One of these that has the volume at a path of its own, by the name `team` if it is told.
+    /// Makes one of these that has the volume at a path of its own, by the name `team` if it is told.
     fn new(place: &Path, name: &str, url: &'a str, is_told: bool) -> Self {
         let (mount, home) = (place.join(name).join("mount"), place.join(name).join("home"));
         std::fs::create_dir_all(&mount).unwrap();
@@ -38,7 +38,7 @@ impl<'a> Machine<'a> {
         Self { url, mount, home, names }
     }
 
-    /// The exit code, and all that is said, with `$HERE` for this machine's mount.
+    /// Returns the exit code, and all that is said, with `$HERE` for this machine's mount.
     fn run(&self, arguments: &[&str]) -> (i32, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
         let output = command
@@ -74,7 +74,7 @@ impl<'a> Machine<'a> {
         self.call(PATCH, &json!({"files": [{"file_path": "$HERE/a.txt", "patches": patches}]}));
     }
 
-    /// The past edits, as programs have them.
+    /// Returns the past edits, as programs have them.
     fn edits(&self, arguments: &[&str]) -> Vec<Value> {
         let said = self.succeed(&[&["history", "--json"], arguments].concat());
         said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -84,7 +84,7 @@ impl<'a> Machine<'a> {
         std::fs::read_to_string(self.mount.join(path)).ok()
     }
 
-    /// What another machine has on the volume is here, too.
+    /// Has on the volume what another machine has there.
     fn sees(&self, other: &Self) {
         std::fs::remove_dir_all(&self.mount).unwrap();
         std::fs::create_dir(&self.mount).unwrap();

@@ -61,7 +61,8 @@ pub(super) trait Archive: fmt::Debug + Send {
     /// The edit that is in the way of undoing this one.
     fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept>;
 
-    /// The names of directories that machines share; `None` where no other machine shares the archive.
+    /// Returns the names of directories that machines share; `None` where no other machine shares the
+    /// archive.
     fn roots(&mut self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
         Ok(None)
     }

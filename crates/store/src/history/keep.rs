@@ -162,7 +162,8 @@ impl History {
         self.kept()?.archive().later(id, path, now)
     }
 
-    /// What directories are called on all machines that share the history, in the order of the names; `None` where this machine alone has it.
+    /// Returns what directories are called on all machines that share the history, in the order of the names;
+    /// `None` where this machine alone has it.
     pub fn roots(&self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
         self.kept()?.archive().roots()
     }

@@ -9,11 +9,11 @@ use std::time::SystemTime;
 pub struct KnownRoot {
     /// The name: a person's, a file system's, or a machine's own.
     pub name: String,
-    /// When the first edit in it was kept, by the database's clock.
+    /// The time at which the first edit in it was kept, by the database's clock.
     pub since: SystemTime,
     /// The machine that kept that edit, by its own name; empty where it has none.
     pub made_by: String,
-    /// Where it is on this machine, in the order of the places; empty where nothing of it can be reached.
+    /// Its places on this machine, in their order; empty where nothing of it can be reached.
     pub here: Vec<RootPlace>,
 }
 

@@ -137,7 +137,8 @@ impl Database {
         self.0.inner.settings.ports()
     }
 
-    /// What is wrong with it, and what is kept in it; changes nothing there. Takes some seconds for each host at most.
+    /// Tells what is wrong with it, and what is kept in it; changes nothing there. Takes some seconds for
+    /// each host at most.
     pub(crate) fn examine(&self) -> DatabaseReport {
         examine(&self.0.inner.settings)
     }
@@ -298,7 +299,8 @@ async fn keep_session(inner: &Inner) {
     }
 }
 
-/// Opens a session, and takes its lock. The second connection is opened along with it, since only two tell whether a pool shares sessions.
+/// Opens a session, and takes its lock. The second connection is opened along with it, since only two tell
+/// whether a pool shares sessions.
 async fn open(inner: &Inner) -> Result<(Arc<Session>, Running), DatabaseError> {
     let (client, running) = connect(&inner.settings).await?;
     let key = drawn();

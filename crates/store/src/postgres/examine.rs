@@ -1,4 +1,5 @@
-//! Looking at a database without changing anything: [`examine`]. Nothing is made, migrated or locked, and every statement reads.
+//! Looking at a database without changing anything: [`examine`]. Nothing is made, migrated or locked, and
+//! every statement reads.
 
 use std::error::Error as _;
 use std::io;
@@ -17,18 +18,19 @@ use crate::postgres::migrations::{self, MARK, MIGRATIONS, TABLES};
 use crate::postgres::owner::is_free;
 use crate::postgres::pool::is_pooled;
 use crate::postgres::report::{
-    ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept, Lack, NoSession, SchemaState, Writes,
+    ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
 };
 use crate::postgres::session::{Running, Settings, open};
 use crate::postgres::url::Host;
 
-/// How long one host is looked at.
+/// The bound on the look at one host.
 const BOUND: Duration = Duration::from_secs(8);
 
 /// The oldest version that has all that is used (`idle_session_timeout`), as the server numbers them.
 const OLDEST: i32 = 140_000;
 
-/// Looks at each host of a database: whether it can be reached and used, and what is kept there. Takes some seconds for each host at most.
+/// Looks at each host of a database: whether it can be reached and used, and what is kept there. Takes some
+/// seconds for each host at most.
 pub(super) fn examine(settings: &Settings) -> DatabaseReport {
     let runtime = Builder::new_current_thread().enable_all().build();
     let hosts = (0..settings.url.hosts.len()).filter_map(|at| {
@@ -54,7 +56,7 @@ fn latest() -> i32 {
     i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX)
 }
 
-/// What one host is, at the first of its addresses that lets this role in.
+/// Looks at one host, at the first of its addresses that lets this role in.
 async fn host_at(settings: &Settings, at: usize) -> Result<DatabaseFacts, NoSession> {
     let has_password = settings.has_password(at);
     let is_tcp = matches!(settings.url.hosts.get(at), Some((Host::Tcp(_), _)));
@@ -75,7 +77,7 @@ async fn host_at(settings: &Settings, at: usize) -> Result<DatabaseFacts, NoSess
     Err(why)
 }
 
-/// A connection, in time; the error is `None` where there was no answer.
+/// Connects, in time; the error is `None` where there was no answer.
 async fn connected(
     settings: &Settings,
     config: Config,
@@ -85,7 +87,7 @@ async fn connected(
     opened.map_or(Err(None), |opened| opened.map_err(Some))
 }
 
-/// Why a connection was refused.
+/// Tells why a connection was refused.
 fn no_session(error: &Error, has_password: bool) -> NoSession {
     if let Some(answer) = error.as_db_error() {
         let message = answer.message().to_owned();
@@ -125,7 +127,7 @@ fn of_tls(fault: &rustls::Error) -> NoSession {
     }
 }
 
-/// All that is told of a server with which there is a session.
+/// Asks for all that is told of a server with which there is a session.
 async fn facts(
     settings: &Settings,
     client: &Client,
@@ -174,14 +176,14 @@ fn milliseconds(time: std::time::SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// How far a time is outside of the span in which it was asked for.
+/// Measures how far a time is outside of the span in which it was asked for.
 fn offset(asked: i64, theirs: i64, answered: i64) -> ClockOffset {
     let (behind, ahead) = (asked.saturating_sub(theirs), theirs.saturating_sub(answered));
     let by = Duration::from_millis(u64::try_from(behind.max(ahead)).unwrap_or_default());
     ClockOffset { by, is_ahead: ahead > 0 }
 }
 
-/// What the schema is, and what is kept in it.
+/// Tells what the schema is, and what is kept in it.
 async fn schema(client: &Client, schema: &str) -> Result<SchemaState, Error> {
     let statement = "select n.oid is not null, has_database_privilege(current_database(), 'CREATE'),
             coalesce(has_schema_privilege(n.oid, 'USAGE'), false), coalesce(has_schema_privilege(n.oid, 'CREATE'), false),
@@ -209,7 +211,7 @@ async fn schema(client: &Client, schema: &str) -> Result<SchemaState, Error> {
         });
     }
     if !is(6)? {
-        let lack = Lack::Right { right: "SELECT".to_owned(), table: MARK.to_owned() };
+        let lack = SchemaLack::Right { right: "SELECT".to_owned(), table: MARK.to_owned() };
         return Ok(SchemaState::Current(Err(vec![lack])));
     }
     let of = migrations::quoted(schema);
@@ -228,8 +230,8 @@ async fn schema(client: &Client, schema: &str) -> Result<SchemaState, Error> {
     })
 }
 
-/// What is missing in a schema of this version.
-async fn lacks(client: &Client, schema: &str) -> Result<Vec<Lack>, Error> {
+/// Lists what is missing in a schema of this version.
+async fn lacks(client: &Client, schema: &str) -> Result<Vec<SchemaLack>, Error> {
     let statement = "select t.name, p.name, c.oid is null
         from unnest($2::text[]) with ordinality as t (name, number)
         cross join unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) with ordinality as p (name, number)
@@ -241,12 +243,16 @@ async fn lacks(client: &Client, schema: &str) -> Result<Vec<Lack>, Error> {
     let rows = client.query_typed(statement, &[(&schema, Type::TEXT), (&tables, Type::TEXT_ARRAY)]).await?;
     let lack = |row: &tokio_postgres::Row| {
         let table = row.try_get(0)?;
-        Ok(if row.try_get(2)? { Lack::Table(table) } else { Lack::Right { right: row.try_get(1)?, table } })
+        Ok(if row.try_get(2)? {
+            SchemaLack::Table(table)
+        } else {
+            SchemaLack::Right { right: row.try_get(1)?, table }
+        })
     };
     rows.iter().map(lack).collect()
 }
 
-/// What is kept; the schema is given as statements have it.
+/// Counts what is kept; the schema is given as statements have it.
 async fn kept(client: &Client, schema: &str) -> Result<Kept, Error> {
     let statement = format!(
         "select count(*) filter (where not {free}), count(*) filter (where {free}),

@@ -1,6 +1,7 @@
-//! Whether the process that owns a record lives: [`is_free`].
+//! The condition that the process which owns a record is gone: [`is_free`].
 
-/// Whether no session has the lock of a record `r`, by which its owner is known. A bigint's lock is told in two halves (`pg_locks`).
+/// Holds where no session has the lock of a record `r`, by which its owner is known. A bigint's lock is told
+/// in two halves (`pg_locks`).
 macro_rules! is_free {
     () => {
         "not exists (select from pg_catalog.pg_locks l

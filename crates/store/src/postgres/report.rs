@@ -1,12 +1,13 @@
-//! What a database is like for the state of several machines, as [`examine`](super::examine) finds it: data alone, the words are others'.
+//! The state of a database for several machines, as [`examine`](super::examine) finds it: data
+//! alone, the words are others'.
 
 use std::time::Duration;
 
-/// What was found of a database, at each of its hosts. Nothing in it is secret.
+/// The findings about a database, at each of its hosts. Nothing in it is secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DatabaseReport {
-    /// How the URL names it, without a password.
+    /// Its name by the URL, without a password.
     pub url: String,
     /// The schema that is used in it.
     pub schema: String,
@@ -20,17 +21,17 @@ pub struct DatabaseReport {
     pub hosts: Vec<HostReport>,
 }
 
-/// What was found at one host of a URL.
+/// The findings at one host of a URL.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct HostReport {
     /// `HOST:PORT`; of a Unix socket its directory and port.
     pub address: String,
-    /// What is there, or why nobody was let in.
+    /// The server that is there, or the reason why nobody was let in.
     pub found: Result<DatabaseFacts, NoSession>,
 }
 
-/// Why there is no session with a host.
+/// The reason why there is no session with a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoSession {
     /// Its name leads to no address.
@@ -63,29 +64,31 @@ pub enum NoSession {
     Other(String),
 }
 
-/// What a host that lets this role in is like.
+/// The state of a host that lets this role in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DatabaseFacts {
     /// The version of the server, as it says it.
     pub version: String,
-    /// Whether it lacks what is needed: that is there from `PostgreSQL` 14 on.
+    /// It lacks what is needed: that is there from `PostgreSQL` 14 on.
     pub is_too_old: bool,
-    /// Whether the connection is encrypted, and the server proved its name.
+    /// The connection is encrypted, and the server proved its name.
     pub has_tls: bool,
-    /// Whether it takes writes.
+    /// Its answer to writes.
     pub writes: Writes,
-    /// Whether a pool stands before it that gives a session of the database to others in between, so that a session's locks say nothing.
+    /// A pool stands before it that gives a session of the database to others in between, so that a
+    /// session's locks say nothing.
     pub is_pooled: bool,
     /// Settings by which it can forget what it has acknowledged.
     pub forgetful: Vec<&'static str>,
-    /// How far its clock is from this machine's; the time that the answer took counts for the smaller difference.
+    /// The distance of its clock from this machine's; the time that the answer took counts for the smaller
+    /// difference.
     pub clock: ClockOffset,
     /// The schema.
     pub schema: SchemaState,
 }
 
-/// Whether a host takes writes.
+/// The answer of a host to writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Writes {
     /// It does.
@@ -96,16 +99,16 @@ pub enum Writes {
     ReadOnly,
 }
 
-/// How far one clock is from another.
+/// The distance of one clock from another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClockOffset {
-    /// By how much.
+    /// The difference.
     pub by: Duration,
-    /// Whether the database's is ahead.
+    /// The database's is ahead.
     pub is_ahead: bool,
 }
 
-/// What the schema is.
+/// The state of the schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SchemaState {
     /// It is not there, or has nothing in it, and is made on first use.
@@ -123,12 +126,12 @@ pub enum SchemaState {
     /// It is of an earlier version, and this role may not change its tables, which are this one's.
     NotToBeMigrated(i32, String),
     /// It is of this version.
-    Current(Result<Kept, Vec<Lack>>),
+    Current(Result<Kept, Vec<SchemaLack>>),
 }
 
-/// What a schema of this version lacks.
+/// A thing that a schema of this version lacks.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Lack {
+pub enum SchemaLack {
     /// A table.
     Table(String),
     /// A right of this role on a table.
@@ -140,7 +143,7 @@ pub enum Lack {
     },
 }
 
-/// What is kept in the schema.
+/// The numbers of what is kept in the schema.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Kept {
@@ -148,7 +151,7 @@ pub struct Kept {
     pub in_work: u64,
     /// Edits whose process is gone, and which nobody has ended yet.
     pub abandoned: u64,
-    /// How old the oldest of both is.
+    /// The age of the oldest of both.
     pub oldest: Option<Duration>,
     /// Past edits.
     pub edits: u64,

@@ -104,12 +104,12 @@ impl Settings {
         self.url.hosts.iter().filter(|(host, _)| is_tcp(host)).map(|(_, port)| *port).collect()
     }
 
-    /// Whether there is a password for a host.
+    /// Tells whether there is a password for a host.
     pub(super) fn has_password(&self, at: usize) -> bool {
         matches!(self.passwords.get(at), Some(Some(_)))
     }
 
-    /// How to connect to a host, at each of its addresses; none if its name leads nowhere.
+    /// Returns how to connect to a host, at each of its addresses; none if its name leads nowhere.
     pub(super) fn configs(&self, at: usize) -> Vec<Config> {
         let Some((host, port)) = self.url.hosts.get(at) else { return Vec::new() };
         let mut config = self.config(at);

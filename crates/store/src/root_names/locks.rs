@@ -1,11 +1,11 @@
-//! Whether file locks hold among machines, as far as the list of mounts tells: [`FileLocks`].
+//! File locks that hold among machines, as far as the list of mounts tells: [`FileLocks`].
 
 use crate::root_names::mount::Mount;
 
-/// Whether a lock on a file keeps other machines out, too.
+/// The reach of a lock on a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileLocks {
-    /// It does, by what the file system says of itself.
+    /// It keeps other machines out, by what the file system says of itself.
     AmongMachines,
     /// It is this machine's, or this mount's, alone.
     Here {
@@ -18,7 +18,8 @@ pub enum FileLocks {
     Unknown,
 }
 
-/// What a mount says of flock(2): nfs(5) (`local_lock`), mount.cifs(8) (`nobrl`), mount.lustre(8), the kernel's documents of ocfs2 and gfs2.
+/// Reads what a mount says of flock(2): nfs(5) (`local_lock`), mount.cifs(8) (`nobrl`), mount.lustre(8), the
+/// kernel's documents of ocfs2 and gfs2.
 pub(super) fn locks(mount: &Mount) -> FileLocks {
     let local: &[&'static str] = match mount.kind.as_str() {
         "nfs" | "nfs4" => &["local_lock=all", "local_lock=flock", "nolock"],
@@ -32,6 +33,8 @@ pub(super) fn locks(mount: &Mount) -> FileLocks {
     let is_set = |option: &&&'static str| mount.options.split(',').any(|set| set == **option);
     match local.iter().find(is_set) {
         Some(option) => FileLocks::Here { kind: mount.kind.clone(), option: Some(option) },
+        // It says so where it has locks at all.
+        None if mount.kind == "lustre" && !is_set(&&"flock") => FileLocks::Unknown,
         None => FileLocks::AmongMachines,
     }
 }

@@ -56,13 +56,14 @@ impl RootNames {
         self.machine.as_ref().map_or("", RootName::as_str)
     }
 
-    /// Whether the locks on a file here keep other machines out, as far as the mount tells.
+    /// Tells whether the locks on a file here keep other machines out, as far as the mount tells.
     pub(crate) fn locks(&self, path: &Path) -> FileLocks {
         let mounts = mounts(&self.mounts.text().unwrap_or_default());
         covering(&mounts, path).map_or(FileLocks::Unknown, locks)
     }
 
-    /// Where a directory is on this machine: each place in it that is here, and the path of that; empty where nothing of it is.
+    /// Finds a directory on this machine: each place in it that is here, and the path of that; empty where
+    /// nothing of it is.
     pub(crate) fn places(&self, root: &RootName) -> Vec<(PathBuf, PathBuf)> {
         self.places_among(&self.mounts.text().unwrap_or_default(), root)
     }

@@ -171,6 +171,7 @@ fn a_mount_tells_whether_its_locks_hold_among_machines() {
         ("cifs", "rw,nobrlx"),
         ("fuse.glusterfs", "rw"),
         ("ceph", ""),
+        ("lustre", "rw,flock,lazystatfs"),
     ] {
         assert_eq!(told(kind, options), FileLocks::AmongMachines, "{kind} {options}");
     }
@@ -187,19 +188,21 @@ fn a_mount_tells_whether_its_locks_hold_among_machines() {
             "{kind} {options}"
         );
     }
-    assert_eq!(told("ext4", "rw"), FileLocks::Unknown);
+    for (kind, options) in [("ext4", "rw"), ("lustre", "rw,lazystatfs"), ("fuse.mergerfs", "rw")] {
+        assert_eq!(told(kind, options), FileLocks::Unknown, "{kind} {options}");
+    }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn each_place_of_a_directory_on_this_machine_is_known() {
-    let names = names(&[("team", "/work/deep"), ("home", "/home/me")]);
+    let names = names(&[("team", "/shared-files/deep"), ("home", "/home/me")]);
     let places = |root: RootName| {
         let places = names.places_among(LIST, &root).into_iter();
         places.map(|(inside, here)| format!("{}:{}", inside.display(), here.display())).collect::<Vec<_>>()
     };
-    assert_eq!(places(RootName::given("team").unwrap()), [":/work/deep"]);
-    assert_eq!(places(RootName::kept("nfs4:files.example.org".to_owned())), ["export/a b:/work"]);
+    assert_eq!(places(RootName::given("team").unwrap()), [":/shared-files/deep"]);
+    assert_eq!(places(RootName::kept("nfs4:files.example.org".to_owned())), ["export/a b:/shared-files"]);
     assert_eq!(places(RootName::kept("nfs4:nowhere".to_owned())), Vec::<String>::new());
     let machine = names.shared(Path::new("/etc")).unwrap().root;
     assert_eq!(places(machine), [":/"]);

@@ -1,4 +1,5 @@
-//! What is wrong with the database of several machines, and with what they call a directory, in words.
+//! Words for what is wrong with the database of several machines, and with the names that they have for a
+//! directory.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,11 +13,11 @@ use mcp_text_editor_store::{
 use super::entry::{Report, Wrong};
 use super::run::{shown, tell_report};
 
-/// How far clocks may be apart before somebody is told.
+/// The difference between clocks from which on somebody is told.
 const APART: Duration = Duration::from_secs(10);
 
-/// Looks at the database of several machines, and at directories that they share; changes nothing. Returns whether all is well; `None` where
-/// there is no such database.
+/// Looks at the database of several machines, and at directories that they share; changes nothing. Returns
+/// whether all is well; `None` where there is no such database.
 pub fn database(
     workspace: &Workspace,
     directories: &[PathBuf],
@@ -321,7 +322,7 @@ fn shared(workspace: &Workspace, directory: &Path) -> Report {
     report
 }
 
-/// A number of things.
+/// Counts things, in words.
 fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -19,9 +19,9 @@ use crate::render::escape::on_one_line;
 /// The longest line that is shown, in characters: what a project or a server says is as long as it likes.
 const LONGEST: usize = 2_000;
 
-/// Looks at the entries of a client, or of all: a person's own, and that of the project. Of the project nothing is run unless the person trusts
-/// it. `database` is whether all is well with the database of several machines, where that was looked at: then there need be no entry.
-/// Returns whether all is well.
+/// Looks at the entries of a client, or of all: a person's own, and that of the project. Of the project
+/// nothing is run unless the person trusts it. `database` is whether all is well with the database of several
+/// machines, where that was looked at: then there need be no entry. Returns whether all is well.
 pub fn doctor(
     client: Option<&'static Client>,
     project: Option<&Path>,

@@ -52,7 +52,7 @@ pub enum HistoryAction {
     },
     /// Show what machines that share the history call directories.
     Roots {
-        /// Whether for a program.
+        /// For a program, not for a person.
         is_json: bool,
     },
     /// Write out what recovery has put aside.

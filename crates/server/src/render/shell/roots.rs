@@ -1,4 +1,4 @@
-//! What machines that share a history call directories.
+//! The names that machines which share a history have for directories.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::style::STRONG;
 use crate::render::escape::{json_text, on_one_line};
 use crate::render::paths::shown;
 
-/// What is said where no directory has a name yet.
+/// The words where no directory has a name yet.
 pub(crate) const NONE: &str = "no directory has a name yet: each gets one with its first edit\n";
 
 /// Shows a directory: its name, where it is here, and since when it has the name.

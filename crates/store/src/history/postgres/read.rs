@@ -151,13 +151,13 @@ fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
     Some((file, undo))
 }
 
-/// The names of directories, in their order.
+/// Reads the names of directories, in their order.
 pub(super) async fn roots(client: &Client) -> Result<Vec<Row>, Error> {
     let statement = "select name, floor(extract(epoch from made_at) * 1000)::bigint, made_by from roots order by name collate \"C\"";
     client.query_typed(statement, &[]).await
 }
 
-/// A row of [`roots`] as this machine tells it.
+/// Reads a row of [`roots`] as this machine tells it.
 pub(super) fn known_root(row: &Row, names: &RootNames) -> Option<KnownRoot> {
     let name: String = row.try_get(0).ok()?;
     let since = Duration::from_millis(u64::try_from(row.try_get::<_, i64>(1).ok()?).ok()?);

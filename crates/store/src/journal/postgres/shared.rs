@@ -53,7 +53,7 @@ impl SharedJournal {
         self.clone()
     }
 
-    /// What is wrong with the database, and what is kept in it.
+    /// Tells what is wrong with the database, and what is kept in it.
     pub(crate) fn examine(&self) -> DatabaseReport {
         self.link.database.examine()
     }

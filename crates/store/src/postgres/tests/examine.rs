@@ -1,4 +1,4 @@
-//! What is found wrong with real servers, and that looking changes nothing in them.
+//! Faults of real servers that are found, and that looking changes nothing in them.
 
 use std::net::TcpListener;
 use std::process::{Child, Stdio};
@@ -8,7 +8,9 @@ use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
 use crate::postgres::fixture::{Server, unprivileged};
-use crate::postgres::report::{DatabaseFacts, DatabaseReport, Kept, Lack, NoSession, SchemaState, Writes};
+use crate::postgres::report::{
+    DatabaseFacts, DatabaseReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
+};
 use crate::postgres::session::Settings;
 use crate::postgres::url::StateUrl;
 
@@ -19,22 +21,22 @@ fn examined(url: &str) -> DatabaseReport {
     report
 }
 
-/// Why the first host lets nobody in.
+/// Returns why the first host lets nobody in.
 fn refused(url: &str) -> NoSession {
     examined(url).hosts.remove(0).found.unwrap_err()
 }
 
-/// What the first host is like.
+/// Returns the state of the first host.
 fn facts(url: &str) -> DatabaseFacts {
     examined(url).hosts.remove(0).found.unwrap()
 }
 
-/// The URL of a role that is not the superuser.
+/// Makes the URL of a role that is not the superuser.
 fn of_role(server: &Server, role: &str, schema: &str) -> String {
     format!("postgres://{role}@127.0.0.1:{}/postgres?sslmode=disable&schema={schema}", server.port)
 }
 
-/// All schemas, tables and rights of a server.
+/// Lists all schemas, tables and rights of a server.
 fn catalog(server: &Server) -> String {
     server.sql(
         "select n.nspname, n.nspacl, c.relname, c.relacl from pg_namespace n left join pg_class c on c.relnamespace = n.oid
@@ -119,7 +121,7 @@ fn what_a_schema_lacks_is_told_and_nothing_is_made() {
     assert_eq!(schema("closed"), SchemaState::Closed);
     assert_eq!(schema("empty"), SchemaState::ToBeMade);
     assert_eq!(schema("theirs"), SchemaState::Foreign);
-    let mark = Lack::Right { right: "SELECT".to_owned(), table: "mcp_text_editor_schema".to_owned() };
+    let mark = SchemaLack::Right { right: "SELECT".to_owned(), table: "mcp_text_editor_schema".to_owned() };
     assert_eq!(schema("full_of_ours"), SchemaState::Current(Err(vec![mark])));
     assert_eq!(facts(&superuser).schema, SchemaState::Current(Ok(Kept::default())));
     assert_eq!(catalog(&server), before, "looking changes nothing");
@@ -127,11 +129,11 @@ fn what_a_schema_lacks_is_told_and_nothing_is_made() {
     server.sql("grant create on database postgres to me; grant select, update on all tables in schema full_of_ours to me; grant insert, delete on full_of_ours.edits to me");
     assert_eq!(schema("missing"), SchemaState::ToBeMade);
     let SchemaState::Current(Err(lacks)) = schema("full_of_ours") else { panic!() };
-    let of_edits = |lack: &&Lack| matches!(lack, Lack::Right { table, .. } if table == "edits");
+    let of_edits = |lack: &&SchemaLack| matches!(lack, SchemaLack::Right { table, .. } if table == "edits");
     assert!(lacks.len() == 8 && !lacks.iter().any(|lack| of_edits(&lack)), "{lacks:?}");
     server.sql("drop table full_of_ours.roots");
     let SchemaState::Current(Err(lacks)) = facts(&superuser).schema else { panic!() };
-    assert_eq!(lacks, [Lack::Table("roots".to_owned())]);
+    assert_eq!(lacks, [SchemaLack::Table("roots".to_owned())]);
 
     let version = |version: i32| {
         server.sql(&format!("update full_of_ours.mcp_text_editor_schema set version = {version}"));
@@ -195,7 +197,7 @@ impl Drop for Pool {
     }
 }
 
-/// `PgBouncer`, in a mode of it; `None`, with a message, where there is none.
+/// Starts `PgBouncer`, in a mode of it; `None`, with a message, where there is none.
 fn pool(server: &Server, mode: &str) -> Option<Pool> {
     let is_there = unprivileged("pgbouncer").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !is_there {

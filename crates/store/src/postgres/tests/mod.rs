@@ -1,4 +1,4 @@
-//! What is promised of a database, held against real servers and pools.
+//! Promises about a database, held against real servers and pools.
 
 mod examine;
 mod sessions;

@@ -1,4 +1,5 @@
-//! Sessions with a real server: schemas that are there, missing, later or somebody else's; servers that restart, or say nothing.
+//! Sessions with a real server: schemas that are there, missing, later or somebody else's; servers that
+//! restart, or say nothing.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -17,7 +18,7 @@ pub(super) fn database(url: StateUrl) -> Database {
     Database::new(Settings::new(url).unwrap().into(), Observer::default())
 }
 
-/// What a database says of itself when it is asked for a session.
+/// Returns what a database says of itself when it is asked for a session.
 pub(super) fn answer(url: StateUrl) -> Result<(), DatabaseError> {
     database(url).session(Duration::from_millis(100)).map(drop)
 }
@@ -157,7 +158,7 @@ fn a_server_without_tls_is_not_asked_for_more() {
     assert!(told.contains("sslrootcert=/nowhere cannot be read"), "{told}");
 }
 
-/// An authority, and the certificate and key of a server of this name, by OpenSSL's program.
+/// Makes an authority, and the certificate and key of a server of this name, by OpenSSL's program.
 pub(super) fn certificates(
     directory: &std::path::Path,
     name: &str,
@@ -209,7 +210,7 @@ pub(super) fn certificates(
     Some((authority, certificate, key))
 }
 
-/// A server that has TLS by these files of a directory.
+/// Starts a server that has TLS by these files of a directory.
 pub(super) fn server_with_tls(
     directory: &tempfile::TempDir,
     certificate: &std::path::Path,
