@@ -14,7 +14,9 @@ from __future__ import annotations
 import argparse
 import glob
 import json
+import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -27,7 +29,7 @@ from machines import DATABASE, LEADING, PASSWORD, ROLE, Machine, Machines, Serve
 HERE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(HERE / "reliability"))
 
-from harness import Closed, Report  # noqa: E402
+from harness import Closed, Report, binary  # noqa: E402
 
 SCHEMA = "mcp_text_editor"
 UNDO = "undo_text_file_edits"
@@ -351,6 +353,41 @@ def secrets(world: World) -> list[str]:
     return problems
 
 
+def told_by_doctor(world: World) -> list[str]:
+    """`doctor` says on a machine what is wrong with the database, and of its volume how others know it; nothing is
+    changed, and no password shown."""
+    machine, database = world.machines[1], world.machines.databases[0]
+    nothing = database.url(schema="looked_at")
+
+    def ask(url: str) -> tuple[int, str]:
+        done = subprocess.run([*machine.wrap, binary(), "doctor", "--root", str(machine.home)], capture_output=True, text=True, check=False, cwd="/",
+                              env={"PATH": os.environ["PATH"], "HOME": str(machine.state), "MCP_TEXT_EDITOR_STATE_DIR": str(machine.state),
+                                   "MCP_TEXT_EDITOR_STATE_URL": url})
+        return done.returncode, done.stdout + done.stderr
+
+    problems = world.goes_on("at first")
+    cases = {"it is well": (world.machines.url, 0, "all is well"), "its volume": (world.machines.url, 0, f" {machine.home} [glusterfs:"),
+             "its locks": (world.machines.url, 0, "its locks hold among machines"), "no schema": (nothing, 0, "is made with the first use"),
+             "another password": (database.url().replace(PASSWORD, "other"), 1, "it takes another password of the role"),
+             "no such database": (database.url().replace(f"/{DATABASE}?", "/nothing?"), 1, "it has no database nothing"),
+             "nobody listens": (database.url(world.machines[2].address), 1, "there is no connection"),
+             "no such machine": (database.url("10.99.0.99"), 1, "wrong: 10.99.0.99:5432"), "no TLS": (database.url(sslmode="verify-full"), 1, "it has no TLS")}
+    for what, (url, code, words) in cases.items():
+        found, said = ask(url)
+        if found != code or words not in said or PASSWORD in said:
+            problems.append(f"{what}: {found}, {said[-800:]}")
+    database.signal(signal.SIGSTOP)
+    try:
+        found, said = ask(world.machines.url)
+    finally:
+        database.signal(signal.SIGCONT)
+    if found != 1 or "it does not answer" not in said:
+        problems.append(f"stopped: {found}, {said[-800:]}")
+    if database.psql("select count(*) from pg_namespace where nspname = 'looked_at'", DATABASE) != "0":
+        problems.append("a schema was made")
+    return problems + world.goes_on("looked at")
+
+
 # Across machines
 
 
@@ -424,7 +461,8 @@ def clocks(world: World) -> list[str]:
 
 CASES: dict[str, Callable[[World], list[str]]] = {
     "killed": killed, "restarted": restarted, "stopped": stopped, "cut off": cut, "slow": slow, "read-only": read_only, "full": full,
-    "wrong URLs": wrong_urls, "optional": optional, "a later version": later, "somebody else's": of_others, "secrets": secrets, "undo": undo,
+    "wrong URLs": wrong_urls, "optional": optional, "a later version": later, "somebody else's": of_others, "secrets": secrets, "doctor": told_by_doctor,
+    "undo": undo,
     "roots by name": named, "clocks an hour apart": clocks}
 #: These want a replica, and a database of their own.
 FAILING_OVER: dict[str, Callable[[World], list[str]]] = {"fails over": fails_over, "fails over by name": fails_over_by_name}
