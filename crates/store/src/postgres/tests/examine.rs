@@ -3,7 +3,9 @@
 use std::net::TcpListener;
 use std::process::{Child, Stdio};
 
-use super::sessions::{answer, certificates, database, server_with_tls};
+use super::sessions::{answer, database};
+#[cfg(unix)]
+use super::sessions::{certificates, server_with_tls};
 use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
@@ -88,6 +90,7 @@ fn a_password_that_is_missing_or_another_one_is_told_apart() {
 }
 
 #[test]
+#[cfg(unix)]
 fn faults_of_tls_are_told_apart() {
     let directory = tempfile::tempdir().unwrap();
     let Some((authority, certificate, key)) = certificates(directory.path(), "localhost") else { return };

@@ -211,22 +211,20 @@ pub(super) fn certificates(
 }
 
 /// Starts a server that has TLS by these files of a directory.
+#[cfg(unix)]
 pub(super) fn server_with_tls(
     directory: &tempfile::TempDir,
     certificate: &std::path::Path,
     key: &std::path::Path,
 ) -> Option<Server> {
-    #[cfg(unix)]
-    {
-        use std::fs::{Permissions, set_permissions};
-        use std::os::unix::fs::PermissionsExt as _;
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
 
-        set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
-        if crate::postgres::fixture::is_root() {
-            std::os::unix::fs::chown(key, Some(65534), Some(65534)).unwrap();
-        }
-        set_permissions(key, Permissions::from_mode(0o600)).unwrap();
+    set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+    if crate::postgres::fixture::is_root() {
+        std::os::unix::fs::chown(key, Some(65534), Some(65534)).unwrap();
     }
+    set_permissions(key, Permissions::from_mode(0o600)).unwrap();
     let settings = [
         "ssl=on".to_owned(),
         format!("ssl_cert_file={}", certificate.display()),
